@@ -1,0 +1,75 @@
+//! A tool call: what the agent asked a tool to do, what came back, and whether it worked.
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Status {
+    Success,
+    Error,
+    /// No result was written: still running, or the client was killed.
+    #[default]
+    Pending,
+    /// A result was written that does not say.
+    Unknown,
+}
+
+impl Status {
+    pub const ALL: [Status; 4] = [Status::Success, Status::Error, Status::Pending, Status::Unknown];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Success => "success",
+            Status::Error => "error",
+            Status::Pending => "pending",
+            Status::Unknown => "unknown",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    pub fn from_byte(b: u8) -> Status {
+        Status::ALL.get(b as usize).copied().unwrap_or(Status::Unknown)
+    }
+}
+
+/// A whole call, read from its source. `input` is JSON text as the agent wrote it.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    pub id: String,
+    pub tool: String,
+    pub input: String,
+    /// JSON text: a string, as the model saw it. None while there is no result.
+    pub output: Option<String>,
+    pub status: Status,
+    /// Decoded text of what went wrong.
+    pub error: Option<String>,
+    pub duration_ms: Option<i64>,
+    pub exit_code: Option<i64>,
+    pub file: Option<String>,
+}
+
+impl Call {
+    /// `mcp__server__tool` names the server it came from.
+    pub fn mcp_server(tool: &str) -> Option<&str> {
+        let (server, _) = tool.strip_prefix("mcp__")?.rsplit_once("__")?;
+        (!server.is_empty()).then_some(server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mcp_servers_are_read_from_tool_names() {
+        for (tool, server) in [
+            ("mcp__mem__recall", Some("mem")),
+            ("mcp__plugin_mem-plugin_mem__recall", Some("plugin_mem-plugin_mem")),
+            ("Bash", None),
+            ("mcp__x", None),
+        ] {
+            assert_eq!(Call::mcp_server(tool), server, "{tool}");
+        }
+    }
+}

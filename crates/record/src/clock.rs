@@ -1,0 +1,85 @@
+//! What time it is, and what "since 3 days ago" means. The only reader of "now" in Loci.
+
+use crate::Stamp;
+
+/// A clock that tests can stop: `Clock::At` answers the same moment for ever.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    System,
+    At(Stamp),
+}
+
+impl Clock {
+    #[allow(clippy::disallowed_methods)] // the one place
+    pub fn now(self) -> Stamp {
+        match self {
+            Clock::System => Stamp(jiff::Timestamp::now().as_millisecond()),
+            Clock::At(stamp) => stamp,
+        }
+    }
+
+    /// `7d`, `12h`, `30m`, `2w`, `today`, `yesterday`, a date, or an RFC 3339 moment. A bare date is midnight
+    /// in the machine's own time zone, as a person means it.
+    pub fn moment(self, text: &str) -> Option<Stamp> {
+        let text = text.trim();
+        if let Some(span) = span(text) {
+            return Some(Stamp(self.now().0 - span));
+        }
+        match text {
+            "today" => return self.midnight(0),
+            "yesterday" => return self.midnight(1),
+            _ => {}
+        }
+        if let Ok(date) = text.parse::<jiff::civil::Date>()
+            && !text.contains('T')
+        {
+            return local(date);
+        }
+        Some(Stamp::parse(text.as_bytes())).filter(|s| s.is_some())
+    }
+
+    fn midnight(self, days_ago: i64) -> Option<Stamp> {
+        let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
+        let today = now.to_zoned(jiff::tz::TimeZone::system()).date();
+        local(today.checked_sub(jiff::Span::new().days(days_ago)).ok()?)
+    }
+}
+
+fn local(date: jiff::civil::Date) -> Option<Stamp> {
+    let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    Some(Stamp(zoned.timestamp().as_millisecond()))
+}
+
+fn span(text: &str) -> Option<i64> {
+    let unit = match text.bytes().last()? {
+        b's' => 1000,
+        b'm' => 60_000,
+        b'h' => 3_600_000,
+        b'd' => 86_400_000,
+        b'w' => 7 * 86_400_000,
+        _ => return None,
+    };
+    let n: i64 = text[..text.len() - 1].parse().ok()?;
+    n.checked_mul(unit).filter(|n| *n >= 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_moments() {
+        let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00.000Z"));
+        for (text, expected) in [
+            ("7d", "2026-11-08T12:00:00.000Z"),
+            ("90m", "2026-11-15T10:30:00.000Z"),
+            ("2w", "2026-11-01T12:00:00.000Z"),
+            ("2026-11-01T00:00:00Z", "2026-11-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(clock.moment(text).unwrap().to_string(), expected, "{text}");
+        }
+        for bad in ["", "soon", "-3d", "d", "99999999999999999999d", "2026-99-01"] {
+            assert!(clock.moment(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! How much of a transcript was understood, and what was wrong with the rest. Damage is counted, never raised.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum ProblemKind {
+    /// The file could not be opened or read.
+    Unreadable,
+    /// A line is not a record, and nothing in it could be saved.
+    BadLine,
+    /// A line was damaged; the records named in `note` were saved out of it.
+    Salvaged,
+    /// The last line is not finished yet: normal while an agent writes.
+    Unfinished,
+    /// Longer than the reader's limit.
+    LineTooLong,
+    /// The file changed between finding a record and reading it.
+    Moved,
+}
+
+impl ProblemKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            ProblemKind::Unreadable => "unreadable",
+            ProblemKind::BadLine => "bad_line",
+            ProblemKind::Salvaged => "salvaged",
+            ProblemKind::Unfinished => "unfinished",
+            ProblemKind::LineTooLong => "line_too_long",
+            ProblemKind::Moved => "moved",
+        }
+    }
+
+    /// Whether something was lost that a complete answer would have had.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, ProblemKind::Unfinished)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    pub file: PathBuf,
+    pub offset: u64,
+    pub note: String,
+}
+
+/// What was read of one file or of many. `lines = understood + ignored + unknown + bad + blank`, always.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    pub files: u64,
+    pub bytes: u64,
+    pub lines: u64,
+    /// Became part of a session, message or call.
+    pub understood: u64,
+    /// Of a known type that carries no conversation.
+    pub ignored: u64,
+    pub blank: u64,
+    pub bad: u64,
+    pub salvaged: u64,
+    pub unfinished: u64,
+    pub lossy_utf8: u64,
+    /// Types and fields nobody has told us about, with how often they occur.
+    pub unknown_types: BTreeMap<String, u64>,
+    pub unknown_fields: BTreeMap<String, u64>,
+}
+
+impl Coverage {
+    pub fn unknown(&self) -> u64 {
+        self.unknown_types.values().sum()
+    }
+
+    pub fn unknown_type(&mut self, name: &str) {
+        *self.unknown_types.entry(name.chars().take(60).collect()).or_default() += 1;
+    }
+
+    pub fn adds_up(&self) -> bool {
+        self.lines
+            == self.understood + self.ignored + self.unknown() + self.bad + self.blank + self.unfinished
+    }
+
+    pub fn add(&mut self, other: &Coverage) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.lines += other.lines;
+        self.understood += other.understood;
+        self.ignored += other.ignored;
+        self.blank += other.blank;
+        self.bad += other.bad;
+        self.salvaged += other.salvaged;
+        self.unfinished += other.unfinished;
+        self.lossy_utf8 += other.lossy_utf8;
+        for (mine, theirs) in [
+            (&mut self.unknown_types, &other.unknown_types),
+            (&mut self.unknown_fields, &other.unknown_fields),
+        ] {
+            for (name, n) in theirs {
+                *mine.entry(name.clone()).or_default() += n;
+            }
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Claude Code: `~/.claude/projects/<encoded path>/<session>.jsonl`, its subagents' files in all three places
+//! they have been kept, and the formats of 0.2 to 2.1.
+//!
+//! The folder name cannot be turned back into a path, so the project is the `cwd` written inside.
+
+mod entry;
+mod fetch;
+mod kind;
+
+use crate::lines::{Lines, Next};
+use crate::salvage::salvage;
+use crate::survey::{Said, flags};
+use crate::walk::{Found, files};
+use crate::{Error, Places, Source, Survey, Transcript, json, place};
+use entry::Entry;
+use memchr::memchr;
+use record::row::WARM_UP;
+use record::{Call, Kind, Message, ProblemKind, Role, Row, Session, Status, TitleOrigin, Tokens};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub struct Claude;
+
+impl Source for Claude {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[(
+            "CLAUDE_CONFIG_DIR",
+            "where Claude Code keeps its history, instead of ~/.claude; several, with `:` between them",
+        )]
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        let mut roots = places.roots("CLAUDE_CONFIG_DIR", ".claude");
+        if !places.vars.contains_key("CLAUDE_CONFIG_DIR") {
+            roots.push(places.xdg("XDG_CONFIG_HOME", ".config").join("claude"));
+        }
+        roots.into_iter().map(|root| root.join("projects")).collect()
+    }
+
+    fn list(&self, root: &Path, found: &mut Found) {
+        files(root, found, &mut |path, size, found| {
+            if path.extension().is_some_and(|e| e == "jsonl") {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let folder = path.strip_prefix(root).ok().and_then(|p| p.components().next());
+                let group = folder.map_or_else(|| root.to_path_buf(), |folder| root.join(folder));
+                found.add(path.to_path_buf(), size, &stem, &group);
+            }
+        });
+    }
+
+    fn may_belong(&self, transcript: &Transcript, project: &Path) -> bool {
+        let folder = transcript.group.file_name().unwrap_or_default().to_string_lossy();
+        let encoded = encode(&project.to_string_lossy());
+        let cut = encoded.get(..200).unwrap_or(&encoded);
+        folder.starts_with(cut)
+    }
+
+    fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+        Walk::new(transcript, survey).run(transcript)
+    }
+
+    fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
+        fetch::call(transcript, result, row)
+    }
+
+    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        fetch::message(transcript, row)
+    }
+}
+
+/// The folder name Claude Code makes of a path: every UTF-16 unit outside `[A-Za-z0-9]` becomes a dash, and a
+/// name over 200 is cut there (a hash follows, which a prefix match does not need).
+fn encode(path: &str) -> String {
+    path.encode_utf16()
+        .map(|unit| char::from_u32(u32::from(unit)).filter(char::is_ascii_alphanumeric).unwrap_or('-'))
+        .collect()
+}
+
+/// One pass over one file.
+struct Walk<'s, 'a> {
+    survey: &'s mut Survey<'a>,
+    session_id: Vec<u8>,
+    agent_file: bool,
+    /// Old versions keep subagents inside the main file: entry id to the session made for its chain.
+    sidechains: FxHashMap<u64, u32>,
+    /// Titles found in front of the conversation they belong to, by the entry they name.
+    summaries: Vec<(Vec<u8>, String)>,
+    spoken: [u32; 2],
+}
+
+impl<'s, 'a> Walk<'s, 'a> {
+    fn new(transcript: &Transcript, survey: &'s mut Survey<'a>) -> Walk<'s, 'a> {
+        let path = &transcript.path;
+        let agent = transcript.hint.strip_prefix("agent-");
+        let parent = path.parent().filter(|p| p.ends_with("subagents")).and_then(Path::parent);
+        let owner = parent.and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
+        let id = match agent {
+            Some(_) => owner.unwrap_or_default(),
+            None => transcript.hint.clone(),
+        };
+        let mut session = Session::new("claude-code", &id);
+        if let Some(agent) = agent {
+            session.agent_id = Some(Arc::from(agent));
+            session.parent_session_id = Some(session.session_id.clone());
+        }
+        survey.add_session(session);
+        Walk {
+            survey,
+            session_id: id.into_bytes(),
+            agent_file: agent.is_some(),
+            sidechains: FxHashMap::default(),
+            summaries: Vec::new(),
+            spoken: [0; 2],
+        }
+    }
+
+    fn run(mut self, transcript: &Transcript) -> Result<(), Error> {
+        let file = place::open(&transcript.path)?;
+        let mut lines = Lines::new(file);
+        loop {
+            let next = lines.next().map_err(|error| Error::Io { path: transcript.path.clone(), error })?;
+            match next {
+                Next::End => break,
+                Next::TooLong(at, length) => {
+                    self.survey.coverage().lines += 1;
+                    self.survey.coverage().bytes += length;
+                    self.survey.problem(ProblemKind::LineTooLong, at, &format!("{length} bytes"));
+                }
+                Next::Piece(piece) => {
+                    self.survey.coverage().bytes += piece.bytes.len() as u64;
+                    self.piece(piece.offset, piece.bytes, piece.open);
+                }
+            }
+        }
+        self.close();
+        Ok(())
+    }
+
+    fn piece(&mut self, base: u64, bytes: &[u8], open: bool) {
+        let mut at = if base == 0 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        while at < bytes.len() {
+            let start = at;
+            self.survey.coverage().lines += 1;
+            let read = Entry::read(bytes, start, self.survey.want);
+            let (looked, fine) = match &read {
+                Ok((entry, end)) => (*end, entry.whole || is_sound(bytes, *end)),
+                Err(_) => (start, false),
+            };
+            let end = memchr(b'\n', &bytes[looked.min(bytes.len())..]).map_or(bytes.len(), |n| looked + n);
+            at = end + 1;
+            match read {
+                Ok((entry, _)) if fine => self.entry(&entry, base + start as u64, &bytes[start..end]),
+                _ => self.damaged(base, start, &bytes[start..end], open && end == bytes.len()),
+            }
+        }
+    }
+
+    fn damaged(&mut self, base: u64, start: usize, line: &[u8], unfinished: bool) {
+        let offset = base + start as u64;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            self.survey.coverage().blank += 1;
+            return;
+        }
+        let saved = salvage(line, entry::is_record);
+        let mut used = 0;
+        for (from, to) in &saved {
+            if let Ok((entry, _)) = Entry::read(&line[..*to], *from, self.survey.want) {
+                self.survey.coverage().lines += 1;
+                self.entry(&entry, offset + *from as u64, &line[*from..*to]);
+                used += 1;
+            }
+        }
+        let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };
+        self.survey.problem(kind, offset, &format!("{} bytes, {used} records saved", line.len()));
+        if used > 0 {
+            self.survey.problem(ProblemKind::Salvaged, offset, &format!("{used} records"));
+        }
+    }
+
+    // ---- what an entry means
+
+    fn entry(&mut self, entry: &Entry<'_>, place: u64, line: &[u8]) {
+        if self.survey.want.fields {
+            self.account_fields(entry, line);
+        }
+        match entry.kind {
+            b"user" | b"assistant" | b"system" | b"attachment" => {
+                self.survey.coverage().understood += 1;
+                self.surroundings(entry);
+                self.conversation(entry, place);
+            }
+            b"summary" | b"custom-title" | b"agent-name" | b"worktree-state" => {
+                self.survey.coverage().understood += 1;
+                self.about(entry, line);
+            }
+            other if entry::IGNORED.contains(&other) => {
+                self.survey.coverage().ignored += 1;
+                if self.survey.facts.birth.is_none() && entry.timestamp.is_some() {
+                    self.survey.facts.birth = Some(entry.timestamp);
+                }
+            }
+            other => {
+                let name = json::text(other);
+                self.survey.coverage().unknown_type(&name);
+            }
+        }
+    }
+
+    fn account_fields(&mut self, entry: &Entry<'_>, line: &[u8]) {
+        if std::str::from_utf8(line).is_err() {
+            self.survey.coverage().lossy_utf8 += 1;
+        }
+        for field in &entry.unknown_fields {
+            let name = format!("{}.{}", json::text(entry.kind), json::text(field));
+            *self.survey.coverage().unknown_fields.entry(name).or_default() += 1;
+        }
+    }
+
+    fn surroundings(&mut self, entry: &Entry<'_>) {
+        self.survey.version(entry.version);
+        if self.agent_file && self.session_id.is_empty() {
+            self.session_id = entry.session_id.to_vec();
+            let id: Arc<str> = Arc::from(json::text(entry.session_id).as_str());
+            let session = self.survey.session(0);
+            (session.session_id, session.parent_session_id) = (id.clone(), Some(id));
+        }
+        let session = self.survey.session(0);
+        Survey::set(&mut session.cwd, entry.cwd);
+        Survey::set(&mut session.project, entry.cwd);
+        Survey::set(&mut session.git_branch, entry.git_branch);
+    }
+
+    fn about(&mut self, entry: &Entry<'_>, line: &[u8]) {
+        match entry.kind {
+            b"custom-title" | b"agent-name" => {
+                let key: &[u8] = if entry.kind == b"agent-name" { b"agentName" } else { b"customTitle" };
+                if let Some(title) = json::get_text(line, key) {
+                    self.survey.title(0, &title, TitleOrigin::Custom);
+                }
+            }
+            b"summary" => {
+                if let (Some(title), Some(leaf)) =
+                    (json::get_text(line, b"summary"), json::get(line, b"leafUuid"))
+                {
+                    self.summaries.push((json::inside(leaf).to_vec(), title));
+                }
+            }
+            _ => {
+                let state = json::get(line, b"worktreeSession").unwrap_or(b"");
+                if let Some(original) = json::get_text(state, b"originalCwd") {
+                    self.survey.session(0).project = Arc::from(original.as_str());
+                }
+            }
+        }
+    }
+
+    fn conversation(&mut self, entry: &Entry<'_>, place: u64) {
+        let session = self.session_of(entry);
+        if let Some((_, title)) = self.summaries.iter().find(|(leaf, _)| leaf == entry.uuid) {
+            let title = title.clone();
+            self.survey.title(0, &title, TitleOrigin::Agent);
+        }
+        let copied = entry.forked || (!entry.session_id.is_empty() && entry.session_id != self.session_id);
+        let flags = flags(copied, entry.sidechain);
+        match entry.kind {
+            b"assistant" => self.assistant(entry, session, place, flags),
+            b"user" => self.user(entry, session, place, flags),
+            b"system" if entry.subtype == b"api_error" => {
+                self.say(entry, session, place, flags, Role::System, Kind::ApiError, b"");
+            }
+            b"attachment" if entry.attachment == b"queued_command" => {
+                let kind = if entry.command_mode == b"prompt" || entry.command_mode.is_empty() {
+                    Kind::Prompt
+                } else {
+                    Kind::Notification
+                };
+                self.say(entry, session, place, flags, Role::User, kind, entry.text);
+            }
+            b"attachment"
+                if entry.attachment.starts_with(b"hook_") && entry.attachment != b"hook_success" =>
+            {
+                self.say(entry, session, place, flags, Role::System, Kind::Hook, b"");
+            }
+            _ => self.survey.moment(session, entry.timestamp),
+        }
+        if session == 0 && !entry.uuid.is_empty() {
+            self.survey.entry(entry.uuid, entry.parent, entry.logical_parent);
+        }
+    }
+
+    /// Which session an entry belongs to: the file's own, or one made for a subagent's chain inside it.
+    fn session_of(&mut self, entry: &Entry<'_>) -> u32 {
+        if self.agent_file || !entry.sidechain {
+            return 0;
+        }
+        let id = record::key(b'e', &[entry.uuid]);
+        let parent = self.sidechains.get(&record::key(b'e', &[entry.parent])).copied();
+        let session = parent.unwrap_or_else(|| self.start_sidechain(entry));
+        self.sidechains.insert(id, session);
+        session
+    }
+
+    fn start_sidechain(&mut self, entry: &Entry<'_>) -> u32 {
+        let main = self.survey.session(0).clone();
+        let mut session = Session::new("claude-code", &main.session_id);
+        session.parent_session_id = Some(main.session_id);
+        let name = json::text(&entry.uuid[..entry.uuid.len().min(8)]);
+        session.agent_id = Some(Arc::from(name.as_str()));
+        (session.cwd, session.project) = (main.cwd, main.project);
+        (session.git_branch, session.version) = (main.git_branch, main.version);
+        self.survey.add_session(session)
+    }
+
+    fn assistant(&mut self, entry: &Entry<'_>, session: u32, place: u64, flags: u8) {
+        self.spoken[1] += 1;
+        let kind = if entry.api_error { Kind::ApiError } else { Kind::Reply };
+        let id = if entry.message_id.is_empty() { entry.uuid } else { entry.message_id };
+        self.survey.said(Said {
+            session,
+            role: Role::Assistant,
+            kind,
+            id,
+            at: entry.timestamp,
+            place,
+            text: b"",
+            model: entry.model,
+            tokens: entry.tokens,
+            flags,
+        });
+        for block in &entry.blocks {
+            if block.kind == b"tool_use" {
+                self.survey.call(session, block.id, block.name, entry.timestamp, place, flags);
+            }
+        }
+    }
+
+    fn user(&mut self, entry: &Entry<'_>, session: u32, place: u64, flags: u8) {
+        self.spoken[0] += 1;
+        let mut results = false;
+        for block in entry.blocks.iter().filter(|b| b.kind == b"tool_result") {
+            results = true;
+            let status = if block.is_error || (!block.says && entry.result_is_error) {
+                Status::Error
+            } else {
+                Status::Success
+            };
+            self.survey.result(block.id, status, entry.timestamp, place);
+        }
+        if results && entry.text.is_empty() {
+            self.survey.moment(session, entry.timestamp);
+            return;
+        }
+        let kind = kind::of_user(entry);
+        if self.agent_file && entry.text == b"Warmup" {
+            self.spoken[0] = u32::MAX / 2;
+        }
+        self.say(entry, session, place, flags, Role::User, kind, entry.text);
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of one sentence
+    fn say(
+        &mut self,
+        entry: &Entry<'_>,
+        session: u32,
+        place: u64,
+        flags: u8,
+        role: Role,
+        kind: Kind,
+        text: &[u8],
+    ) {
+        let (id, at, tokens) = (entry.uuid, entry.timestamp, Tokens::ZERO);
+        self.survey.said(Said { session, role, kind, id, at, place, text, model: b"", tokens, flags });
+    }
+
+    /// 2.0.57 to 2.1.1 leave an `agent-` file for each warm-up call: the word "Warmup" and a reply, or in the
+    /// oldest the reply alone.
+    fn close(self) {
+        let [users, replies] = self.spoken;
+        let lone = self.agent_file && users == 0 && replies == 1;
+        if users >= u32::MAX / 2 || lone {
+            self.survey.mark(WARM_UP);
+        }
+    }
+}
+
+/// What lies behind the point where reading stopped early: a line that ends as a record does and has no other
+/// record spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string.
+fn is_sound(bytes: &[u8], from: usize) -> bool {
+    let rest = &bytes[from.min(bytes.len())..];
+    let rest = memchr(b'\n', rest).map_or(rest, |end| &rest[..end]);
+    rest.trim_ascii_end().ends_with(b"}") && memchr::memmem::find(rest, b"{\"parentUuid\":").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_names_as_claude_makes_them() {
+        for (path, folder) in [
+            ("/home/dev/work/cc-2.1.325/paths/My Project", "-home-dev-work-cc-2-1-325-paths-My-Project"),
+            ("/p/emoji🚀dir", "-p-emoji--dir"),
+            ("/p/日本語", "-p----"),
+        ] {
+            assert_eq!(encode(path), folder);
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! One line of a Claude Code transcript: the few fields that matter, taken in one lazy walk.
+//!
+//! Key order is not relied on (`message` stands before `type` in replies), and most lines are left early:
+//! `toolUseResult`, two fifths of all bytes, repeats what the message holds.
+
+use crate::json::{Cursor, Look};
+use crate::survey::Want;
+use record::{Stamp, Tokens};
+
+/// Types that carry no conversation.
+pub(super) const IGNORED: &[&[u8]] = &[
+    b"api-request",
+    b"api-request-blob",
+    b"api-request-shape",
+    b"atis-latch",
+    b"cost-state",
+    b"file-history-delta",
+    b"file-history-snapshot",
+    b"last-prompt",
+    b"mode",
+    b"permission-mode",
+    b"progress",
+    b"queue-operation",
+    b"tools-used",
+];
+
+const SPOKEN: &[&[u8]] = &[
+    b"user",
+    b"assistant",
+    b"system",
+    b"attachment",
+    b"summary",
+    b"custom-title",
+    b"agent-name",
+    b"worktree-state",
+];
+
+/// Fields known at the top of an entry; others are reported by `loci sources`.
+const FIELDS: &[&[u8]] = &[
+    b"agentId",
+    b"agentName",
+    b"api_refusal_category",
+    b"apiErrorStatus",
+    b"apiErrorType",
+    b"atis",
+    b"attachment",
+    b"attachmentCount",
+    b"attributionAgent",
+    b"attributionPlugin",
+    b"attributionSkill",
+    b"attributionMcpServer",
+    b"attributionMcpTool",
+    b"backup",
+    b"bodyHash",
+    b"cause",
+    b"classifierApproval",
+    b"compactMetadata",
+    b"content",
+    b"costUSD",
+    b"customTitle",
+    b"cwd",
+    b"data",
+    b"durationMs",
+    b"effort",
+    b"entrypoint",
+    b"error",
+    b"errorDetails",
+    b"file",
+    b"fileBackup",
+    b"filePath",
+    b"forkedFrom",
+    b"gitBranch",
+    b"hasOutput",
+    b"hash",
+    b"hookAdditionalContext",
+    b"hookCount",
+    b"hookErrors",
+    b"hookInfos",
+    b"imagePasteIds",
+    b"interruptedMessageId",
+    b"isApiErrorMessage",
+    b"isCompactSummary",
+    b"isMeta",
+    b"isSidechain",
+    b"isSnapshotUpdate",
+    b"isVisibleInTranscriptOnly",
+    b"key",
+    b"lastPrompt",
+    b"leafUuid",
+    b"level",
+    b"logicalParentUuid",
+    b"maxRetries",
+    b"mcpMeta",
+    b"message",
+    b"messageCount",
+    b"messageId",
+    b"mode",
+    b"modelUsage",
+    b"operation",
+    b"order",
+    b"origin",
+    b"parentToolUseID",
+    b"parentUuid",
+    b"permissionDecision",
+    b"permissionMode",
+    b"preventedContinuation",
+    b"promptId",
+    b"promptSource",
+    b"quotaLimit",
+    b"quotaLimits",
+    b"rendered",
+    b"renderedBesideToolResult",
+    b"renderedRole",
+    b"requestId",
+    b"requestShape",
+    b"retryAttempt",
+    b"retryInMs",
+    b"sandboxed",
+    b"sessionId",
+    b"shape",
+    b"shapeHash",
+    b"slug",
+    b"snapshot",
+    b"source",
+    b"sourceToolAssistantUUID",
+    b"sourceToolUseID",
+    b"stopReason",
+    b"subtype",
+    b"summary",
+    b"systemPrompt",
+    b"thinkingMetadata",
+    b"timestamp",
+    b"todos",
+    b"toolDenialKind",
+    b"toolUseID",
+    b"toolUseResult",
+    b"tools",
+    b"totalCostUSD",
+    b"turnOrigin",
+    b"turnPosition",
+    b"type",
+    b"userType",
+    b"uuid",
+    b"version",
+    b"worktreeSession",
+];
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Block<'a> {
+    pub(super) kind: &'a [u8],
+    pub(super) id: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) is_error: bool,
+    /// `is_error` is written at all.
+    pub(super) says: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Entry<'a> {
+    pub(super) kind: &'a [u8],
+    pub(super) subtype: &'a [u8],
+    pub(super) uuid: &'a [u8],
+    pub(super) parent: &'a [u8],
+    pub(super) logical_parent: &'a [u8],
+    pub(super) timestamp: Stamp,
+    pub(super) session_id: &'a [u8],
+    pub(super) cwd: &'a [u8],
+    pub(super) git_branch: &'a [u8],
+    pub(super) version: &'a [u8],
+    pub(super) sidechain: bool,
+    pub(super) meta: bool,
+    pub(super) compact_summary: bool,
+    pub(super) api_error: bool,
+    pub(super) forked: bool,
+    pub(super) turn_origin: &'a [u8],
+    pub(super) message_id: &'a [u8],
+    pub(super) model: &'a [u8],
+    pub(super) tokens: Tokens,
+    pub(super) blocks: Vec<Block<'a>>,
+    /// The first text of a user's message, still escaped.
+    pub(super) text: &'a [u8],
+    pub(super) result_is_error: bool,
+    pub(super) attachment: &'a [u8],
+    pub(super) command_mode: &'a [u8],
+    pub(super) unknown_fields: Vec<&'a [u8]>,
+    /// The walk reached the end of the record, and the record the end of its line.
+    pub(super) whole: bool,
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the record at `at`; gives back how far it looked.
+    pub(super) fn read(bytes: &'a [u8], at: usize, want: Want) -> Look<(Entry<'a>, usize)> {
+        let mut cursor = Cursor::new(bytes, at);
+        let mut entry = Entry::default();
+        cursor.object()?;
+        while let Some(key) = cursor.key()? {
+            if want.fields && !FIELDS.contains(&key) {
+                entry.unknown_fields.push(key);
+            }
+            if !entry.field(key, &mut cursor, want)? && !want.fields {
+                return Ok((entry, cursor.at));
+            }
+        }
+        entry.whole = cursor.at_line_end();
+        if entry.whole { Ok((entry, cursor.at)) } else { Err(crate::json::Broken) }
+    }
+
+    /// Takes one value. False: nothing of interest can follow.
+    fn field(&mut self, key: &[u8], cursor: &mut Cursor<'a>, want: Want) -> Look<bool> {
+        match key {
+            b"type" => {
+                self.kind = cursor.string_or_skip()?;
+                // A sidecar line says so first; its body is stepped over unread.
+                return Ok(!IGNORED.contains(&self.kind) || self.kind == b"queue-operation");
+            }
+            b"subtype" => self.subtype = cursor.string_or_skip()?,
+            b"uuid" => self.uuid = cursor.string_or_skip()?,
+            b"parentUuid" => self.parent = cursor.string_or_skip()?,
+            b"logicalParentUuid" => self.logical_parent = cursor.string_or_skip()?,
+            b"timestamp" => self.timestamp = Stamp::parse(cursor.string_or_skip()?),
+            b"sessionId" => self.session_id = cursor.string_or_skip()?,
+            b"cwd" => self.cwd = cursor.string_or_skip()?,
+            b"gitBranch" => self.git_branch = cursor.string_or_skip()?,
+            b"version" => self.version = cursor.string_or_skip()?,
+            b"turnOrigin" => self.turn_origin = cursor.string_or_skip()?,
+            b"isSidechain" => self.sidechain = cursor.truth()?,
+            b"isMeta" => self.meta = cursor.truth()?,
+            b"isCompactSummary" => self.compact_summary = cursor.truth()?,
+            b"isApiErrorMessage" => self.api_error = cursor.truth()?,
+            b"forkedFrom" => {
+                cursor.skip()?;
+                self.forked = true;
+            }
+            b"message" => self.message(cursor, want)?,
+            b"attachment" => self.attachment(cursor)?,
+            b"toolUseResult" => return self.tool_use_result(cursor),
+            _ => drop(cursor.skip()?),
+        }
+        Ok(true)
+    }
+
+    /// The structured result. All the survey needs of it is whether it is an error text, and it comes last but
+    /// for surroundings that other lines repeat.
+    fn tool_use_result(&mut self, cursor: &mut Cursor<'a>) -> Look<bool> {
+        if cursor.peek() == b'"' {
+            self.result_is_error = cursor.string()?.starts_with(b"Error");
+            return Ok(true);
+        }
+        if self.timestamp.is_some() && !self.uuid.is_empty() && !self.blocks.is_empty() {
+            return Ok(false);
+        }
+        cursor.skip()?;
+        Ok(true)
+    }
+
+    fn message(&mut self, cursor: &mut Cursor<'a>, want: Want) -> Look<()> {
+        cursor.object()?;
+        while let Some(key) = cursor.key()? {
+            match key {
+                b"id" => self.message_id = cursor.string_or_skip()?,
+                b"model" => self.model = cursor.string_or_skip()?,
+                b"content" => self.content(cursor)?,
+                b"usage" if want.messages => self.tokens = usage(cursor)?,
+                _ => drop(cursor.skip()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
+        if !cursor.array() {
+            self.text = cursor.string_or_skip()?;
+            return Ok(());
+        }
+        while cursor.item()? {
+            if cursor.peek() != b'{' {
+                cursor.skip()?;
+                continue;
+            }
+            self.block(cursor)?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
+        let mut block = Block::default();
+        let mut text: &[u8] = b"";
+        cursor.object()?;
+        while let Some(key) = cursor.key()? {
+            match key {
+                b"type" => block.kind = cursor.string_or_skip()?,
+                b"id" | b"tool_use_id" => block.id = cursor.string_or_skip()?,
+                b"name" => block.name = cursor.string_or_skip()?,
+                b"text" => text = cursor.string_or_skip()?,
+                b"is_error" => (block.is_error, block.says) = (cursor.truth()?, true),
+                _ => drop(cursor.skip()?),
+            }
+        }
+        if block.kind == b"text" && self.text.is_empty() {
+            self.text = text;
+        }
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn attachment(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
+        if cursor.peek() != b'{' {
+            cursor.skip()?;
+            return Ok(());
+        }
+        cursor.object()?;
+        while let Some(key) = cursor.key()? {
+            match key {
+                b"type" => self.attachment = cursor.string_or_skip()?,
+                b"commandMode" => self.command_mode = cursor.string_or_skip()?,
+                b"prompt" if self.attachment == b"queued_command" => {
+                    let mut inner = cursor.clone();
+                    cursor.skip()?;
+                    self.content(&mut inner)?;
+                }
+                _ => drop(cursor.skip()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn usage(cursor: &mut Cursor<'_>) -> Look<Tokens> {
+    let mut tokens = Tokens::ZERO;
+    if cursor.peek() != b'{' {
+        cursor.skip()?;
+        return Ok(tokens);
+    }
+    cursor.object()?;
+    while let Some(key) = cursor.key()? {
+        match key {
+            b"input_tokens" => tokens.input = cursor.number()? as u32,
+            b"output_tokens" => tokens.output = cursor.number()? as u32,
+            b"cache_read_input_tokens" => tokens.cache_read = cursor.number()? as u32,
+            b"cache_creation_input_tokens" => tokens.cache_write = cursor.number()? as u32,
+            b"cache_creation" => {
+                let detail = cursor.skip()?;
+                let hour = crate::json::get(detail, b"ephemeral_1h_input_tokens").unwrap_or(b"0");
+                tokens.cache_write_1h = Cursor::new(hour, 0).number()? as u32;
+            }
+            _ => drop(cursor.skip()?),
+        }
+    }
+    Ok(tokens)
+}
+
+/// Whether a whole JSON object, found inside a damaged line, is an entry and not some inner value.
+pub(super) fn is_record(object: &[u8]) -> bool {
+    let Ok((entry, _)) = Entry::read(object, 0, Want { fields: true, ..Want::default() }) else {
+        return false;
+    };
+    if SPOKEN[..4].contains(&entry.kind) {
+        return !entry.uuid.is_empty() && entry.timestamp.is_some();
+    }
+    (IGNORED.contains(&entry.kind) || SPOKEN.contains(&entry.kind))
+        && (!entry.session_id.is_empty() || crate::json::get(object, b"leafUuid").is_some())
+}

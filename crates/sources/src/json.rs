@@ -1,0 +1,378 @@
+//! A lazy look at one JSON record: walk its keys, take the few values that matter, step over the rest
+//! without decoding them. Step-over is a loop, not a recursion: two million brackets cost no stack.
+//!
+//! Forgiving on purpose (it does not judge numbers or match bracket kinds): a record that a strict parser
+//! refuses may still hold a tool call. Never crosses a line end.
+
+use memchr::{memchr, memchr2};
+
+/// The bytes are not the JSON they should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Broken;
+
+pub type Look<T> = Result<T, Broken>;
+
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    pub at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8], at: usize) -> Cursor<'a> {
+        Cursor { bytes, at }
+    }
+
+    #[inline]
+    pub fn peek(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn blank(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\r') {
+            self.at += 1;
+        }
+    }
+
+    /// Steps into an object. Follow with `key` until it answers None.
+    #[inline]
+    pub fn object(&mut self) -> Look<()> {
+        self.blank();
+        self.expect(b'{')
+    }
+
+    /// The next key of the object the cursor is in, its value to be taken next.
+    #[inline]
+    pub fn key(&mut self) -> Look<Option<&'a [u8]>> {
+        loop {
+            self.blank();
+            match self.peek() {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Ok(None);
+                }
+                _ => break,
+            }
+        }
+        let key = self.string()?;
+        self.blank();
+        self.expect(b':')?;
+        self.blank();
+        Ok(Some(key))
+    }
+
+    /// Steps into an array; false if the value is something else, which is then still to be taken.
+    pub fn array(&mut self) -> bool {
+        self.blank();
+        if self.peek() == b'[' {
+            self.at += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Whether the array the cursor is in has another item, to be taken next.
+    pub fn item(&mut self) -> Look<bool> {
+        loop {
+            self.blank();
+            match self.peek() {
+                b',' => self.at += 1,
+                b']' => {
+                    self.at += 1;
+                    return Ok(false);
+                }
+                0 => return Err(Broken),
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Look<()> {
+        if self.peek() == byte {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(Broken)
+    }
+
+    /// The inside of a string, escapes untouched. Looks only for quotes: whether one is escaped is told by
+    /// the backslashes before it, so that the `\n`s of tool output do not stop the vector search.
+    #[inline]
+    pub fn string(&mut self) -> Look<&'a [u8]> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut from = start;
+        loop {
+            let rest = self.bytes.get(from..).ok_or(Broken)?;
+            let quote = from + memchr2(b'"', b'\n', rest).ok_or(Broken)?;
+            if self.bytes[quote] == b'\n' {
+                return Err(Broken);
+            }
+            let before = self.bytes[start..quote].iter().rev().take_while(|b| **b == b'\\').count();
+            if before % 2 == 0 {
+                self.at = quote + 1;
+                return Ok(&self.bytes[start..quote]);
+            }
+            from = quote + 1;
+        }
+    }
+
+    /// A string's inside, or empty for any other value (which is stepped over).
+    pub fn string_or_skip(&mut self) -> Look<&'a [u8]> {
+        self.blank();
+        if self.peek() == b'"' {
+            return self.string();
+        }
+        self.skip()?;
+        Ok(b"")
+    }
+
+    pub fn number(&mut self) -> Look<f64> {
+        let raw = self.skip()?;
+        Ok(std::str::from_utf8(raw).ok().and_then(|s| s.parse().ok()).unwrap_or(0.0))
+    }
+
+    pub fn truth(&mut self) -> Look<bool> {
+        Ok(self.skip()? == b"true")
+    }
+
+    /// Steps over any value and hands out its bytes.
+    pub fn skip(&mut self) -> Look<&'a [u8]> {
+        self.blank();
+        let start = self.at;
+        match self.peek() {
+            b'"' => drop(self.string()?),
+            b'{' | b'[' => self.skip_nested()?,
+            _ => self.skip_plain()?,
+        }
+        Ok(&self.bytes[start..self.at])
+    }
+
+    fn skip_nested(&mut self) -> Look<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek() {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                b'\n' | 0 => return Err(Broken),
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_plain(&mut self) -> Look<()> {
+        let start = self.at;
+        while !matches!(
+            self.peek(),
+            b',' | b'}' | b']' | b'\n' | b' ' | b'\r' | b'\t' | b'"' | b'{' | b'[' | 0
+        ) {
+            self.at += 1;
+        }
+        if self.at == start { Err(Broken) } else { Ok(()) }
+    }
+
+    /// After the record: nothing but blanks up to the line's end.
+    pub fn at_line_end(&mut self) -> bool {
+        self.blank();
+        self.at >= self.bytes.len() || self.bytes[self.at] == b'\n'
+    }
+}
+
+/// Steps over the whole value at the start of `bytes`.
+pub fn whole(bytes: &[u8]) -> Look<&[u8]> {
+    Cursor::new(bytes, 0).skip()
+}
+
+/// The value of one key of an object, without looking further.
+pub fn get<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let mut cursor = Cursor::new(object, 0);
+    cursor.object().ok()?;
+    while let Some(found) = cursor.key().ok()? {
+        let value = cursor.skip().ok()?;
+        if found == key {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The decoded text of one key, if it is a string.
+pub fn get_text(object: &[u8], key: &[u8]) -> Option<String> {
+    let raw = get(object, key)?;
+    (raw.first() == Some(&b'"')).then(|| text(inside(raw)))
+}
+
+/// A string value without its quotes; any other value as it is.
+pub fn inside(raw: &[u8]) -> &[u8] {
+    raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")).unwrap_or(raw)
+}
+
+/// Decodes the inside of a JSON string. What is not Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
+pub fn text(raw: &[u8]) -> String {
+    if memchr(b'\\', raw).is_none() {
+        return String::from_utf8_lossy(raw).into_owned();
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(slash) = memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..slash]);
+        rest = unescape(&rest[slash + 1..], &mut out);
+    }
+    out.extend_from_slice(rest);
+    match String::from_utf8(out) {
+        Ok(text) => text,
+        Err(bad) => String::from_utf8_lossy(bad.as_bytes()).into_owned(),
+    }
+}
+
+/// One escape, the backslash gone already; hands back what follows it.
+fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some(&c) = rest.first() else { return rest };
+    let plain = match c {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'f' => 12,
+        b'u' => return unescape_unicode(&rest[1..], out),
+        other => other,
+    };
+    out.push(plain);
+    &rest[1..]
+}
+
+fn unescape_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some(high) = hex4(rest) else {
+        out.extend_from_slice("\u{fffd}".as_bytes());
+        return rest;
+    };
+    let after = &rest[4..];
+    let (code, rest) = match (high, after) {
+        (0xd800..=0xdbff, [b'\\', b'u', low @ ..]) => match hex4(low) {
+            Some(low_half @ 0xdc00..=0xdfff) => {
+                (0x10000 + ((high - 0xd800) << 10) + (low_half - 0xdc00), &low[4..])
+            }
+            _ => (high, after),
+        },
+        _ => (high, after),
+    };
+    let c = char::from_u32(code).unwrap_or('\u{fffd}');
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    rest
+}
+
+fn hex4(b: &[u8]) -> Option<u32> {
+    let digits = b.get(..4)?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// A value's bytes as JSON text that may be printed: bad UTF-8 replaced, raw control characters escaped.
+pub fn printable(raw: &[u8]) -> String {
+    let text = String::from_utf8_lossy(raw);
+    if !text.bytes().any(|b| b < 0x20) {
+        return text.into_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if (c as u32) < 0x20 {
+            out.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Text as a JSON string.
+pub fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(line: &[u8]) -> Look<Vec<(String, String)>> {
+        let mut cursor = Cursor::new(line, 0);
+        cursor.object()?;
+        let mut out = Vec::new();
+        while let Some(key) = cursor.key()? {
+            out.push((text(key), String::from_utf8_lossy(cursor.skip()?).into_owned()));
+        }
+        if cursor.at_line_end() { Ok(out) } else { Err(Broken) }
+    }
+
+    #[test]
+    fn walks_keys_and_steps_over_values() {
+        let line = br#" {"a" : "x\"}\\", "b":[1,{"c":"]"}], "d":null,"e":-1.5e3 } "#;
+        let found = keys(line).unwrap();
+        assert_eq!(found[0], ("a".into(), r#""x\"}\\""#.into()));
+        assert_eq!(found[1].1, r#"[1,{"c":"]"}]"#);
+        assert_eq!(found[2].1, "null");
+        assert_eq!(found[3].1, "-1.5e3");
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        for bad in [
+            r#"{"a":1"#,
+            r#"{"a":"#,
+            r#"{"a"}"#,
+            r#"{"a":"x}"#,
+            r#"{"a":1}{"b":2}"#,
+            "",
+            "[1]",
+            r#"{"a":[1,2}"#,
+            "{\"a\":\"x\ny\"}",
+            r#"{"a":,}"#,
+            "\0\0",
+        ] {
+            assert!(keys(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        for depth in [127, 128, 1000, 100_000, 2_000_000] {
+            let line = format!("{{\"a\":{}1{}}}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(keys(line.as_bytes()).unwrap().len(), 1);
+        }
+    }
+
+    #[test]
+    fn text_is_decoded_and_never_fails() {
+        for (raw, decoded) in [
+            (r"a\n\t\u00e9\\", "a\n\té\\"),
+            (r"\ud83d\ude80", "🚀"),
+            (r"\ud83d!", "\u{fffd}!"),
+            (r"\ude80", "\u{fffd}"),
+            (r"\u12", "\u{fffd}12"),
+            ("日本", "日本"),
+            ("\\", ""),
+        ] {
+            assert_eq!(text(raw.as_bytes()), decoded, "{raw}");
+        }
+        assert_eq!(text(b"a\xff\\nb"), "a\u{fffd}\nb");
+    }
+
+    #[test]
+    fn printable_is_valid_json() {
+        let raw = b"\"a\x00b\xffc\"";
+        let shown = printable(raw);
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), "a\0b\u{fffd}c");
+    }
+}

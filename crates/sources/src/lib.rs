@@ -1,0 +1,116 @@
+//! Reads the histories that coding agents leave on disk. One agent, one file, one row in `SOURCES`; nothing
+//! here writes to, locks or renames anything of theirs.
+//!
+//! A source is read twice: a *survey* of the whole transcript keeps a small row per message and call, and a
+//! *fetch* reads one of them again, in full, from its place. Knows nothing of queries, indexes or terminals.
+
+pub mod chatwise;
+pub mod claude;
+pub mod codex;
+pub mod conversation;
+pub mod gemini;
+pub mod json;
+pub mod lines;
+pub mod opencode;
+pub mod place;
+pub mod salvage;
+pub mod survey;
+pub mod walk;
+
+pub use survey::{Facts, Names, Survey, Want};
+
+use record::{Call, Message, Row};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Every agent Loci can read, in the order in which they are listed.
+pub const SOURCES: &[&dyn Source] =
+    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::OpenCode, &chatwise::ChatWise];
+
+/// One transcript: a file, or one conversation inside a database.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    /// Its place in `SOURCES`.
+    pub source: usize,
+    pub path: PathBuf,
+    /// Which conversation, where a file holds many.
+    pub part: Option<String>,
+    pub size: u64,
+    /// The session id as far as the name tells it.
+    pub hint: String,
+    /// Transcripts that can hold copies of each other share a group.
+    pub group: PathBuf,
+}
+
+/// The environment as far as sources may know it. Filled in one place, by the service.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    pub home: PathBuf,
+    pub vars: BTreeMap<&'static str, OsString>,
+}
+
+impl Places {
+    /// The directories of a variable (`a:b` or `a,b`), or the default below home.
+    pub fn roots(&self, var: &str, default: &str) -> Vec<PathBuf> {
+        let set = self.vars.get(var).filter(|v| !v.is_empty());
+        let Some(set) = set else { return vec![self.home.join(default)] };
+        let text = set.to_string_lossy();
+        text.split([':', ',']).filter(|p| !p.is_empty()).map(PathBuf::from).collect()
+    }
+
+    /// An XDG base directory.
+    pub fn xdg(&self, var: &str, default: &str) -> PathBuf {
+        let set = self.vars.get(var).filter(|v| Path::new(v).is_absolute());
+        set.map_or_else(|| self.home.join(default), PathBuf::from)
+    }
+}
+
+/// What could not be read of one record.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{path}: {error}")]
+    Io { path: PathBuf, error: std::io::Error },
+    #[error("{path} changed while it was being read: no {what} at {place}")]
+    Moved { path: PathBuf, what: &'static str, place: u64 },
+    #[error("{path}: {error}")]
+    Database { path: PathBuf, error: db::Error },
+}
+
+pub trait Source: Sync {
+    /// The word for it in `--source` and in every record.
+    fn name(&self) -> &'static str;
+    /// Variables that move its store, each with what it means.
+    fn variables(&self) -> &'static [(&'static str, &'static str)];
+    /// Where it would be on this machine, whether or not anything is there.
+    fn roots(&self, places: &Places) -> Vec<PathBuf>;
+    /// The transcripts below one root. Order does not matter; what cannot be listed is reported.
+    fn list(&self, root: &Path, found: &mut walk::Found);
+    /// Whether a transcript can belong to a project at `path`, judged by its name alone.
+    fn may_belong(&self, _transcript: &Transcript, _project: &Path) -> bool {
+        true
+    }
+    /// Walks the whole transcript.
+    fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error>;
+    /// Reads one call in full. `result` is the transcript that holds its result, often the same.
+    fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error>;
+    /// Reads one message in full.
+    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
+}
+
+/// Finds every transcript of the sources named (all when none is), sorted by path.
+pub fn find(places: &Places, only: &[String]) -> walk::Found {
+    let mut found = walk::Found::default();
+    for (index, source) in SOURCES.iter().enumerate() {
+        if !only.is_empty() && !only.iter().any(|name| name == source.name()) {
+            continue;
+        }
+        found.source = index;
+        for root in source.roots(places) {
+            source.list(&root, &mut found);
+        }
+    }
+    found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
+    found.transcripts.dedup_by(|a, b| a.path == b.path && a.part == b.part);
+    found
+}

@@ -1,0 +1,30 @@
+//! OpenCode.
+
+use crate::walk::Found;
+use crate::{Error, Places, Source, Survey, Transcript};
+use record::{Call, Message, Row};
+use std::path::{Path, PathBuf};
+
+pub struct OpenCode;
+
+impl Source for OpenCode {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+    fn roots(&self, _places: &Places) -> Vec<PathBuf> {
+        Vec::new()
+    }
+    fn list(&self, _root: &Path, _found: &mut Found) {}
+    fn survey(&self, _transcript: &Transcript, _survey: &mut Survey<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn call(&self, _transcript: &Transcript, _result: &Transcript, _row: &Row) -> Result<Call, Error> {
+        Ok(Call::default())
+    }
+    fn message(&self, _transcript: &Transcript, _row: &Row) -> Result<Message, Error> {
+        Ok(Message::default())
+    }
+}

@@ -1,0 +1,70 @@
+//! What can be saved out of a damaged line. Seen in the wild: a record cut short with the next one spliced
+//! right behind it, two records without a line end between them, runs of NULs.
+//!
+//! Gives back only spans that are whole records by the caller's own judgement: nothing is invented.
+
+use crate::json::whole;
+use memchr::memmem;
+
+/// How many bytes may be walked per byte of line: enough for a record inside every tenth byte, and not
+/// the square that a line of nothing but `{"` would cost.
+const EFFORT: usize = 10;
+
+/// The spans of `line` that are records. `is_record` sees a whole JSON object.
+pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, usize)> {
+    let finder = memmem::Finder::new(b"{\"");
+    let mut effort = line.len().saturating_mul(EFFORT).saturating_add(4096);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = finder.find(&line[at..]).map(|n| at + n) {
+        at = start + 2;
+        if effort == 0 {
+            break;
+        }
+        match whole(&line[start..]) {
+            Ok(span) if is_record(span) => {
+                found.push((start, start + span.len()));
+                at = start + span.len();
+            }
+            Ok(span) => effort = effort.saturating_sub(span.len()),
+            Err(_) => effort = effort.saturating_sub(line.len() - start),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::get;
+
+    fn known(span: &[u8]) -> bool {
+        get(span, b"type").is_some() && get(span, b"uuid").is_some()
+    }
+
+    fn saved(line: &str) -> Vec<String> {
+        salvage(line.as_bytes(), known).into_iter().map(|(a, b)| line[a..b].to_string()).collect()
+    }
+
+    #[test]
+    fn whole_records_are_saved_and_nothing_else() {
+        let a = r#"{"type":"user","uuid":"1","message":{"type":"text","x":"{\"type\":\"user\",\"uuid\":\"9\"}"}}"#;
+        let b = r#"{"uuid":"2","type":"assistant"}"#;
+        for (line, expected) in [
+            (format!("{a}{b}"), vec![a, b]),
+            (format!("\0\0\0{a}\0\0"), vec![a]),
+            (format!("{}{b}", &a[..40]), vec![b]),
+            (format!("{}{b}", &a[..a.len() - 1]), vec![b]),
+            (a[..60].to_string(), vec![]),
+            (String::new(), vec![]),
+        ] {
+            assert_eq!(saved(&line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_line_ends_soon() {
+        let line = "{\"a\":".repeat(400_000);
+        assert!(salvage(line.as_bytes(), known).is_empty());
+    }
+}

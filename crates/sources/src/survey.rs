@@ -1,0 +1,484 @@
+//! What a source tells while it walks a transcript, and what is kept of it: rows, sessions, coverage.
+//!
+//! The counting that every agent needs stands here once: turns and sequence numbers, blocks of one reply
+//! joined, results put to their calls, prompts given a key that survives copying, abandoned branches found.
+//! Does not know any agent's format, and keeps no text.
+
+use record::row::{COPIED, SIDECHAIN};
+use record::{
+    Coverage, Kind, Problem, ProblemKind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin, Tokens,
+    key,
+};
+use rustc_hash::FxHashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// What the question needs, so that a source can step over the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Want {
+    pub messages: bool,
+    pub calls: bool,
+    /// Walk every field of every line, to say which are unknown.
+    pub fields: bool,
+}
+
+/// Tool and model names, each held once and known by its number.
+#[derive(Default)]
+pub struct Names(Mutex<(FxHashMap<Arc<str>, u32>, Vec<Arc<str>>)>);
+
+impl Names {
+    pub fn number(&self, name: &str) -> u32 {
+        let Ok(mut table) = self.0.lock() else { return 0 };
+        if let Some(n) = table.0.get(name) {
+            return *n;
+        }
+        let (name, n): (Arc<str>, u32) = (Arc::from(name), table.1.len() as u32);
+        table.1.push(name.clone());
+        table.0.insert(name, n);
+        n
+    }
+
+    pub fn list(&self) -> Vec<Arc<str>> {
+        self.0.lock().map(|table| table.1.clone()).unwrap_or_default()
+    }
+}
+
+/// One user or assistant entry, as a source sees it.
+#[derive(Clone, Copy)]
+pub struct Said<'a> {
+    pub session: u32,
+    pub role: Role,
+    pub kind: Kind,
+    /// What the agent calls it: `message.id` for a reply (its blocks share it), `uuid` for the rest.
+    pub id: &'a [u8],
+    pub at: Stamp,
+    pub place: u64,
+    pub text: &'a [u8],
+    pub model: &'a [u8],
+    pub tokens: Tokens,
+    pub flags: u8,
+}
+
+/// Everything that is kept of one transcript besides its rows.
+#[derive(Default)]
+pub struct Facts {
+    pub sessions: Vec<Session>,
+    /// The first time written in the file: of two sessions that share history, the earlier is the original.
+    pub birth: Option<Stamp>,
+    /// Turns of the main session that the person went back from, ascending.
+    pub abandoned: Vec<u32>,
+    /// By version of the agent.
+    pub coverage: Vec<(Arc<str>, Coverage)>,
+    pub problems: Vec<Problem>,
+}
+
+/// Rows are handed on when this many have gathered, so that a file of any size needs bounded memory.
+const FLUSH: usize = 50_000;
+/// How long a title made of the first prompt may be.
+const TITLE: usize = 80;
+/// Problems are counted without end and described up to here.
+const DESCRIBED: usize = 50;
+
+pub struct Survey<'a> {
+    pub want: Want,
+    pub facts: Facts,
+    file: u32,
+    path: &'a Path,
+    names: &'a Names,
+    emit: &'a mut dyn FnMut(&mut Vec<Row>),
+    rows: Vec<Row>,
+    counters: Vec<Counter>,
+    open_calls: FxHashMap<u64, usize>,
+    /// Replies of which further blocks may come, newest last.
+    open_replies: Vec<(u64, usize)>,
+    /// User messages that wait for the reply that will name them: session, row and hash of the text.
+    unnamed: Vec<(u32, usize, u64)>,
+    known_names: Vec<(Vec<u8>, u32)>,
+    branch: Branches,
+    version: Arc<str>,
+    coverage: Coverage,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counter {
+    turn: u32,
+    sequence: u32,
+}
+
+impl<'a> Survey<'a> {
+    pub fn new(
+        file: u32,
+        path: &'a Path,
+        names: &'a Names,
+        want: Want,
+        emit: &'a mut dyn FnMut(&mut Vec<Row>),
+    ) -> Survey<'a> {
+        Survey {
+            want,
+            facts: Facts::default(),
+            file,
+            path,
+            names,
+            emit,
+            rows: Vec::new(),
+            counters: Vec::new(),
+            open_calls: FxHashMap::default(),
+            open_replies: Vec::new(),
+            unnamed: Vec::new(),
+            known_names: Vec::new(),
+            branch: Branches::default(),
+            version: Arc::from(""),
+            coverage: Coverage { files: 1, ..Coverage::default() },
+        }
+    }
+
+    // ---- sessions
+
+    pub fn add_session(&mut self, session: Session) -> u32 {
+        self.facts.sessions.push(session);
+        self.counters.push(Counter::default());
+        self.facts.sessions.len() as u32 - 1
+    }
+
+    pub fn session(&mut self, index: u32) -> &mut Session {
+        &mut self.facts.sessions[index as usize]
+    }
+
+    /// The strings of a session are short and repeat on every line: set once.
+    pub fn set(slot: &mut Arc<str>, value: &[u8]) {
+        if slot.is_empty() && !value.is_empty() {
+            *slot = Arc::from(crate::json::text(value).as_str());
+        }
+    }
+
+    /// A better-founded title replaces a worse one, a later one its equal.
+    pub fn title(&mut self, session: u32, text: &str, origin: TitleOrigin) {
+        let rank = |o: TitleOrigin| {
+            [TitleOrigin::FirstPrompt, TitleOrigin::Agent, TitleOrigin::Custom].iter().position(|r| *r == o)
+        };
+        let slot = &mut self.session(session).title;
+        let better = slot.as_ref().is_none_or(|(_, old)| {
+            rank(origin) > rank(*old) || (origin == *old && origin != TitleOrigin::FirstPrompt)
+        });
+        let text = text.trim();
+        if better && !text.is_empty() {
+            *slot = Some((Arc::from(text), origin));
+        }
+    }
+
+    pub fn moment(&mut self, session: u32, at: Stamp) {
+        if !at.is_some() {
+            return;
+        }
+        self.facts.birth.get_or_insert(at);
+        let session = self.session(session);
+        if !session.started_at.is_some() || at < session.started_at {
+            session.started_at = at;
+        }
+        session.ended_at = session.ended_at.max(at);
+    }
+
+    pub fn turn(&self, session: u32) -> u32 {
+        self.counters[session as usize].turn
+    }
+
+    // ---- messages
+
+    pub fn said(&mut self, said: Said<'_>) {
+        self.moment(said.session, said.at);
+        match said.role {
+            Role::Assistant => self.reply(said),
+            _ => self.heard(said),
+        }
+    }
+
+    /// A user entry. Its key is made of its text and the id of the reply that follows it, because some
+    /// versions copy history with new ids and times; until then, and where no reply follows, it is its own id.
+    fn heard(&mut self, said: Said<'_>) {
+        if matches!(said.kind, Kind::Prompt | Kind::Task) {
+            self.counters[said.session as usize].turn += 1;
+            if said.session == 0 {
+                self.branch.prompt(self.counters[0].turn);
+            }
+            if said.kind == Kind::Prompt {
+                let head: String = crate::json::text(&said.text[..said.text.len().min(4 * TITLE)])
+                    .chars()
+                    .take(TITLE)
+                    .collect();
+                self.title(said.session, head.lines().next().unwrap_or(""), TitleOrigin::FirstPrompt);
+            }
+        }
+        if !self.want.messages {
+            return;
+        }
+        let row = self.message_row(&said, key(b'u', &[said.id]));
+        self.push(row);
+        self.unnamed.push((said.session, self.rows.len() - 1, key(b't', &[said.text])));
+    }
+
+    fn reply(&mut self, said: Said<'_>) {
+        if !self.want.messages {
+            return;
+        }
+        let reply = key(b'm', &[said.id]);
+        for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
+            self.rows[row].key = key(b'p', &[&text.to_le_bytes(), said.id]);
+        }
+        if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
+            let row = &mut self.rows[*index];
+            row.end = said.place;
+            row.until = row.until.max(said.at);
+            row.lines += 1;
+            row.tokens = row.tokens.max(said.tokens);
+            return;
+        }
+        let row = self.message_row(&said, reply);
+        self.push(row);
+        if self.open_replies.len() == 32 {
+            self.open_replies.remove(0);
+        }
+        self.open_replies.push((reply, self.rows.len() - 1));
+    }
+
+    fn message_row(&mut self, said: &Said<'_>, key: u64) -> Row {
+        let counter = &mut self.counters[said.session as usize];
+        counter.sequence += 1;
+        let (turn, sequence) = (counter.turn, counter.sequence);
+        let name = if said.model.is_empty() { u32::MAX } else { self.name(said.model) };
+        Row {
+            key,
+            at: said.at,
+            until: said.at,
+            place: said.place,
+            end: said.place,
+            file: self.file,
+            end_file: self.file,
+            session: said.session,
+            turn,
+            sequence,
+            name,
+            tokens: said.tokens,
+            id: Row::id_head(said.id),
+            row: RowKind::Message,
+            detail: said.kind as u8,
+            flags: said.flags,
+            lines: 1,
+        }
+    }
+
+    // ---- calls
+
+    pub fn call(&mut self, session: u32, id: &[u8], tool: &[u8], at: Stamp, place: u64, flags: u8) {
+        self.moment(session, at);
+        if !self.want.calls {
+            return;
+        }
+        let key = key(b'c', &[id]);
+        if self.open_calls.contains_key(&key) {
+            return; // the same call again in one file: a later compaction re-appends history
+        }
+        let name = self.name(tool);
+        let counter = &mut self.counters[session as usize];
+        counter.sequence += 1;
+        let (turn, sequence) = (counter.turn, counter.sequence);
+        self.push(Row {
+            key,
+            at,
+            place,
+            file: self.file,
+            session,
+            turn,
+            sequence,
+            name,
+            id: Row::id_head(id),
+            row: RowKind::Call,
+            detail: Status::Pending as u8,
+            flags,
+            ..Row::default()
+        });
+        self.open_calls.insert(key, self.rows.len() - 1);
+    }
+
+    pub fn result(&mut self, id: &[u8], status: Status, at: Stamp, place: u64) {
+        if !self.want.calls {
+            return;
+        }
+        let key = key(b'c', &[id]);
+        if let Some(index) = self.open_calls.get(&key) {
+            let row = &mut self.rows[*index];
+            if row.end == Row::NOWHERE {
+                (row.end, row.end_file, row.until, row.detail) = (place, self.file, at, status as u8);
+            }
+            return;
+        }
+        self.push(Row {
+            key,
+            at,
+            until: at,
+            place,
+            end: place,
+            file: self.file,
+            end_file: self.file,
+            id: Row::id_head(id),
+            row: RowKind::Result,
+            detail: status as u8,
+            ..Row::default()
+        });
+    }
+
+    /// A later line knows better how a call ended (an exit code, an event of its own).
+    pub fn verdict(&mut self, id: &[u8], status: Status) {
+        if let Some(index) = self.open_calls.get(&key(b'c', &[id])) {
+            self.rows[*index].detail = status as u8;
+        }
+    }
+
+    fn name(&mut self, name: &[u8]) -> u32 {
+        if let Some((_, n)) = self.known_names.iter().find(|(known, _)| known == name) {
+            return *n;
+        }
+        let n = self.names.number(&crate::json::text(name));
+        self.known_names.push((name.to_vec(), n));
+        n
+    }
+
+    fn push(&mut self, row: Row) {
+        if self.rows.len() >= FLUSH {
+            self.flush();
+        }
+        self.rows.push(row);
+    }
+
+    fn flush(&mut self) {
+        self.open_calls.clear();
+        self.open_replies.clear();
+        self.unnamed.clear();
+        (self.emit)(&mut self.rows);
+        self.rows.clear();
+    }
+
+    // ---- branches
+
+    /// Every entry of the main session that can be a parent, in file order.
+    pub fn entry(&mut self, id: &[u8], parent: &[u8], logical_parent: &[u8]) {
+        let parent = if parent.is_empty() { logical_parent } else { parent };
+        self.branch.entry(id, parent);
+    }
+
+    // ---- coverage
+
+    pub fn version(&mut self, version: &[u8]) {
+        if !version.is_empty() && version != self.version.as_bytes() {
+            self.close_coverage();
+            self.version = Arc::from(crate::json::text(version).as_str());
+            if let Some(main) = self.facts.sessions.first_mut() {
+                main.version = self.version.clone();
+            }
+        }
+    }
+
+    pub fn coverage(&mut self) -> &mut Coverage {
+        &mut self.coverage
+    }
+
+    pub fn problem(&mut self, kind: ProblemKind, offset: u64, note: &str) {
+        match kind {
+            ProblemKind::Salvaged => self.coverage.salvaged += 1,
+            ProblemKind::BadLine | ProblemKind::LineTooLong => self.coverage.bad += 1,
+            ProblemKind::Unfinished => self.coverage.unfinished += 1,
+            ProblemKind::Unreadable | ProblemKind::Moved => {}
+        }
+        if self.facts.problems.len() < DESCRIBED || kind == ProblemKind::Unreadable {
+            let (file, note) = (self.path.to_path_buf(), note.to_string());
+            self.facts.problems.push(Problem { kind, file, offset, note });
+        }
+    }
+
+    fn close_coverage(&mut self) {
+        // What was counted before the first version was met belongs to it.
+        if self.version.is_empty() {
+            return;
+        }
+        let done = std::mem::take(&mut self.coverage);
+        match self.facts.coverage.iter_mut().find(|(v, _)| *v == self.version) {
+            Some((_, sum)) => sum.add(&done),
+            None => self.facts.coverage.push((self.version.clone(), done)),
+        }
+    }
+
+    /// Sets a flag on every row not handed on yet: a short file can be judged at its end.
+    pub fn mark(&mut self, flag: u8) {
+        for row in &mut self.rows {
+            row.flags |= flag;
+        }
+    }
+
+    pub fn finish(mut self) -> Facts {
+        if self.version.is_empty() {
+            self.version = Arc::from("unknown");
+        }
+        self.close_coverage();
+        self.facts.abandoned = self.branch.abandoned();
+        self.flush();
+        self.facts
+    }
+}
+
+/// Which turns the person went back from: a turn is alive if the last one descends from it.
+#[derive(Default)]
+struct Branches {
+    /// Entries in file order, each with its turn.
+    entries: Vec<(u64, u32)>,
+    /// The same, by id, as far as a look further back was ever needed.
+    index: FxHashMap<u64, u32>,
+    indexed: usize,
+    /// By turn: the turn its prompt continues, always an earlier one.
+    parents: Vec<u32>,
+    turn: u32,
+    next_is: Option<u32>,
+}
+
+impl Branches {
+    fn prompt(&mut self, turn: u32) {
+        self.next_is = Some(turn);
+        self.parents.resize(turn as usize + 1, turn.saturating_sub(1));
+    }
+
+    fn entry(&mut self, id: &[u8], parent: &[u8]) {
+        if let Some(turn) = self.next_is.take() {
+            self.turn = turn;
+            // A parent that is missing, later or itself leaves the turn after the one before it.
+            if let Some(of_parent) = self.turn_of(key(b'e', &[parent])).filter(|t| *t < turn) {
+                self.parents[turn as usize] = of_parent;
+            }
+        }
+        self.entries.push((key(b'e', &[id]), self.turn));
+    }
+
+    /// A prompt nearly always continues the last few entries; only a rewind looks further.
+    fn turn_of(&mut self, id: u64) -> Option<u32> {
+        let near = self.entries.iter().rev().take(64).find(|(e, _)| *e == id);
+        if let Some((_, turn)) = near {
+            return Some(*turn);
+        }
+        self.index.extend(self.entries[self.indexed..].iter().copied());
+        self.indexed = self.entries.len();
+        self.index.get(&id).copied()
+    }
+
+    fn abandoned(&self) -> Vec<u32> {
+        let last = self.parents.len().saturating_sub(1) as u32;
+        let mut alive = vec![false; last as usize + 1];
+        let mut turn = last;
+        while turn > 0 {
+            alive[turn as usize] = true;
+            turn = self.parents[turn as usize];
+        }
+        (1..=last).filter(|t| !alive[*t as usize]).collect()
+    }
+}
+
+/// Whether an entry carries a flag by what it says of itself.
+pub fn flags(copied: bool, sidechain: bool) -> u8 {
+    (if copied { COPIED } else { 0 }) | (if sidechain { SIDECHAIN } else { 0 })
+}
