@@ -1,1 +1,38 @@
-fn main() {}
+//! `loci`: arguments in, records out.
+//!
+//! Standard output is data, standard error is for people. Does not know how a question is answered.
+
+mod args;
+mod output;
+mod text;
+
+use api::Exit;
+use output::Out;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == service::JQ_COMMAND) {
+        return jq_child();
+    }
+    let exit = match args::parse() {
+        Ok(Some(call)) => run(call),
+        Ok(None) => Exit::Found,
+        Err(code) => return code,
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(call: args::Call) -> Exit {
+    let mut out = Out::new(call.format, call.view);
+    match out.answer(&call) {
+        Ok(outcome) => out.close(&call, &outcome),
+        Err(error) => out.fail(&error),
+    }
+}
+
+/// The other end of `--jq`: this program again, limited, filtering what it is fed.
+fn jq_child() -> ExitCode {
+    let (code, complaint) = service::jq_work(std::io::stdin().lock(), std::io::stdout().lock());
+    output::complain(&complaint);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

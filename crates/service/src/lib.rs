@@ -1,1 +1,93 @@
-//! placeholder
+//! Does it: joins the readers, the catalogue and the questions behind the operations of `api`.
+//!
+//! One question goes one way: scope → transcripts → survey → copies joined → rows in order → records read
+//! again from their places → printed. Knows nothing of terminals or protocols.
+
+pub mod env;
+mod gather;
+mod lines;
+mod ops;
+mod prices;
+mod printer;
+mod scope;
+
+pub use printer::Format;
+pub use query::child::{COMMAND as JQ_COMMAND, work as jq_work};
+pub use query::program::RULE as JQ_RULE;
+
+use api::{Ask, Code, Error, View};
+use record::{Clock, Problem};
+use sources::Places;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+
+/// Everything a question may depend on besides its parameters.
+pub struct Service {
+    pub places: Places,
+    pub clock: Clock,
+    pub cwd: PathBuf,
+    /// This very program, for the jq child.
+    pub exe: PathBuf,
+    pub threads: usize,
+    pub progress: Progress,
+}
+
+/// How far a long read has come; watched from another thread.
+#[derive(Default)]
+pub struct Progress {
+    pub files: AtomicU64,
+    pub of: AtomicU64,
+}
+
+/// How a question ended, besides its records.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub printed: u64,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// Files that were read.
+    pub files: u64,
+    /// Sessions that the files hold, before the question narrowed them.
+    pub sessions: u64,
+    /// The project the question was about, if it was about one.
+    pub project: Option<PathBuf>,
+    /// Where histories were looked for: agent, place, whether anything is there.
+    pub looked: Vec<(&'static str, PathBuf, bool)>,
+}
+
+impl Outcome {
+    pub fn lost(&self) -> usize {
+        self.problems.iter().filter(|p| p.kind.is_loss()).count()
+    }
+}
+
+/// Takes one printed line, its end included. False: no more is wanted (a closed pipe).
+pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
+
+impl Service {
+    /// Answers one question.
+    pub fn answer(&self, view: &View, ask: &Ask, format: Format, take: Take<'_>) -> Result<Outcome, Error> {
+        ops::answer(self, view, ask, format, take)
+    }
+}
+
+pub(crate) fn query_error(error: query::Error) -> Error {
+    let code = match error {
+        query::Error::Child(_) => Code::ReadError,
+        _ => Code::FilterError,
+    };
+    let hint = match error {
+        query::Error::Pattern(_) => {
+            "patterns are Rust regular expressions; escape . ( ) [ ] * + ? with a backslash"
+        }
+        query::Error::Filter(_) => "`loci query tools --help` shows how filters get their records",
+        query::Error::Failed(_) => "guard fields that may be missing: `.file // empty`, `.input.command?`",
+        query::Error::Stopped(_) => "narrow the question with --since, --limit or --fields, or pipe into jq",
+        query::Error::Child(_) => "the filter runs in a child process of loci; can this machine start one?",
+    };
+    Error::new(code, error.to_string()).hint(hint)
+}
+
+pub(crate) fn read_error(error: impl std::fmt::Display) -> Error {
+    Error::new(Code::ReadError, error.to_string())
+}

@@ -1,0 +1,96 @@
+//! One question with its parameters: the same words on the command line, over MCP and on the socket.
+
+use crate::{Code, Error, VIEWS, View};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Every parameter of every question. What a question does not take is refused in `Ask::new`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ask {
+    pub session: Option<String>,
+    pub project: Option<String>,
+    pub all_projects: bool,
+    pub source: Vec<String>,
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub pattern: Option<String>,
+    pub tool: Vec<String>,
+    pub status: Option<String>,
+    pub signature: Option<String>,
+    pub window: Option<u32>,
+    pub file: Option<String>,
+    pub min_count: Option<u64>,
+    pub minutes: Option<f64>,
+    pub by: Option<String>,
+    pub explain: bool,
+    pub problems: bool,
+    pub limit: Option<u64>,
+    pub offset: Option<u64>,
+    pub reverse: bool,
+    pub fields: Vec<String>,
+    pub jq: Option<String>,
+    pub slurp: bool,
+}
+
+impl Ask {
+    /// Checks the parameters of one question: known, allowed here, of the right shape, and with fields it has.
+    pub fn new(view: &View, params: Map<String, Value>) -> Result<Ask, Error> {
+        for name in params.keys() {
+            if !view.takes(name) {
+                let known = view.params().collect::<Vec<_>>().join(", ");
+                return Err(Error::new(Code::InvalidArgument, format!("{} takes no `{name}`", view.title()))
+                    .hint(format!("it takes: {known}")));
+            }
+        }
+        let ask: Ask = serde_json::from_value(Value::Object(params))
+            .map_err(|e| Error::new(Code::InvalidArgument, format!("{}: {e}", view.title())))?;
+        ask.check(view)?;
+        Ok(ask)
+    }
+
+    fn check(&self, view: &View) -> Result<(), Error> {
+        let invalid =
+            |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
+        if let Some(field) = self.fields.iter().find(|f| !view.fields.contains(&f.as_str())) {
+            return invalid(
+                format!("{} has no field `{field}`", view.title()),
+                format!("its fields: {}", view.fields.join(", ")),
+            );
+        }
+        if let Some(status) = &self.status
+            && record::Status::from_word(status).is_none()
+        {
+            return invalid(
+                format!("there is no status `{status}`"),
+                "one of: success, error, pending, unknown".to_string(),
+            );
+        }
+        if let Some(by) = &self.by
+            && !view.by.contains(&by.as_str())
+        {
+            return invalid(
+                format!("{} cannot be grouped by `{by}`", view.title()),
+                format!("one of: {}", view.by.join(", ")),
+            );
+        }
+        if self.project.is_some() && self.all_projects {
+            return invalid(
+                "--project and --all-projects contradict each other".to_string(),
+                "give one of them".to_string(),
+            );
+        }
+        if self.slurp && self.jq.is_none() {
+            return invalid(
+                "--slurp is about a jq filter, and none is given".to_string(),
+                "add --jq '<filter>'".to_string(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The question of that name in that group.
+pub fn view(group: &str, name: &str) -> Option<&'static View> {
+    VIEWS.iter().find(|v| v.group == group && v.name == name)
+}

@@ -1,0 +1,84 @@
+//! What can go wrong, in the user's words, and what the process ends with.
+
+use record::{Cell, Line};
+
+/// Declares each code with its word once.
+macro_rules! codes {
+    ($($name:ident = $word:literal, $meaning:literal;)*) => {
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Code { $($name,)* }
+        impl Code {
+            pub const ALL: &'static [(Code, &'static str, &'static str)] = &[$((Code::$name, $word, $meaning),)*];
+            pub fn word(self) -> &'static str { match self { $(Code::$name => $word,)* } }
+        }
+    };
+}
+
+codes! {
+    InvalidArgument = "INVALID_ARGUMENT", "a parameter is unknown, malformed or contradicts another";
+    SessionNotFound = "SESSION_NOT_FOUND", "no session has an id that begins so";
+    FilterError = "FILTER_ERROR", "the jq filter or the pattern is wrong, failed, or was stopped at its limit";
+    ReadError = "READ_ERROR", "something that must be read or written could not be";
+    InternalError = "INTERNAL_ERROR", "a defect in Loci";
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub code: Code,
+    pub message: String,
+    pub hints: Vec<String>,
+}
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error { code, message: message.into(), hints: Vec::new() }
+    }
+
+    /// What to type next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The error as a record, for a consumer that reads standard output.
+    pub fn line(&self) -> Line<'_> {
+        let hints = self.hints.iter().map(|h| Cell::text(h.as_str())).collect::<Vec<_>>();
+        vec![
+            ("error", Cell::text(self.message.as_str())),
+            ("code", Cell::text(self.code.word())),
+            ("hints", if hints.is_empty() { Cell::Null } else { Cell::List(hints) }),
+        ]
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    Found,
+    Failed,
+    Nothing,
+    Incomplete,
+}
+
+impl Exit {
+    pub const ALL: &'static [(Exit, u8, &'static str)] = &[
+        (Exit::Found, 0, "something was found"),
+        (
+            Exit::Failed,
+            1,
+            "an error; what went wrong is on standard error and, in the chosen format, on standard output",
+        ),
+        (Exit::Nothing, 2, "nothing was found"),
+        (
+            Exit::Incomplete,
+            3,
+            "something was found, but a part of the history could not be read (see `loci sources --problems`)",
+        ),
+    ];
+
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}

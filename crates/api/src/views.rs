@@ -1,0 +1,437 @@
+//! Every question over history, once: what it is about, what it takes, what its records hold and in what order
+//! they come.
+
+pub struct View {
+    /// `query`, `analyze`, or nothing for a command of its own.
+    pub group: &'static str,
+    pub name: &'static str,
+    pub about: &'static str,
+    pub order: &'static str,
+    pub fields: &'static [&'static str],
+    /// Parameters beyond `SHARED`.
+    pub own: &'static [&'static str],
+    pub by: &'static [&'static str],
+    pub example: &'static str,
+}
+
+/// What every question takes.
+pub const SHARED: &[&str] = &[
+    "session",
+    "project",
+    "all_projects",
+    "source",
+    "since",
+    "until",
+    "limit",
+    "offset",
+    "reverse",
+    "fields",
+    "jq",
+    "slurp",
+];
+
+impl View {
+    pub fn takes(&self, param: &str) -> bool {
+        self.params().any(|p| p == param)
+    }
+
+    pub fn params(&self) -> impl Iterator<Item = &'static str> {
+        let shared: &[&str] = if self.name == "sources" {
+            &["source", "limit", "offset", "reverse", "fields", "jq", "slurp"]
+        } else {
+            SHARED
+        };
+        let by: &[&str] = if self.by.is_empty() { &[] } else { &["by"] };
+        shared.iter().chain(self.own).chain(by).copied()
+    }
+
+    /// As a person types it.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.group, self.name).trim().to_string()
+    }
+}
+
+const TOOL: &[&str] = &[
+    "session_id",
+    "source",
+    "project",
+    "agent_id",
+    "turn",
+    "sequence",
+    "id",
+    "tool",
+    "input",
+    "output",
+    "status",
+    "error",
+    "error_signature",
+    "timestamp",
+    "duration_ms",
+    "exit_code",
+    "file",
+    "mcp_server",
+    "abandoned",
+];
+const MESSAGE: &[&str] = &[
+    "session_id",
+    "source",
+    "project",
+    "agent_id",
+    "turn",
+    "sequence",
+    "id",
+    "parent_id",
+    "role",
+    "kind",
+    "timestamp",
+    "text",
+    "model",
+    "tokens",
+    "tool_calls",
+    "abandoned",
+];
+const BY_SESSION: &str = "sessions by start, then turn, then sequence";
+
+pub const VIEWS: &[View] = &[
+    View {
+        group: "query",
+        name: "tools",
+        about: "Tool calls with their inputs, outputs and how they ended",
+        order: "timestamp, then id",
+        fields: TOOL,
+        own: &["pattern", "tool", "status"],
+        by: &[],
+        example: "loci query tools --status error --since 7d --fields timestamp,tool,error",
+    },
+    View {
+        group: "query",
+        name: "errors",
+        about: "Everything that failed: tool calls and the model's provider",
+        order: "timestamp, then id",
+        fields: &[
+            "timestamp",
+            "session_id",
+            "source",
+            "project",
+            "agent_id",
+            "turn",
+            "sequence",
+            "id",
+            "tool",
+            "signature",
+            "message",
+            "exit_code",
+            "file",
+            "input",
+            "abandoned",
+        ],
+        own: &["pattern", "tool", "signature"],
+        by: &[],
+        example: "loci query errors --all-projects --since 7d",
+    },
+    View {
+        group: "query",
+        name: "messages",
+        about: "Everything that was said, with what kind of message it is",
+        order: BY_SESSION,
+        fields: MESSAGE,
+        own: &["pattern"],
+        by: &[],
+        example: "loci query messages --session 975e66ab --fields role,kind,text",
+    },
+    View {
+        group: "query",
+        name: "user-messages",
+        about: "What people typed, and nothing that only looks like it",
+        order: BY_SESSION,
+        fields: MESSAGE,
+        own: &["pattern"],
+        by: &[],
+        example: "loci query user-messages --pattern 'socket|daemon' --all-projects",
+    },
+    View {
+        group: "query",
+        name: "assistant-messages",
+        about: "What the agents answered",
+        order: BY_SESSION,
+        fields: MESSAGE,
+        own: &["pattern"],
+        by: &[],
+        example: "loci query assistant-messages --pattern -i --limit 5 --reverse",
+    },
+    View {
+        group: "query",
+        name: "turns",
+        about: "Prompt by prompt: what was asked, what was done, what was answered",
+        order: BY_SESSION,
+        fields: &[
+            "session_id",
+            "source",
+            "project",
+            "agent_id",
+            "turn",
+            "timestamp",
+            "ended_at",
+            "duration_ms",
+            "prompt",
+            "reply",
+            "messages",
+            "tool_calls",
+            "errors",
+            "tools",
+            "tokens",
+            "abandoned",
+        ],
+        own: &["pattern"],
+        by: &[],
+        example: "loci query turns --since today",
+    },
+    View {
+        group: "query",
+        name: "context",
+        about: "What happened around each occurrence of a failure",
+        order: BY_SESSION,
+        fields: &[
+            "signature",
+            "session_id",
+            "source",
+            "project",
+            "turn",
+            "timestamp",
+            "tool",
+            "message",
+            "before",
+            "at",
+            "after",
+        ],
+        own: &["signature", "window", "pattern", "tool"],
+        by: &[],
+        example: "loci query context --signature Bash-33b41987 --window 2",
+    },
+    View {
+        group: "query",
+        name: "file-access",
+        about: "What was done to each file, step by step",
+        order: "file",
+        fields: &[
+            "file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at",
+            "timeline",
+        ],
+        own: &["file"],
+        by: &[],
+        example: "loci query file-access --file src/main.rs",
+    },
+    View {
+        group: "query",
+        name: "sessions",
+        about: "Sessions, with their titles, times and counts",
+        order: "start, then id",
+        fields: &[
+            "session_id",
+            "source",
+            "project",
+            "cwd",
+            "git_branch",
+            "title",
+            "title_origin",
+            "started_at",
+            "ended_at",
+            "turns",
+            "tool_calls",
+            "errors",
+            "models",
+            "parent_session_id",
+            "agent_id",
+            "version",
+        ],
+        own: &["pattern"],
+        by: &[],
+        example: "loci query sessions --all-projects --limit 5 --reverse",
+    },
+    View {
+        group: "query",
+        name: "files",
+        about: "Files by how much they were used",
+        order: "most used first, then file",
+        fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
+        own: &["pattern"],
+        by: &[],
+        example: "loci query files --since 30d --limit 20",
+    },
+    View {
+        group: "analyze",
+        name: "sequences",
+        about: "Runs of two to five tool calls that recur",
+        order: "most frequent first, then longest, then name",
+        fields: &[
+            "pattern",
+            "length",
+            "count",
+            "success_rate",
+            "sessions",
+            "occurrences",
+            "occurrences_listed",
+        ],
+        own: &["pattern", "min_count"],
+        by: &[],
+        example: "loci analyze sequences --pattern 'Read -> Edit' --min-count 1",
+    },
+    View {
+        group: "analyze",
+        name: "errors",
+        about: "Failures by name: the same failure in two sessions is one",
+        order: "most frequent first, then name",
+        fields: &["signature", "tool", "count", "sessions", "first_at", "last_at", "pattern", "message"],
+        own: &["pattern", "tool", "min_count"],
+        by: &[],
+        example: "loci analyze errors --all-projects --since 30d",
+    },
+    View {
+        group: "analyze",
+        name: "file-churn",
+        about: "Files that were changed again and again",
+        order: "most changed first, then file",
+        fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
+        own: &["min_count"],
+        by: &[],
+        example: "loci analyze file-churn --min-count 10",
+    },
+    View {
+        group: "analyze",
+        name: "idle",
+        about: "Where sessions stood still",
+        order: BY_SESSION,
+        fields: &["session_id", "started_at", "ended_at", "minutes", "turn", "before", "after"],
+        own: &["minutes"],
+        by: &[],
+        example: "loci analyze idle --minutes 15 --since today",
+    },
+    View {
+        group: "",
+        name: "stats",
+        about: "Counts of sessions, turns, calls and failures",
+        order: "one record; with --by: most calls first, then name (days in order)",
+        fields: &[
+            "sessions",
+            "turns",
+            "messages",
+            "tool_calls",
+            "errors",
+            "error_rate",
+            "started_at",
+            "ended_at",
+            "tools",
+            "tool",
+            "day",
+            "session",
+            "project",
+            "source",
+            "status",
+            "count",
+            "success",
+            "pending",
+            "unknown",
+        ],
+        own: &["tool", "status"],
+        by: &["tool", "day", "session", "project", "source", "status"],
+        example: "loci stats --by tool --since 7d",
+    },
+    View {
+        group: "",
+        name: "usage",
+        about: "Tokens and what they cost, with every figure explainable",
+        order: "by group; with --explain: by rule",
+        fields: &[
+            "day",
+            "session",
+            "model",
+            "project",
+            "source",
+            "total",
+            "messages",
+            "input",
+            "output",
+            "cache_read",
+            "cache_write",
+            "cost_usd",
+            "unpriced",
+            "rule",
+            "counted",
+            "lines",
+            "meaning",
+            "timestamp",
+            "session_id",
+            "id",
+        ],
+        own: &["explain"],
+        by: &["day", "session", "model", "project", "source", "total"],
+        example: "loci usage --by model --since 30d",
+    },
+    View {
+        group: "",
+        name: "sources",
+        about: "Which agents' histories were found, and how much of them was understood",
+        order: "source, then version",
+        fields: &[
+            "source",
+            "version",
+            "files",
+            "sessions",
+            "bytes",
+            "lines",
+            "understood",
+            "ignored",
+            "blank",
+            "unfinished",
+            "unknown",
+            "bad",
+            "salvaged",
+            "lossy_utf8",
+            "unknown_types",
+            "unknown_fields",
+            "looked_in",
+            "found",
+            "problem",
+            "file",
+            "offset",
+            "note",
+        ],
+        own: &["problems"],
+        by: &[],
+        example: "loci sources",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::param_named;
+
+    #[test]
+    fn every_parameter_of_a_view_is_in_the_table_and_in_the_request() {
+        let known = serde_json::to_value(crate::Ask::default()).unwrap();
+        for view in VIEWS {
+            for name in view.params() {
+                assert!(param_named(name).is_some(), "{}: {name}", view.title());
+                assert!(known.get(name).is_some(), "{name} is not part of a request");
+            }
+        }
+        let used = |name: &str| VIEWS.iter().any(|v| v.takes(name));
+        assert!(crate::PARAMS.iter().all(|p| used(p.name)));
+    }
+
+    #[test]
+    fn what_a_view_does_not_take_is_refused() {
+        let view = crate::ask::view("query", "tools").unwrap();
+        for params in [
+            r#"{"signature":"x"}"#,
+            r#"{"nope":1}"#,
+            r#"{"limit":"x"}"#,
+            r#"{"fields":["nope"]}"#,
+            r#"{"status":"bad"}"#,
+        ] {
+            let params = serde_json::from_str(params).unwrap();
+            assert_eq!(crate::Ask::new(view, params).unwrap_err().code, crate::Code::InvalidArgument);
+        }
+    }
+}

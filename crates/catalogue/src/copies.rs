@@ -1,0 +1,178 @@
+//! One event, many lines: a reply streamed block by block, a history replayed into a new file by resume, fork or
+//! compaction, a result written in another file than its call. The single place where Loci decides what
+//! happened once.
+//!
+//! The earliest session keeps the event; the rest are copies.
+
+use crate::{Error, Sorted};
+use record::row::COPIED;
+use record::{Row, RowKind, Stamp};
+use std::cmp::Ordering;
+
+/// Brings rows of one event together; feed it to a `Sorter` whose result goes to `join`.
+pub fn by_key(a: &Row, b: &Row) -> Ordering {
+    (a.key, a.row, a.file, a.place).cmp(&(b.key, b.row, b.file, b.place))
+}
+
+/// An event that happened once, and what was left out to say so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Joined {
+    pub row: Row,
+    pub tally: Tally,
+}
+
+/// Lines that repeat an event: blocks of the same reply, and copies in other files.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub streamed: u32,
+    pub replayed: u32,
+}
+
+/// Walks rows in the order of `by_key` and hands each event on once. `birth` tells when a file was begun.
+pub fn join(
+    mut rows: Sorted,
+    birth: impl Fn(u32) -> Stamp,
+    mut each: impl FnMut(Joined) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let mut group: Vec<Row> = Vec::new();
+    let mut orphans = 0;
+    loop {
+        let next = rows.next()?;
+        if let (Some(first), Some(row)) = (group.first(), &next)
+            && first.key == row.key
+        {
+            group.push(*row);
+            continue;
+        }
+        if !group.is_empty() {
+            match one(&group, &birth) {
+                Some(joined) => each(joined)?,
+                None => orphans += 1,
+            }
+            group.clear();
+        }
+        match next {
+            Some(row) => group.push(row),
+            None => return Ok(orphans),
+        }
+    }
+}
+
+fn one(group: &[Row], birth: &impl Fn(u32) -> Stamp) -> Option<Joined> {
+    let age = |row: &Row| (row.is(COPIED), birth(row.file), row.file, row.place);
+    let owner = group.iter().filter(|r| r.row != RowKind::Result).min_by_key(|r| age(r))?;
+    let joined = match owner.row {
+        RowKind::Message => message(group, owner),
+        _ => call(group, owner, age),
+    };
+    Some(joined)
+}
+
+/// A reply's lines in the owner's file are one message; its tokens are the largest any copy saw.
+fn message(group: &[Row], owner: &Row) -> Joined {
+    let mut row = *owner;
+    let mut tally = Tally::default();
+    row.lines = 0;
+    for other in group {
+        row.tokens = row.tokens.max(other.tokens);
+        if other.file == owner.file {
+            row.lines += other.lines;
+            row.end = row.end.max(other.end);
+            row.until = row.until.max(other.until);
+            row.place = row.place.min(other.place);
+        } else {
+            tally.replayed += other.lines;
+        }
+    }
+    tally.streamed = row.lines.saturating_sub(1);
+    Joined { row, tally }
+}
+
+fn call<K: Ord>(group: &[Row], owner: &Row, age: impl Fn(&Row) -> K) -> Joined {
+    let mut row = *owner;
+    if row.end == Row::NOWHERE {
+        // Its result is elsewhere: with a copy of the call, or alone in another file.
+        if let Some(other) = group.iter().filter(|r| r.end != Row::NOWHERE).min_by_key(|r| age(r)) {
+            (row.end, row.end_file, row.until, row.detail) =
+                (other.end, other.end_file, other.until, other.detail);
+        }
+    }
+    let replayed = group.iter().filter(|r| r.row == RowKind::Call).count() as u32 - 1;
+    Joined { row, tally: Tally { replayed, streamed: 0 } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sorter;
+    use record::{Status, Tokens};
+
+    fn joined(rows: &[Row], births: &[i64]) -> Vec<Joined> {
+        let mut sorter = Sorter::new(by_key);
+        rows.iter().for_each(|row| sorter.push(*row).unwrap());
+        let mut found = Vec::new();
+        join(
+            sorter.sorted().unwrap(),
+            |file| Stamp(births[file as usize]),
+            |j| {
+                found.push(j);
+                Ok(())
+            },
+        )
+        .unwrap();
+        found
+    }
+
+    fn call_row(key: u64, file: u32, end: u64) -> Row {
+        let detail = if end == Row::NOWHERE { Status::Pending } else { Status::Error } as u8;
+        Row { key, file, end, end_file: file, row: RowKind::Call, detail, ..Row::default() }
+    }
+
+    #[test]
+    fn the_earliest_session_keeps_the_event() {
+        let rows = [call_row(1, 0, 9), call_row(1, 1, 9), call_row(2, 0, 9)];
+        let found = joined(&rows, &[200, 100]);
+        assert_eq!(found.iter().map(|j| (j.row.key, j.row.file)).collect::<Vec<_>>(), [(1, 1), (2, 0)]);
+        assert_eq!(found[0].tally.replayed, 1);
+    }
+
+    #[test]
+    fn an_entry_that_says_it_is_a_copy_is_one() {
+        let mut copy = call_row(1, 0, 9);
+        copy.flags = COPIED;
+        assert_eq!(joined(&[copy, call_row(1, 1, 9)], &[5, 5])[0].row.file, 1);
+    }
+
+    #[test]
+    fn a_result_in_another_file_finds_its_call() {
+        let result = Row {
+            key: 1,
+            file: 1,
+            place: 7,
+            end: 7,
+            end_file: 1,
+            row: RowKind::Result,
+            detail: 1,
+            ..Row::default()
+        };
+        let found = joined(&[call_row(1, 0, Row::NOWHERE), result], &[1, 2]);
+        assert_eq!((found[0].row.end, found[0].row.end_file, found[0].row.status()), (7, 1, Status::Error));
+        assert!(joined(&[result], &[1, 2]).is_empty());
+    }
+
+    #[test]
+    fn a_streamed_reply_is_one_message_with_its_final_count() {
+        let line = |file, place, output| Row {
+            key: 3,
+            file,
+            place,
+            end: place,
+            tokens: Tokens { output, ..Tokens::ZERO },
+            ..Row::default()
+        };
+        let found = joined(&[line(0, 10, 1), line(0, 20, 57), line(1, 10, 1)], &[1, 2]);
+        let only = &found[0];
+        assert_eq!((only.row.tokens.output, only.row.place, only.row.end, only.row.lines), (57, 10, 20, 2));
+        assert_eq!((only.tally.streamed, only.tally.replayed), (1, 1));
+    }
+}

@@ -1,0 +1,363 @@
+//! Records as a person reads them on a terminal: a line or two each, dated, failures marked. What a script
+//! reads is JSON lines; this is never parsed.
+
+use api::{Ask, View};
+use serde_json::Value;
+use std::io::{IsTerminal, Write};
+
+pub(crate) struct Text {
+    view: &'static View,
+    width: usize,
+    colour: bool,
+    /// Fields or a filter were asked for: show just those.
+    plain: bool,
+    /// Rows of a table, printed at the end when the widths are known.
+    rows: Vec<Vec<String>>,
+    last_session: String,
+}
+
+/// Views that are tables: columns, and whether a column is a number.
+const TABLES: &[(&str, &[(&str, bool)])] = &[
+    (
+        "sources",
+        &[
+            ("source", false),
+            ("version", false),
+            ("files", true),
+            ("sessions", true),
+            ("lines", true),
+            ("bytes", true),
+            ("unknown", true),
+            ("bad", true),
+        ],
+    ),
+    (
+        "usage",
+        &[
+            ("", false),
+            ("messages", true),
+            ("input", true),
+            ("output", true),
+            ("cache_read", true),
+            ("cache_write", true),
+            ("cost_usd", true),
+        ],
+    ),
+    (
+        "files",
+        &[
+            ("reads", true),
+            ("edits", true),
+            ("writes", true),
+            ("errors", true),
+            ("sessions", true),
+            ("file", false),
+        ],
+    ),
+    (
+        "file-churn",
+        &[("edits", true), ("writes", true), ("sessions", true), ("last_at", false), ("file", false)],
+    ),
+    ("sequences", &[("count", true), ("success_rate", true), ("sessions", true), ("pattern", false)]),
+    (
+        "idle",
+        &[
+            ("minutes", true),
+            ("started_at", false),
+            ("session_id", false),
+            ("before", false),
+            ("after", false),
+        ],
+    ),
+];
+
+impl Text {
+    #[allow(clippy::disallowed_methods)]
+    pub(crate) fn new(view: &'static View, ask: &Ask) -> Text {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let width =
+            rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
+        Text {
+            view,
+            width: width.clamp(40, 400),
+            colour: std::io::stdout().is_terminal() && !no_colour,
+            plain: !ask.fields.is_empty() || ask.jq.is_some() || ask.explain || ask.problems,
+            rows: Vec::new(),
+            last_session: String::new(),
+        }
+    }
+
+    /// Takes one record as JSON. False when nobody reads any more.
+    pub(crate) fn line(&mut self, json: &[u8], to: &mut impl Write) -> bool {
+        let Ok(record) = serde_json::from_slice::<Value>(json) else { return to.write_all(json).is_ok() };
+        if self.plain || !record.is_object() {
+            return writeln!(to, "{}", clean(&one_line(&record))).is_ok();
+        }
+        if let Some(columns) = self.columns(&record) {
+            self.rows.push(columns.iter().map(|(name, _)| shown(name, &record)).collect());
+            return true;
+        }
+        let text = self.record(&record);
+        writeln!(to, "{text}").is_ok()
+    }
+
+    /// Prints the table, if it was one.
+    pub(crate) fn finish(self, to: &mut impl Write) {
+        let Some((_, columns)) = TABLES.iter().find(|(name, _)| *name == self.view.name) else { return };
+        if self.rows.is_empty() {
+            return;
+        }
+        let titles: Vec<String> = columns
+            .iter()
+            .map(|(name, _)| if name.is_empty() { "group" } else { name }.to_string())
+            .collect();
+        let widths: Vec<usize> = (0..columns.len())
+            .map(|i| self.rows.iter().chain([&titles]).map(|r| r[i].chars().count()).max().unwrap_or(0))
+            .collect();
+        for (n, row) in [&titles].into_iter().chain(&self.rows).enumerate() {
+            let cells = row.iter().zip(columns.iter()).zip(&widths).map(|((cell, (_, number)), width)| {
+                if *number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            let line = cells.collect::<Vec<_>>().join("  ");
+            let line = clean(line.trim_end());
+            let _ = writeln!(to, "{}", if n == 0 { self.paint("1", &line) } else { line });
+        }
+    }
+
+    fn columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
+        let table = TABLES.iter().find(|(name, _)| *name == self.view.name)?.1;
+        // A source that was not found is a sentence, not a row.
+        record.get("found").is_none().then_some(table)
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    fn record(&mut self, r: &Value) -> String {
+        match (self.view.group, self.view.name) {
+            ("query", "tools") => self.tool(r),
+            ("query", "errors") => self.with_body(
+                &format!(
+                    "{}  {}  {}  {}",
+                    when(r),
+                    self.paint("31", text(r, "tool")),
+                    self.paint("2", text(r, "signature")),
+                    self.paint("2", &short(r))
+                ),
+                text(r, "message"),
+                3,
+            ),
+            ("query", "turns") => self.turn(r),
+            ("query", "sessions") => self.session(r),
+            ("query", "messages" | "user-messages" | "assistant-messages") => self.message(r),
+            ("analyze", "errors") => self.with_body(
+                &format!(
+                    "{:>5} ×  {}  {}  {}",
+                    r["count"],
+                    self.paint("31", text(r, "tool")),
+                    self.paint("2", text(r, "signature")),
+                    self.paint(
+                        "2",
+                        &format!(
+                            "in {} sessions, last {}",
+                            r["sessions"],
+                            &text(r, "last_at").get(..16).unwrap_or("").replace('T', " ")
+                        )
+                    )
+                ),
+                text(r, "message"),
+                2,
+            ),
+            (_, "stats") if r.get("tools").is_some() => self.stats(r),
+            (_, "sources") => format!("{}: nothing found in {}", text(r, "source"), list(r, "looked_in")),
+            _ => clean(&one_line(r)),
+        }
+    }
+
+    fn tool(&self, r: &Value) -> String {
+        let status = match text(r, "status") {
+            "success" => self.paint("32", "ok   "),
+            "error" => self.paint("31", "error"),
+            _ => self.paint("33", "…    "),
+        };
+        let about = ["file", "error"]
+            .iter()
+            .map(|k| text(r, k))
+            .find(|s| !s.is_empty())
+            .map_or_else(|| one_line(&r["input"]), first_line);
+        let head = format!("{}  {status}  {:<12} ", when(r), text(r, "tool"));
+        head + &cut(&clean(&about), self.width.saturating_sub(40))
+    }
+
+    fn message(&mut self, r: &Value) -> String {
+        let mut out = String::new();
+        let session = text(r, "session_id").to_string();
+        if session != self.last_session {
+            out = format!("{}\n", self.paint("1", &format!("── {} {}", short(r), text(r, "project"))));
+            self.last_session = session;
+        }
+        let who = format!(
+            "{}  {}",
+            when(r),
+            self.paint(if text(r, "kind") == "prompt" { "36" } else { "2" }, text(r, "kind"))
+        );
+        out + &self.with_body(&who, text(r, "text"), 6)
+    }
+
+    fn turn(&self, r: &Value) -> String {
+        let head = format!(
+            "{}  {}  {}",
+            when(r),
+            self.paint("2", &format!("{} turn {}", short(r), r["turn"])),
+            self.paint("36", &cut(&clean(&first_line(text(r, "prompt"))), self.width.saturating_sub(45)))
+        );
+        let errors = if r["errors"].as_u64().unwrap_or(0) > 0 {
+            self.paint("31", &format!(", {} failed", r["errors"]))
+        } else {
+            String::new()
+        };
+        self.with_body(&format!("{head}\n    {} calls{errors}", r["tool_calls"]), text(r, "reply"), 2)
+    }
+
+    fn session(&self, r: &Value) -> String {
+        let counts = format!("{} turns, {} calls, {} failed", r["turns"], r["tool_calls"], r["errors"]);
+        let started = text(r, "started_at").get(..16).unwrap_or("").replace('T', " ");
+        let agent = if r.get("agent_id").is_some() { " (subagent)" } else { "" };
+        format!(
+            "{started}  {}  {}{agent}\n    {}",
+            self.paint("2", &short(r)),
+            self.paint("36", &cut(&clean(text(r, "title")), self.width.saturating_sub(40))),
+            self.paint("2", &format!("{} · {} · {counts}", text(r, "source"), text(r, "project")))
+        )
+    }
+
+    fn stats(&self, r: &Value) -> String {
+        let mut out = format!(
+            "{} sessions, {} turns, {} tool calls, {} failed ({:.1} %)\nfrom {} to {}",
+            r["sessions"],
+            r["turns"],
+            r["tool_calls"],
+            r["errors"],
+            r["error_rate"].as_f64().unwrap_or(0.0) * 100.0,
+            text(r, "started_at"),
+            text(r, "ended_at")
+        );
+        for tool in r["tools"].as_array().into_iter().flatten() {
+            out += &format!(
+                "\n{:>8}  {:<24} {}",
+                tool["count"],
+                clean(text(tool, "tool")),
+                if tool["errors"] == 0 {
+                    String::new()
+                } else {
+                    self.paint("31", &format!("{} failed", tool["errors"]))
+                }
+            );
+        }
+        out
+    }
+
+    /// A head line, and the first lines of a longer text below it; what is left out is said.
+    fn with_body(&self, head: &str, body: &str, lines: usize) -> String {
+        let mut out = head.to_string();
+        let all: Vec<&str> = body.lines().filter(|l| !l.trim().is_empty()).collect();
+        for line in all.iter().take(lines) {
+            out += &format!("\n    {}", cut(&clean(line), self.width.saturating_sub(5)));
+        }
+        if all.len() > lines {
+            out += &self.paint("2", &format!("\n    … {} more lines", all.len() - lines));
+        }
+        out
+    }
+}
+
+fn text<'a>(record: &'a Value, key: &str) -> &'a str {
+    record[key].as_str().unwrap_or("")
+}
+
+fn list(record: &Value, key: &str) -> String {
+    record[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A cell of a table; the first column of `usage` has the name of its group.
+fn shown(name: &str, record: &Value) -> String {
+    let value =
+        if name.is_empty() { record.as_object().and_then(|o| o.values().next()) } else { record.get(name) };
+    match value {
+        Some(Value::String(s)) if name.ends_with("_at") => s.get(..16).unwrap_or(s).replace('T', " "),
+        Some(Value::String(s)) => s.clone(),
+        Some(Value::Number(n)) if name == "cost_usd" => format!("{:.2}", n.as_f64().unwrap_or(0.0)),
+        Some(Value::Number(n)) => grouped(&n.to_string()),
+        _ => String::new(),
+    }
+}
+
+/// 1234567 as 1,234,567.
+fn grouped(number: &str) -> String {
+    if number.contains(['.', 'e', '-']) {
+        return number.to_string();
+    }
+    let mut out = String::new();
+    for (i, c) in number.chars().enumerate() {
+        if i > 0 && (number.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn when(record: &Value) -> String {
+    text(record, "timestamp").get(..16).unwrap_or("").replace('T', " ")
+}
+
+fn short(record: &Value) -> String {
+    text(record, "session_id").chars().take(8).collect()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().find(|l| !l.trim().is_empty()).unwrap_or("").to_string()
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::String(s) => s.clone(),
+        Value::Object(map) if map.len() == 1 || map.contains_key("command") => {
+            map.get("command").or_else(|| map.values().next()).map(one_line).unwrap_or_default()
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Transcripts hold escape sequences; a terminal must not obey them.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c == '\t' { ' ' } else { c })
+        .filter(|c| !c.is_control() && !is_bidi(*c))
+        .collect()
+}
+
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_not_told_what_to_do() {
+        assert_eq!(clean("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
+        assert_eq!(grouped("1234567"), "1,234,567");
+        assert_eq!(cut("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,306 @@
+//! Runs a jq program in a child of ourselves, because a model may have written it: a program can overflow the
+//! stack, fill memory or never end, and only a process can be stopped whatever it does.
+//!
+//! The parent (`Runner`) feeds records to the child's standard input and takes results from its output; the
+//! child (`work`) limits itself before it reads the program. The child has no environment and no open files.
+
+use crate::Error;
+use crate::program::{Program, takes_array};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How much a program may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For one record; an array of all records gets as much again for every 20 MB of it.
+    pub time: Duration,
+    pub memory: u64,
+    /// Results of one run of the program, in values and in bytes.
+    pub values: u64,
+    pub bytes: u64,
+}
+
+pub const LIMITS: Limits =
+    Limits { time: Duration::from_secs(2), memory: 512 << 20, values: 1_000_000, bytes: 64 << 20 };
+
+/// The hidden command under which the binary becomes the child.
+pub const COMMAND: &str = "internal-jq";
+
+const BAD_FILTER: i32 = 65;
+const FAILED: i32 = 66;
+const TOO_LONG: i32 = 67;
+const TOO_MUCH: i32 = 68;
+
+// ---- the parent
+
+/// A program at work in its child.
+pub struct Runner {
+    child: Child,
+    input: Option<BufWriter<ChildStdin>>,
+    results: mpsc::Receiver<Vec<u8>>,
+    readers: Vec<JoinHandle<String>>,
+    array: bool,
+    first: bool,
+    broken: bool,
+}
+
+impl Runner {
+    /// Starts `exe` as the child. The filter is compiled here first, so that its errors are immediate.
+    pub fn start(exe: &Path, filter: &str, slurp: bool) -> Result<Runner, Error> {
+        Program::compile(filter)?;
+        let fail = |e: std::io::Error| Error::Child(e.to_string());
+        let mut child = Command::new(exe)
+            .arg(COMMAND)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(fail)?;
+        let (Some(input), Some(output), Some(complaints)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(Error::Child("no pipes".to_string()));
+        };
+        let (send, results) = mpsc::channel();
+        let array = slurp || takes_array(filter);
+        let head = serde_json::json!({ "filter": filter, "array": array });
+        let readers = vec![
+            std::thread::spawn(move || lines(output, &send)),
+            std::thread::spawn(move || words(complaints)),
+        ];
+        let mut runner = Runner {
+            child,
+            input: Some(BufWriter::with_capacity(64 * 1024, input)),
+            results,
+            readers,
+            array,
+            first: true,
+            broken: false,
+        };
+        runner.write(format!("{head}\n").as_bytes());
+        if array {
+            runner.write(b"[");
+        }
+        Ok(runner)
+    }
+
+    /// Feeds one record, a JSON text. False: the child wants no more.
+    pub fn feed(&mut self, record: &[u8]) -> bool {
+        if self.array && !std::mem::take(&mut self.first) {
+            self.write(b",");
+        }
+        self.write(record);
+        if !self.array {
+            self.write(b"\n");
+        }
+        !self.broken
+    }
+
+    /// Results that have arrived so far, each one JSON value.
+    pub fn ready(&mut self) -> Option<Vec<u8>> {
+        self.results.try_recv().ok()
+    }
+
+    /// No more records: waits for the rest of the results, handing each on. False from `each` stops the child.
+    pub fn finish(mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
+        if self.array {
+            self.write(b"]\n");
+        }
+        if let Some(mut input) = self.input.take() {
+            let _ = input.flush(); // a child that stopped reading says why on its way out
+        }
+        let mut stopped = false;
+        while let Ok(result) = self.results.recv() {
+            if !each(result) {
+                stopped = true;
+                let _ = self.child.kill();
+                break;
+            }
+        }
+        let status = self.child.wait().map_err(|e| Error::Child(e.to_string()))?;
+        let said = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
+        if stopped { Ok(()) } else { verdict(status, said.trim()) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(input) = &mut self.input
+            && !self.broken
+        {
+            self.broken = input.write_all(bytes).is_err();
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(output: impl Read, send: &mpsc::Sender<Vec<u8>>) -> String {
+    let mut output = BufReader::with_capacity(64 * 1024, output);
+    loop {
+        let mut line = Vec::new();
+        match output.read_until(b'\n', &mut line) {
+            Ok(n) if n > 0 => {}
+            _ => return String::new(),
+        }
+        // A line without its end was cut off with the child.
+        if line.pop() != Some(b'\n') || send.send(line).is_err() {
+            return String::new();
+        }
+    }
+}
+
+/// The child's complaint; a stack overflow makes the runtime chatty, so only the head is kept.
+fn words(complaints: impl Read) -> String {
+    let mut text = Vec::new();
+    let _ = complaints.take(4096).read_to_end(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn verdict(status: ExitStatus, said: &str) -> Result<(), Error> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(BAD_FILTER) => Err(Error::Filter(said.to_string())),
+        Some(FAILED) => Err(Error::Failed(said.to_string())),
+        Some(TOO_LONG) => {
+            Err(Error::Stopped(format!("it took longer than {} s for one input", LIMITS.time.as_secs())))
+        }
+        Some(TOO_MUCH) => Err(Error::Stopped("it produced too many results".to_string())),
+        _ => Err(Error::Stopped(format!(
+            "it ran out of stack or of its {} MB of memory; a filter that takes one record at a time needs less",
+            LIMITS.memory >> 20
+        ))),
+    }
+}
+
+// ---- the child
+
+/// What the child does: reads the program and records from `input`, writes results to `output`. Returns its
+/// exit code and what to complain of.
+pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
+    limit_self();
+    let watch = Watch::start();
+    let mut input = BufReader::with_capacity(64 * 1024, input);
+    let mut output = BufWriter::with_capacity(64 * 1024, output);
+    match serve(&mut input, &mut output, &watch) {
+        Ok(()) => (0, String::new()),
+        Err((code, message)) => {
+            let _ = output.flush();
+            (code, message)
+        }
+    }
+}
+
+fn limit_self() {
+    let limit = |resource, n| {
+        let _ = setrlimit(resource, Rlimit { current: Some(n), maximum: Some(n) });
+    };
+    limit(Resource::As, LIMITS.memory);
+    limit(Resource::Core, 0);
+    limit(Resource::Nofile, 8);
+    limit(Resource::Fsize, 0);
+    limit(Resource::Nproc, 64);
+}
+
+type Verdict<T> = Result<T, (i32, String)>;
+
+fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Verdict<()> {
+    let mut head = Vec::new();
+    input.read_until(b'\n', &mut head).map_err(|e| (FAILED, e.to_string()))?;
+    let head: serde_json::Value = serde_json::from_slice(&head).map_err(|e| (FAILED, e.to_string()))?;
+    let filter = head["filter"].as_str().unwrap_or(".");
+    let program = Program::compile(filter).map_err(|e| (BAD_FILTER, plain(&e)))?;
+    let mut record = Vec::new();
+    let mut number = 0u64;
+    loop {
+        record.clear();
+        let n = input.read_until(b'\n', &mut record).map_err(|e| (FAILED, e.to_string()))?;
+        if n == 0 {
+            return output.flush().map_err(|e| (FAILED, e.to_string()));
+        }
+        number += 1;
+        watch.expect(LIMITS.time * (1 + (n / (20 << 20)) as u32));
+        run_one(&program, &record, output).map_err(|(code, said)| {
+            let place = if head["array"] == true { String::new() } else { format!("record {number}: ") };
+            (code, if code == FAILED { place + &said } else { said })
+        })?;
+        watch.rest();
+        // A reader that shows results as they come should not wait for a full buffer.
+        if number % 64 == 1 {
+            output.flush().map_err(|e| (FAILED, e.to_string()))?;
+        }
+    }
+}
+
+fn run_one(program: &Program, record: &[u8], output: &mut impl Write) -> Verdict<()> {
+    let (mut values, mut bytes) = (0, 0);
+    let mut trouble = None;
+    let ran = program.run(record, &mut |value| {
+        let line = format!("{value}\n");
+        values += 1;
+        bytes += line.len() as u64;
+        if values > LIMITS.values || bytes > LIMITS.bytes {
+            trouble = Some((TOO_MUCH, String::new()));
+        } else if let Err(e) = output.write_all(line.as_bytes()) {
+            trouble = Some((FAILED, e.to_string()));
+        }
+        trouble.is_none()
+    });
+    match (trouble, ran) {
+        (Some(trouble), _) => Err(trouble),
+        (None, ran) => ran.map_err(|e| (FAILED, plain(&e))),
+    }
+}
+
+/// The message without the sentence that the parent will put before it.
+fn plain(error: &Error) -> String {
+    match error {
+        Error::Filter(m) | Error::Failed(m) | Error::Stopped(m) | Error::Child(m) | Error::Pattern(m) => {
+            m.clone()
+        }
+    }
+}
+
+/// Ends the process when one input takes too long, from a thread of its own: the program cannot be asked to stop.
+struct Watch(Arc<AtomicU64>);
+
+impl Watch {
+    fn start() -> Watch {
+        let deadline = Arc::new(AtomicU64::new(u64::MAX));
+        let (watched, started) = (deadline.clone(), Instant::now());
+        let watching = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(20));
+                if started.elapsed().as_millis() as u64 > watched.load(Ordering::Relaxed) {
+                    #[allow(clippy::exit)] // this thread's whole purpose
+                    std::process::exit(TOO_LONG);
+                }
+            }
+        });
+        drop(watching);
+        STARTED.get_or_init(|| started);
+        Watch(deadline)
+    }
+
+    fn expect(&self, within: Duration) {
+        let now = STARTED.get().map_or(0, |s| s.elapsed().as_millis() as u64);
+        self.0.store(now + within.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn rest(&self) {
+        self.0.store(u64::MAX, Ordering::Relaxed);
+    }
+}
+
+static STARTED: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

@@ -1,0 +1,59 @@
+//! Failures by name: how often, where, since when.
+
+use record::{Cell, Line, Stamp, signature::pattern};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+#[derive(Default)]
+pub struct Failures(BTreeMap<String, Group>);
+
+struct Group {
+    tool: String,
+    count: u64,
+    sessions: BTreeSet<Arc<str>>,
+    first: Stamp,
+    last: Stamp,
+    message: String,
+    pattern: String,
+}
+
+/// How much of one occurrence is shown.
+const SHOWN: usize = 500;
+
+impl Failures {
+    pub fn add(&mut self, signature: &str, tool: &str, message: &str, session: &Arc<str>, at: Stamp) {
+        let group = self.0.entry(signature.to_string()).or_insert_with(|| Group {
+            tool: tool.to_string(),
+            count: 0,
+            sessions: BTreeSet::new(),
+            first: at,
+            last: at,
+            message: message.chars().take(SHOWN).collect(),
+            pattern: pattern(message),
+        });
+        group.count += 1;
+        group.sessions.insert(session.clone());
+        group.first = group.first.min(at);
+        group.last = group.last.max(at);
+    }
+
+    /// The most frequent first, then by name.
+    pub fn lines(self, least: u64) -> Vec<Line<'static>> {
+        let mut groups: Vec<_> = self.0.into_iter().filter(|(_, g)| g.count >= least).collect();
+        groups.sort_by(|(a, x), (b, y)| y.count.cmp(&x.count).then(a.cmp(b)));
+        groups.into_iter().map(|(signature, group)| line(signature, group)).collect()
+    }
+}
+
+fn line(signature: String, group: Group) -> Line<'static> {
+    vec![
+        ("signature", Cell::text(signature)),
+        ("tool", Cell::text(group.tool)),
+        ("count", Cell::count(group.count)),
+        ("sessions", Cell::count(group.sessions.len())),
+        ("first_at", Cell::Time(group.first)),
+        ("last_at", Cell::Time(group.last)),
+        ("pattern", Cell::text(group.pattern)),
+        ("message", Cell::text(group.message)),
+    ]
+}

@@ -1,0 +1,39 @@
+//! `--pattern`: a regular expression with bounds, so that neither a person's slip nor a model's ambition costs
+//! more than reading the text.
+
+use crate::Error;
+use regex::{Regex, RegexBuilder};
+
+/// Longer than any pattern a person types.
+const LONGEST: usize = 512;
+
+pub struct Pattern(Regex);
+
+impl Pattern {
+    pub fn new(pattern: &str) -> Result<Pattern, Error> {
+        if pattern.len() > LONGEST {
+            return Err(Error::Pattern(format!("it has {} bytes, {LONGEST} are allowed", pattern.len())));
+        }
+        let built =
+            RegexBuilder::new(pattern).size_limit(1 << 20).dfa_size_limit(1 << 20).nest_limit(50).build();
+        built.map(Pattern).map_err(|e| Error::Pattern(e.to_string()))
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_patterns_are_refused_or_cheap() {
+        for bad in ["(", &"a".repeat(600), "(a{1000}){1000}", &"(".repeat(60)] {
+            assert!(Pattern::new(bad).is_err(), "{bad:.20}");
+        }
+        let slow = Pattern::new("(a+)+$").unwrap();
+        assert!(!slow.matches(&("a".repeat(100_000) + "!")));
+    }
+}

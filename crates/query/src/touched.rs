@@ -1,0 +1,128 @@
+//! Files by what was done to them: read, edited, written, and when.
+
+use record::{Cell, Line, Stamp, Status};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    Read,
+    Edit,
+    Write,
+}
+
+impl Act {
+    /// What a tool does to the file it names, under the names that agents give their tools.
+    pub fn of(tool: &str) -> Option<Act> {
+        match tool {
+            "Read" | "NotebookRead" | "read" | "read_file" | "view_image" | "view" => Some(Act::Read),
+            "Edit" | "MultiEdit" | "NotebookEdit" | "edit" | "replace" | "apply_patch" | "patch" => {
+                Some(Act::Edit)
+            }
+            "Write" | "write" | "write_file" => Some(Act::Write),
+            _ => None,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Act::Read => "read",
+            Act::Edit => "edit",
+            Act::Write => "write",
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Touched(BTreeMap<String, Uses>);
+
+#[derive(Default)]
+struct Uses {
+    counts: [u64; 3],
+    errors: u64,
+    sessions: BTreeSet<Arc<str>>,
+    first: Option<Stamp>,
+    last: Option<Stamp>,
+    timeline: Vec<(Stamp, Act, Status, Arc<str>, u32)>,
+}
+
+/// What the question is: the list of files, each file's timeline, or only those that were changed often.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    List,
+    Timeline,
+    Churn(u64),
+}
+
+impl Touched {
+    pub fn add(
+        &mut self,
+        file: &str,
+        act: Act,
+        status: Status,
+        session: &Arc<str>,
+        turn: u32,
+        at: Stamp,
+        keep: bool,
+    ) {
+        let uses = self.0.entry(file.to_string()).or_default();
+        uses.counts[act as usize] += 1;
+        uses.errors += u64::from(status == Status::Error);
+        uses.sessions.insert(session.clone());
+        uses.first = Some(uses.first.map_or(at, |f| f.min(at)));
+        uses.last = Some(uses.last.map_or(at, |l| l.max(at)));
+        if keep {
+            uses.timeline.push((at, act, status, session.clone(), turn));
+        }
+    }
+
+    /// Timelines by file name; lists with the most used first.
+    pub fn lines(self, shape: Shape) -> Vec<Line<'static>> {
+        let mut files: Vec<_> = self.0.into_iter().collect();
+        if let Shape::Churn(least) = shape {
+            files.retain(|(_, u)| changes(u) >= least);
+            files.sort_by(|(a, x), (b, y)| changes(y).cmp(&changes(x)).then(a.cmp(b)));
+        }
+        if shape == Shape::List {
+            files.sort_by(|(a, x), (b, y)| total(y).cmp(&total(x)).then(a.cmp(b)));
+        }
+        files.into_iter().map(|(file, uses)| line(file, uses, shape)).collect()
+    }
+}
+
+fn changes(uses: &Uses) -> u64 {
+    uses.counts[Act::Edit as usize] + uses.counts[Act::Write as usize]
+}
+
+fn total(uses: &Uses) -> u64 {
+    uses.counts.iter().sum()
+}
+
+fn line(file: String, uses: Uses, shape: Shape) -> Line<'static> {
+    let [reads, edits, writes] = uses.counts;
+    let mut line = vec![
+        ("file", Cell::text(file)),
+        ("reads", Cell::count(reads)),
+        ("edits", Cell::count(edits)),
+        ("writes", Cell::count(writes)),
+        ("errors", Cell::count(uses.errors)),
+        ("total", Cell::count(total(&uses))),
+        ("sessions", Cell::count(uses.sessions.len())),
+        ("first_at", Cell::opt(uses.first, Cell::Time)),
+        ("last_at", Cell::opt(uses.last, Cell::Time)),
+    ];
+    if shape == Shape::Timeline {
+        line.push(("timeline", Cell::List(uses.timeline.into_iter().map(step).collect())));
+    }
+    line
+}
+
+fn step((at, act, status, session, turn): (Stamp, Act, Status, Arc<str>, u32)) -> Cell<'static> {
+    Cell::Object(vec![
+        ("timestamp", Cell::Time(at)),
+        ("action", Cell::text(act.word())),
+        ("status", Cell::text(status.word())),
+        ("session_id", Cell::text(session.to_string())),
+        ("turn", Cell::count(turn)),
+    ])
+}

@@ -1,0 +1,34 @@
+//! Every environment variable Loci knows, once. Nothing else reads the environment.
+
+use sources::{Places, SOURCES};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Variables of Loci itself; those that move an agent's store stand with its source.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("HOME", "where agents keep their histories unless they are told otherwise"),
+    ("XDG_CONFIG_HOME", "where configuration is kept, instead of ~/.config"),
+    ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
+    ("LOCI_THREADS", "how many threads read histories [default: one per core]"),
+    ("LOCI_PRICES", "a file of prices to use instead of ~/.config/loci/prices.toml"),
+    ("NO_COLOR", "no colours, whatever the terminal can do"),
+];
+
+/// The whole table: name and meaning.
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    let theirs = SOURCES.iter().flat_map(|s| s.variables());
+    VARIABLES.iter().chain(theirs).copied().collect()
+}
+
+/// Reads the variables of the table and no others.
+#[allow(clippy::disallowed_methods)] // the one place
+pub fn places() -> Places {
+    let set = all().into_iter().filter_map(|(name, _)| Some((name, std::env::var_os(name)?)));
+    let vars = set.collect::<std::collections::BTreeMap<&'static str, OsString>>();
+    let home = vars.get("HOME").map(PathBuf::from).unwrap_or_default();
+    Places { home, vars }
+}
+
+pub fn text(places: &Places, name: &str) -> Option<String> {
+    places.vars.get(name).map(|v| v.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
+}

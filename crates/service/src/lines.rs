@@ -1,0 +1,158 @@
+//! From a row, and what was read again from its place, to the record that is printed.
+
+use crate::gather::Library;
+use record::{Call, Cell, Kind, Line, Message, Role, Row, Session, Tokens, signature};
+
+/// Fields of a tool call that its row alone can fill. A question that asks for no others reads nothing again.
+const LIGHT: &[&str] = &[
+    "session_id",
+    "source",
+    "project",
+    "agent_id",
+    "turn",
+    "sequence",
+    "tool",
+    "status",
+    "timestamp",
+    "mcp_server",
+    "abandoned",
+];
+
+pub(crate) fn is_light(fields: &[String]) -> bool {
+    !fields.is_empty() && fields.iter().all(|f| LIGHT.contains(&f.as_str()))
+}
+
+fn place<'a>(session: &'a Session, row: &Row) -> Line<'a> {
+    let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
+    vec![
+        ("session_id", Cell::text(&*session.session_id)),
+        ("source", Cell::text(session.source)),
+        ("project", some(&session.project)),
+        ("agent_id", Cell::opt(session.agent_id.as_deref(), Cell::text)),
+        ("turn", Cell::count(row.turn)),
+        ("sequence", Cell::count(row.sequence)),
+    ]
+}
+
+fn abandoned(library: &Library, row: &Row) -> Cell<'static> {
+    if library.abandoned(row) { Cell::Bool(true) } else { Cell::Null }
+}
+
+pub(crate) fn call<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>) -> Line<'a> {
+    let tool = &**library.name(row);
+    let mut line = place(library.session(row), row);
+    let text = |s: Option<&'a String>| Cell::opt(s, |s| Cell::text(s.as_str()));
+    let json = |s: Option<&'a String>| Cell::opt(s, |s| Cell::Json(s.as_str().into()));
+    line.extend([
+        ("id", text(call.map(|c| &c.id))),
+        ("tool", Cell::text(tool)),
+        ("input", json(call.map(|c| &c.input))),
+        ("output", json(call.and_then(|c| c.output.as_ref()))),
+        ("status", Cell::text(row.status().word())),
+        ("error", text(call.and_then(|c| c.error.as_ref()))),
+        (
+            "error_signature",
+            Cell::opt(call.and_then(|c| c.error.as_ref()), |e| Cell::text(signature(tool, e))),
+        ),
+        ("timestamp", Cell::Time(row.at)),
+        ("duration_ms", Cell::opt(call.and_then(|c| c.duration_ms), Cell::Int)),
+        ("exit_code", Cell::opt(call.and_then(|c| c.exit_code), Cell::Int)),
+        ("file", text(call.and_then(|c| c.file.as_ref()))),
+        ("mcp_server", Cell::opt(Call::mcp_server(tool), Cell::text)),
+        ("abandoned", abandoned(library, row)),
+    ]);
+    line
+}
+
+/// A failure, whether a tool's or the provider's.
+pub(crate) struct Failure {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) signature: String,
+    pub(crate) message: String,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) file: Option<String>,
+    pub(crate) input: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn of_call(tool: &str, call: Call) -> Failure {
+        let message = call.error.unwrap_or_default();
+        Failure {
+            id: call.id,
+            signature: signature(tool, &message),
+            tool: tool.to_string(),
+            message,
+            exit_code: call.exit_code,
+            file: call.file,
+            input: Some(call.input),
+        }
+    }
+
+    pub(crate) fn of_provider(message: Message) -> Failure {
+        Failure {
+            id: message.id,
+            tool: "api".to_string(),
+            signature: signature("api", &message.text),
+            message: message.text,
+            exit_code: None,
+            file: None,
+            input: None,
+        }
+    }
+
+    pub(crate) fn line<'a>(&'a self, library: &'a Library, row: &Row) -> Line<'a> {
+        let mut line = vec![("timestamp", Cell::Time(row.at))];
+        line.extend(place(library.session(row), row));
+        line.extend([
+            ("id", Cell::text(self.id.as_str())),
+            ("tool", Cell::text(self.tool.as_str())),
+            ("signature", Cell::text(self.signature.as_str())),
+            ("message", Cell::text(self.message.as_str())),
+            ("exit_code", Cell::opt(self.exit_code, Cell::Int)),
+            ("file", Cell::opt(self.file.as_deref(), Cell::text)),
+            ("input", Cell::opt(self.input.as_deref(), |i| Cell::Json(i.into()))),
+            ("abandoned", abandoned(library, row)),
+        ]);
+        line
+    }
+}
+
+pub(crate) fn message<'a>(library: &'a Library, row: &Row, message: &'a Message) -> Line<'a> {
+    let mut line = place(library.session(row), row);
+    let model = message.model.as_deref().filter(|m| !m.is_empty());
+    line.extend([
+        ("id", Cell::text(message.id.as_str())),
+        ("parent_id", Cell::opt(message.parent_id.as_deref(), Cell::text)),
+        ("role", Cell::text(role(row.kind()).word())),
+        ("kind", Cell::text(row.kind().word())),
+        ("timestamp", Cell::Time(row.at)),
+        ("text", Cell::text(message.text.as_str())),
+        ("model", Cell::opt(model, Cell::text)),
+        ("tokens", tokens(row.tokens)),
+        ("tool_calls", if message.tool_calls > 0 { Cell::count(message.tool_calls) } else { Cell::Null }),
+        ("abandoned", abandoned(library, row)),
+    ]);
+    line
+}
+
+/// Who speaks in a message of a kind. What the client itself says is neither the person nor the agent.
+pub(crate) fn role(kind: Kind) -> Role {
+    match kind {
+        Kind::Reply => Role::Assistant,
+        Kind::ApiError | Kind::Hook => Role::System,
+        _ => Role::User,
+    }
+}
+
+pub(crate) fn tokens(tokens: Tokens) -> Cell<'static> {
+    if tokens.is_zero() {
+        return Cell::Null;
+    }
+    Cell::Object(vec![
+        ("input", Cell::count(tokens.input)),
+        ("output", Cell::count(tokens.output)),
+        ("cache_read", Cell::count(tokens.cache_read)),
+        ("cache_write", Cell::count(tokens.cache_write)),
+    ])
+}

@@ -1,0 +1,127 @@
+//! Questions that count over many calls: sequences, failures by name, files by use, gaps.
+
+use super::Question;
+use super::records::{BOTH, CALLS, MESSAGES, fetch_call, fetch_failure};
+use crate::gather::{Library, by_session, by_time, gather, is_warm_up};
+use crate::printer::Printer;
+use crate::{Outcome, read_error};
+use api::Error;
+use query::Used;
+use query::failures::Failures;
+use query::idle::{Idle, Moment};
+use query::sequences::Sequences;
+use query::touched::{Act, Shape, Touched};
+
+/// Below this a run of tools is chance.
+const SEQUENCE_LEAST: u64 = 3;
+const CHURN_LEAST: u64 = 5;
+const IDLE_MINUTES: f64 = 5.0;
+
+pub(crate) fn sequences(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let (library, mut rows) = gather(question.service, question.ask, CALLS, by_session, |_, _| true)?;
+    let mut sequences = Sequences::new(question.ask.pattern.as_deref());
+    while let Some(row) = rows.next().map_err(read_error)? {
+        let session = library.session(&row);
+        // A subagent's calls are a run of their own.
+        let name = match &session.agent_id {
+            Some(agent) => std::sync::Arc::from(format!("{}/{agent}", session.session_id)),
+            None => session.session_id.clone(),
+        };
+        sequences.add(Used {
+            session: name,
+            turn: row.turn,
+            at: row.at,
+            tool: library.name(&row).clone(),
+            status: row.status(),
+        });
+    }
+    question.print(sequences.lines(question.ask.min_count.unwrap_or(SEQUENCE_LEAST)), printer);
+    Ok(library.outcome)
+}
+
+pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let (mut library, mut rows) =
+        gather(question.service, question.ask, BOTH, by_time, |library, joined| {
+            question.holds_failure(library, &joined.row)
+        })?;
+    let mut failures = Failures::default();
+    while let Some(row) = rows.next().map_err(read_error)? {
+        match fetch_failure(&library, &row) {
+            Ok(f) if pattern.as_ref().is_none_or(|p| p.matches(&f.message)) => {
+                failures.add(&f.signature, &f.tool, &f.message, &library.session(&row).session_id, row.at);
+            }
+            Ok(_) => {}
+            Err(problem) => library.outcome.problems.push(problem),
+        }
+    }
+    question.print(failures.lines(question.ask.min_count.unwrap_or(1)), printer);
+    Ok(library.outcome)
+}
+
+pub(crate) fn files(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    touched(question, printer, Shape::List)
+}
+
+pub(crate) fn file_access(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    touched(question, printer, Shape::Timeline)
+}
+
+pub(crate) fn file_churn(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    touched(question, printer, Shape::Churn(question.ask.min_count.unwrap_or(CHURN_LEAST)))
+}
+
+fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let (mut library, mut rows) =
+        gather(question.service, question.ask, CALLS, by_time, |library, joined| {
+            Act::of(library.name(&joined.row)).is_some()
+        })?;
+    let mut touched = Touched::default();
+    while let Some(row) = rows.next().map_err(read_error)? {
+        let Some(act) = Act::of(library.name(&row)) else { continue };
+        let file = match fetch_call(&library, &row) {
+            Ok(call) => call.file,
+            Err(problem) => {
+                library.outcome.problems.push(problem);
+                continue;
+            }
+        };
+        let Some(file) =
+            file.filter(|f| question.holds_file(f) && pattern.as_ref().is_none_or(|p| p.matches(f)))
+        else {
+            continue;
+        };
+        let session = &library.session(&row).session_id;
+        touched.add(&file, act, row.status(), session, row.turn, row.at, shape == Shape::Timeline);
+    }
+    question.print(touched.lines(shape), printer);
+    Ok(library.outcome)
+}
+
+impl Question<'_> {
+    /// A path, or the end of one at a `/`.
+    fn holds_file(&self, file: &str) -> bool {
+        let Some(asked) = &self.ask.file else { return true };
+        file == asked
+            || file
+                .strip_suffix(asked.as_str())
+                .is_some_and(|head| head.ends_with('/') || asked.starts_with('/'))
+    }
+}
+
+pub(crate) fn idle(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let main =
+        |library: &Library, row: &record::Row| library.session(row).agent_id.is_none() && !is_warm_up(row);
+    let (library, mut rows) =
+        gather(question.service, question.ask, MESSAGES, by_session, |library, joined| {
+            main(library, &joined.row)
+        })?;
+    let mut idle = Idle::new(question.ask.minutes.unwrap_or(IDLE_MINUTES));
+    while let Some(row) = rows.next().map_err(read_error)? {
+        let session = library.session(&row).session_id.clone();
+        idle.add(Moment { session, turn: row.turn, at: row.at, until: row.until, what: row.kind().word() });
+    }
+    question.print(idle.lines(), printer);
+    Ok(library.outcome)
+}

@@ -1,0 +1,204 @@
+//! Questions whose records are things that happened: calls, failures, messages, sessions.
+
+use super::Question;
+use super::parallel::{Done, ordered};
+use crate::gather::{self, Library, by_session, by_session_down, by_time, by_time_down, gather};
+use crate::lines::{self, Failure};
+use crate::printer::Printer;
+use crate::{Outcome, read_error};
+use api::Error;
+use catalogue::Order;
+use record::row::USAGE_ONLY;
+use record::{Call, Kind, Message, Problem, Row, RowKind, Status};
+use sources::{SOURCES, Want};
+
+pub(crate) const CALLS: Want = Want { calls: true, messages: false, fields: false };
+pub(crate) const MESSAGES: Want = Want { calls: false, messages: true, fields: false };
+pub(crate) const BOTH: Want = Want { calls: true, messages: true, fields: false };
+
+// ---- reading one record again
+
+pub(crate) fn fetch_call(library: &Library, row: &Row) -> Result<Call, Problem> {
+    let (transcript, result) =
+        (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
+    SOURCES[transcript.source].call(transcript, result, row).map_err(|e| gather::problem(transcript, &e))
+}
+
+pub(crate) fn fetch_message(library: &Library, row: &Row) -> Result<Message, Problem> {
+    let transcript = &library.transcripts[row.file as usize];
+    SOURCES[transcript.source].message(transcript, row).map_err(|e| gather::problem(transcript, &e))
+}
+
+pub(crate) fn fetch_failure(library: &Library, row: &Row) -> Result<Failure, Problem> {
+    match row.row {
+        RowKind::Call => fetch_call(library, row).map(|call| Failure::of_call(library.name(row), call)),
+        _ => fetch_message(library, row).map(Failure::of_provider),
+    }
+}
+
+/// Whether a row is something that failed.
+pub(crate) fn is_failure(row: &Row) -> bool {
+    match row.row {
+        RowKind::Call => row.status() == Status::Error,
+        RowKind::Message => row.kind() == Kind::ApiError,
+        RowKind::Result => false,
+    }
+}
+
+// ---- the questions
+
+impl Question<'_> {
+    fn order(&self, up: Order, down: Order) -> Order {
+        if self.ask.reverse { down } else { up }
+    }
+
+    /// Whether a call is one of the tools asked for, ended as asked for.
+    pub(crate) fn holds_call(&self, library: &Library, row: &Row) -> bool {
+        let tool = library.name(row);
+        (self.ask.tool.is_empty() || self.ask.tool.iter().any(|t| **t == **tool))
+            && self.ask.status.as_deref().is_none_or(|s| s == row.status().word())
+    }
+
+    fn print_rows(
+        &self,
+        library: &mut Library,
+        rows: catalogue::Sorted,
+        printer: &mut Printer<'_>,
+        work: impl Fn(&Library, &Row) -> Done + Sync,
+    ) -> Result<(), Error> {
+        let mut lost = Vec::new();
+        let shared: &Library = library;
+        let worked = |row: &Row| work(shared, row);
+        ordered(self.service.threads, rows, worked, |done| match done {
+            Done::Left => true,
+            Done::Line(bytes) => printer.encoded(&bytes),
+            Done::Lost(problem) => {
+                lost.push(problem);
+                true
+            }
+        })?;
+        library.outcome.problems.extend(lost);
+        Ok(())
+    }
+}
+
+pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let order = question.order(by_time, by_time_down);
+    let (mut library, mut rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
+        question.holds_call(library, &joined.row)
+    })?;
+    if lines::is_light(&question.ask.fields) && pattern.is_none() {
+        while let Some(row) = rows.next().map_err(read_error)? {
+            if !printer.record(&lines::call(&library, &row, None)) {
+                break;
+            }
+        }
+        return Ok(library.outcome);
+    }
+    let encoder = printer.encoder.clone();
+    question.print_rows(&mut library, rows, printer, |library, row| match fetch_call(library, row) {
+        Err(problem) => Done::Lost(problem),
+        Ok(call) => {
+            let matches = pattern.as_ref().is_none_or(|p| {
+                p.matches(&call.input)
+                    || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
+            });
+            if matches {
+                Done::Line(encoder.encode(&lines::call(library, row, Some(&call))))
+            } else {
+                Done::Left
+            }
+        }
+    })?;
+    Ok(library.outcome)
+}
+
+pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let order = question.order(by_time, by_time_down);
+    let (mut library, rows) = gather(question.service, question.ask, BOTH, order, |library, joined| {
+        question.holds_failure(library, &joined.row)
+    })?;
+    let encoder = printer.encoder.clone();
+    question.print_rows(&mut library, rows, printer, |library, row| match fetch_failure(library, row) {
+        Err(problem) => Done::Lost(problem),
+        Ok(failure) => {
+            let named = question.ask.signature.as_ref().is_none_or(|s| *s == failure.signature);
+            let matches = named && pattern.as_ref().is_none_or(|p| p.matches(&failure.message));
+            if matches { Done::Line(encoder.encode(&failure.line(library, row))) } else { Done::Left }
+        }
+    })?;
+    Ok(library.outcome)
+}
+
+impl Question<'_> {
+    pub(crate) fn holds_failure(&self, library: &Library, row: &Row) -> bool {
+        let tool = if row.row == RowKind::Call { &**library.name(row) } else { "api" };
+        is_failure(row) && (self.ask.tool.is_empty() || self.ask.tool.iter().any(|t| t == tool))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    All,
+    People,
+    Agents,
+}
+
+pub(crate) fn messages(
+    question: &Question<'_>,
+    printer: &mut Printer<'_>,
+    who: Who,
+) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let order = question.order(by_session, by_session_down);
+    let (mut library, rows) =
+        gather(question.service, question.ask, BOTH, order, |_, joined| spoken(&joined.row, who))?;
+    let encoder = printer.encoder.clone();
+    question.print_rows(&mut library, rows, printer, |library, row| match fetch_message(library, row) {
+        Err(problem) => Done::Lost(problem),
+        Ok(message) => {
+            let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
+            if matches {
+                Done::Line(encoder.encode(&lines::message(library, row, &message)))
+            } else {
+                Done::Left
+            }
+        }
+    })?;
+    Ok(library.outcome)
+}
+
+fn spoken(row: &Row, who: Who) -> bool {
+    if row.row != RowKind::Message || gather::is_warm_up(row) || row.is(USAGE_ONLY) {
+        return false;
+    }
+    match who {
+        Who::All => true,
+        Who::People => row.kind() == Kind::Prompt,
+        Who::Agents => row.kind() == Kind::Reply,
+    }
+}
+
+pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let pattern = question.pattern()?;
+    let (library, _) = gather(question.service, question.ask, BOTH, by_time, |_, _| false)?;
+    let mut found: Vec<(u32, &record::Session)> = Vec::new();
+    for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
+        found.extend(ranks.iter().copied().zip(&facts.sessions));
+    }
+    found.retain(|(_, session)| {
+        let title = session.title.as_ref().map_or("", |(title, _)| title);
+        library.scope.holds_session(session)
+            && library.scope.holds_span(session)
+            && !gather::is_empty(session)
+            && pattern.as_ref().is_none_or(|p| p.matches(title))
+    });
+    found.sort_by_key(|(rank, _)| *rank);
+    if question.ask.reverse {
+        found.reverse();
+    }
+    found.iter().all(|(_, session)| printer.record(&session.line()));
+    Ok(library.outcome)
+}

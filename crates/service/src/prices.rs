@@ -1,0 +1,94 @@
+//! What a million tokens cost, by model, from a data file with the day it was made. A file of the user's own
+//! overrides it, model by model.
+
+use crate::env::text;
+use api::{Code, Error};
+use record::Tokens;
+use serde::Deserialize;
+use sources::Places;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const BUILT_IN: &str = include_str!("../prices.toml");
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    #[serde(default)]
+    cache_write: f64,
+    /// For an hour instead of five minutes; the same where the provider makes no difference.
+    cache_write_1h: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "made_on")]
+    _made_on: String,
+    models: BTreeMap<String, Price>,
+}
+
+pub(crate) struct Prices(BTreeMap<String, Price>);
+
+impl Prices {
+    pub(crate) fn load(places: &Places) -> Result<Prices, Error> {
+        let mut prices = parse(BUILT_IN, "the built-in prices")?;
+        let named = text(places, "LOCI_PRICES").map(PathBuf::from);
+        let own = named
+            .clone()
+            .unwrap_or_else(|| places.xdg("XDG_CONFIG_HOME", ".config").join("loci/prices.toml"));
+        match std::fs::read_to_string(&own) {
+            Ok(text) => prices.extend(parse(&text, &own.display().to_string())?),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => {}
+            Err(e) => return Err(Error::new(Code::ReadError, format!("{}: {e}", own.display()))),
+        }
+        Ok(Prices(prices))
+    }
+
+    /// None: nobody said what this model costs. The longest name that the model's begins with counts, so that a
+    /// dated release (`claude-sonnet-4-5-20250929`) has the price of its line.
+    pub(crate) fn cost(&self, model: &str, t: Tokens) -> Option<f64> {
+        let price = self
+            .0
+            .iter()
+            .filter(|(name, _)| model.starts_with(name.as_str()))
+            .max_by_key(|(name, _)| name.len())?
+            .1;
+        let hour = f64::from(t.cache_write_1h.min(t.cache_write));
+        let five = f64::from(t.cache_write) - hour;
+        let sum = f64::from(t.input) * price.input
+            + f64::from(t.output) * price.output
+            + f64::from(t.cache_read) * price.cache_read
+            + five * price.cache_write
+            + hour * price.cache_write_1h.unwrap_or(price.cache_write);
+        Some(sum / 1e6)
+    }
+}
+
+fn parse(text: &str, name: &str) -> Result<BTreeMap<String, Price>, Error> {
+    let file: File = toml::from_str(text).map_err(|e| {
+        Error::new(Code::InvalidArgument, format!("{name}: {e}"))
+            .hint("a price file looks like this:\nmade_on = \"2026-11-15\"\n[models]\n\"my-model\" = { input = 3.0, output = 15.0, cache_read = 0.3, cache_write = 3.75 }")
+    })?;
+    Ok(file.models)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_matching_name_sets_the_price() {
+        let prices = Prices(parse(BUILT_IN, "built in").unwrap());
+        let million = Tokens { input: 1_000_000, ..Tokens::ZERO };
+        assert_eq!(prices.cost("claude-sonnet-4-5-20250929", million), Some(3.0));
+        assert_eq!(prices.cost("claude-3-5-haiku-20241022", million), Some(0.8));
+        assert_eq!(prices.cost("a-model-nobody-knows", million), None);
+        let hour = Tokens { cache_write: 1_000_000, cache_write_1h: 400_000, ..Tokens::ZERO };
+        assert_eq!(prices.cost("claude-sonnet-4-5", hour), Some(0.6 * 3.75 + 0.4 * 6.0));
+    }
+}

@@ -1,0 +1,179 @@
+//! From records to bytes: chooses the fields, writes JSON lines or TSV, runs the jq filter, counts limit and
+//! offset, and stops when nobody reads any more.
+
+use crate::{Service, Take, query_error};
+use api::{Ask, Error, View};
+use query::child::Runner;
+use record::{Cell, Line, cell};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Jsonl,
+    Tsv,
+}
+
+/// How a record becomes a line. Shared by the threads that read records.
+#[derive(Clone)]
+pub(crate) struct Encoder {
+    fields: Vec<String>,
+    tsv: Option<Vec<String>>,
+}
+
+impl Encoder {
+    fn new(view: &View, ask: &Ask, format: Format) -> Encoder {
+        let columns = || {
+            if ask.fields.is_empty() {
+                view.fields.iter().map(ToString::to_string).collect()
+            } else {
+                ask.fields.clone()
+            }
+        };
+        // A filter reads JSON, whatever is printed in the end.
+        let tsv = (format == Format::Tsv && ask.jq.is_none()).then(columns);
+        Encoder { fields: ask.fields.clone(), tsv }
+    }
+
+    /// The line's bytes, its end included.
+    pub(crate) fn encode(&self, line: &[(&str, Cell<'_>)]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        match &self.tsv {
+            Some(columns) => {
+                for (i, column) in columns.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b'\t');
+                    }
+                    if let Some((_, cell)) = line.iter().find(|(name, _)| name == column) {
+                        cell.write_tsv(&mut out);
+                    }
+                }
+            }
+            None if self.fields.is_empty() => cell::write_object(line, &mut out),
+            None => {
+                let chosen =
+                    self.fields.iter().filter_map(|field| line.iter().find(|(name, _)| name == field));
+                cell::write_object(&chosen.cloned().collect::<Vec<_>>(), &mut out);
+            }
+        }
+        out.push(b'\n');
+        out
+    }
+}
+
+/// Prints lines in the order they are given.
+pub(crate) struct Printer<'a> {
+    pub(crate) encoder: Encoder,
+    take: Take<'a>,
+    jq: Option<Runner>,
+    tsv: bool,
+    skip: u64,
+    left: u64,
+    pub(crate) printed: u64,
+    open: bool,
+}
+
+impl<'a> Printer<'a> {
+    pub(crate) fn new(
+        service: &Service,
+        view: &View,
+        ask: &Ask,
+        format: Format,
+        take: Take<'a>,
+    ) -> Result<Printer<'a>, Error> {
+        let jq = ask.jq.as_ref().map(|filter| Runner::start(&service.exe, filter, ask.slurp));
+        let mut printer = Printer {
+            encoder: Encoder::new(view, ask, format),
+            take,
+            jq: jq.transpose().map_err(query_error)?,
+            tsv: format == Format::Tsv,
+            skip: ask.offset.unwrap_or(0),
+            left: ask.limit.unwrap_or(u64::MAX),
+            printed: 0,
+            open: true,
+        };
+        if printer.left == 0 {
+            printer.open = false;
+        }
+        if let Some(columns) = &printer.encoder.tsv {
+            let header = columns.join("\t") + "\n";
+            printer.open &= (printer.take)(header.as_bytes());
+        }
+        Ok(printer)
+    }
+
+    /// Prints one record. False: enough.
+    pub(crate) fn record(&mut self, line: &Line<'_>) -> bool {
+        let bytes = self.encoder.encode(line);
+        self.encoded(&bytes)
+    }
+
+    /// Prints one record that a thread has encoded already.
+    pub(crate) fn encoded(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.jq {
+            None => self.line(bytes),
+            Some(runner) => {
+                let mut open = runner.feed(bytes.strip_suffix(b"\n").unwrap_or(bytes));
+                while let Some(result) = self.jq.as_mut().and_then(Runner::ready) {
+                    open &= self.result(&result);
+                }
+                open && self.open
+            }
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8]) -> bool {
+        if !self.open {
+            return false;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return true;
+        }
+        self.printed += 1;
+        self.left -= 1;
+        self.open = (self.take)(bytes) && self.left > 0;
+        self.open
+    }
+
+    /// One value of a filter. In TSV an array is a row and anything else one field.
+    fn result(&mut self, json: &[u8]) -> bool {
+        let mut bytes = json.to_vec();
+        if self.tsv {
+            bytes = tsv(json);
+        }
+        bytes.push(b'\n');
+        self.line(&bytes)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<u64, Error> {
+        if let Some(runner) = self.jq.take() {
+            if !self.open {
+                drop(runner);
+            } else {
+                runner.finish(&mut |result| self.result(&result)).map_err(query_error)?;
+            }
+        }
+        Ok(self.printed)
+    }
+}
+
+fn tsv(json: &[u8]) -> Vec<u8> {
+    let cell = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => Cell::Null,
+        serde_json::Value::String(s) => Cell::text(s.clone()),
+        other => Cell::Json(other.to_string().into()),
+    };
+    let cells = match serde_json::from_slice(json) {
+        Ok(serde_json::Value::Array(items)) => items.iter().map(cell).collect(),
+        Ok(serde_json::Value::Object(map)) => map.values().map(cell).collect(),
+        Ok(other) => vec![cell(&other)],
+        Err(_) => vec![Cell::text(String::from_utf8_lossy(json).into_owned())],
+    };
+    let mut out = Vec::new();
+    for (i, cell) in cells.iter().enumerate() {
+        if i > 0 {
+            out.push(b'\t');
+        }
+        cell.write_tsv(&mut out);
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! Which transcripts a question is about. What is named most narrowly wins: a session, then a project, then the
+//! working directory's project.
+//!
+//! More is read than is shown: copies are only recognised beside their originals, so the whole group of
+//! transcripts that could hold them is read.
+
+use crate::Service;
+use api::{Ask, Code, Error};
+use record::{Row, Session, Stamp};
+use sources::{SOURCES, Transcript};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Scope {
+    pub(crate) session: Option<String>,
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) since: Stamp,
+    pub(crate) until: Stamp,
+}
+
+impl Scope {
+    pub(crate) fn new(service: &Service, ask: &Ask) -> Result<Scope, Error> {
+        let moment = |text: &Option<String>, name: &str, default: i64| match text {
+            None => Ok(Stamp(default)),
+            Some(text) => service.clock.moment(text).ok_or_else(|| {
+                Error::new(Code::InvalidArgument, format!("--{name} does not understand `{text}`"))
+                    .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
+            }),
+        };
+        for name in &ask.source {
+            if !SOURCES.iter().any(|s| s.name() == name) {
+                let known = SOURCES.iter().map(|s| s.name()).collect::<Vec<_>>().join(", ");
+                return Err(Error::new(Code::InvalidArgument, format!("there is no source `{name}`"))
+                    .hint(format!("one of: {known}")));
+            }
+        }
+        Ok(Scope {
+            session: ask.session.clone(),
+            project: project(service, ask),
+            since: moment(&ask.since, "since", i64::MIN)?,
+            until: moment(&ask.until, "until", i64::MAX)?,
+        })
+    }
+
+    /// Leaves the transcripts that may matter.
+    pub(crate) fn narrow(&self, transcripts: &mut Vec<Transcript>) {
+        if let Some(project) = &self.project {
+            transcripts.retain(|t| SOURCES[t.source].may_belong(t, project));
+        }
+        if let Some(session) = &self.session {
+            let called = |t: &Transcript| {
+                t.hint.starts_with(session.as_str())
+                    || t.hint.strip_prefix("agent-").is_some_and(|a| a.starts_with(session.as_str()))
+            };
+            let groups: BTreeSet<PathBuf> =
+                transcripts.iter().filter(|t| called(t)).map(|t| t.group.clone()).collect();
+            // An id that no name tells (it is written inside) is looked for everywhere.
+            if !groups.is_empty() {
+                transcripts.retain(|t| groups.contains(&t.group));
+            }
+        }
+    }
+
+    pub(crate) fn holds_session(&self, session: &Session) -> bool {
+        self.session.as_ref().is_none_or(|prefix| session.is_called(prefix)) && self.holds_project(session)
+    }
+
+    fn holds_project(&self, session: &Session) -> bool {
+        let Some(project) = &self.project else { return true };
+        [&session.project, &session.cwd]
+            .iter()
+            .any(|path| !path.is_empty() && Path::new(&***path).starts_with(project))
+    }
+
+    pub(crate) fn holds_row(&self, row: &Row) -> bool {
+        (row.at.is_some() || self.since.0 == i64::MIN) && row.at >= self.since && row.at <= self.until
+    }
+
+    /// A session is in the window if any of it is.
+    pub(crate) fn holds_span(&self, session: &Session) -> bool {
+        session.ended_at >= self.since && session.started_at <= self.until
+    }
+}
+
+/// The project a question is about; None for all.
+fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
+    if let Some(named) = &ask.project {
+        return Some(real(&service.cwd.join(named)));
+    }
+    if ask.all_projects || ask.session.is_some() {
+        return None;
+    }
+    let cwd = real(&service.cwd);
+    let repository = cwd.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_path_buf);
+    Some(repository.unwrap_or(cwd))
+}
+
+/// Agents write resolved paths; a project that is gone keeps the name it is given, without `.` and `..`.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| {
+        let mut plain = PathBuf::new();
+        for part in path.components() {
+            match part {
+                std::path::Component::ParentDir => drop(plain.pop()),
+                std::path::Component::CurDir => {}
+                other => plain.push(other),
+            }
+        }
+        plain
+    })
+}
