@@ -77,16 +77,16 @@ pub(super) struct Text {
 impl Text {
     pub(super) fn new(seed: u64) -> Text {
         let words = Words::new();
-        let rng = |which| Rng::new(seed, 1, which);
-        let (mut a, mut b, mut c, mut d, mut e) = (rng(0), rng(1), rng(2), rng(3), rng(4));
+        let [mut prose, mut cjk, mut code, mut log, mut base64] =
+            [0, 1, 2, 3, 4].map(|which| Rng::new(seed, 1, which));
         let mut depth = 0;
         let mut style = 0;
         Text {
-            prose: Pool::new(|out| words.prose(&mut a, out)),
-            cjk: Pool::new(|out| words.cjk(&mut b, out)),
-            code: Pool::new(|out| words.code(&mut c, &mut depth, out)),
-            log: Pool::new(|out| words.log(&mut d, &mut style, out)),
-            base64: (0..POOL).map(|_| char::from(*e.pick(super::ids::BASE64))).collect(),
+            prose: Pool::new(|out| words.prose(&mut prose, out)),
+            cjk: Pool::new(|out| words.cjk(&mut cjk, out)),
+            code: Pool::new(|out| words.code(&mut code, &mut depth, out)),
+            log: Pool::new(|out| words.log(&mut log, &mut style, out)),
+            base64: (0..POOL).map(|_| char::from(*base64.pick(super::ids::BASE64))).collect(),
         }
     }
 
@@ -118,7 +118,7 @@ impl Project {
 }
 
 struct Words {
-    words: Vec<&'static str>,
+    plain: Vec<&'static str>,
     names: Vec<&'static str>,
     cjk: Vec<&'static str>,
 }
@@ -126,7 +126,7 @@ struct Words {
 impl Words {
     fn new() -> Words {
         let split = |text: &'static str| text.split_whitespace().collect();
-        Words { words: split(WORDS), names: split(NAMES), cjk: split(CJK) }
+        Words { plain: split(WORDS), names: split(NAMES), cjk: split(CJK) }
     }
 
     fn name(&self, rng: &mut Rng) -> String {
@@ -139,7 +139,7 @@ impl Words {
 
     fn sentence(&self, rng: &mut Rng, out: &mut String) {
         for _ in 0..rng.within(4, 16) {
-            let _ = write!(out, "{} ", rng.favour(&self.words));
+            let _ = write!(out, "{} ", rng.favour(&self.plain));
         }
     }
 
@@ -181,8 +181,8 @@ impl Words {
                 Ok(())
             }
             5 => write!(out, "import {{ {a} }} from \"./{b}\";"),
-            6 => write!(out, "self.{a} = {b}::new(\"{}\", {number});", rng.pick(&self.words)),
-            _ => write!(out, "let {a} = {b}.get({number})?;\t// {}", rng.pick(&self.words)),
+            6 => write!(out, "self.{a} = {b}::new(\"{}\", {number});", rng.pick(&self.plain)),
+            _ => write!(out, "let {a} = {b}.get({number})?;\t// {}", rng.pick(&self.plain)),
         };
     }
 
