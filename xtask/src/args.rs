@@ -1,0 +1,85 @@
+//! Flags of a chore: `--name value`, `--switch`, and what stands alone.
+
+use std::path::PathBuf;
+
+pub(crate) struct Args {
+    values: Vec<(String, String)>,
+    switches: Vec<String>,
+    pub(crate) alone: Vec<String>,
+}
+
+impl Args {
+    /// Refuses a flag that is not known: a misspelt `--rounds` must not silently measure something else.
+    pub(crate) fn parse(args: &[String], values: &[&str], switches: &[&str]) -> Result<Args, String> {
+        let mut parsed = Args { values: Vec::new(), switches: Vec::new(), alone: Vec::new() };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            match arg.strip_prefix("--") {
+                None => parsed.alone.push(arg.clone()),
+                Some(name) if switches.contains(&name) => parsed.switches.push(name.to_owned()),
+                Some(name) if values.contains(&name) => {
+                    let value = rest.next().ok_or_else(|| format!("{arg} needs a value"))?;
+                    parsed.values.push((name.to_owned(), value.clone()));
+                }
+                Some(_) => return Err(format!("unknown flag {arg}")),
+            }
+        }
+        Ok(parsed)
+    }
+
+    pub(crate) fn has(&self, switch: &str) -> bool {
+        self.switches.iter().any(|s| s == switch)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    pub(crate) fn number(&self, name: &str, otherwise: u64) -> Result<u64, String> {
+        let Some(text) = self.text(name) else { return Ok(otherwise) };
+        text.parse().map_err(|_| format!("--{name} {text}: not a number"))
+    }
+
+    pub(crate) fn size(&self, name: &str) -> Result<Option<u64>, String> {
+        self.text(name).map(size).transpose()
+    }
+}
+
+/// `60M`, `1G`, `1.5G`, `4096`; powers of ten, as disks and `ls` count them.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let units = [('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
+    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
+    let (digits, factor) = unit.map_or((text, 1), |(_, factor)| (&text[..text.len() - 1], *factor));
+    let number: f64 = digits.parse().map_err(|_| format!("{text}: not a size; write 60M or 1G"))?;
+    if !(number.is_finite() && number >= 0.0) {
+        return Err(format!("{text}: not a size"));
+    }
+    Ok((number * f64::from(factor)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("60M"), Ok(60_000_000));
+        assert_eq!(size("1.5G"), Ok(1_500_000_000));
+        assert_eq!(size("4096"), Ok(4096));
+        assert!(size("big").is_err());
+        assert!(size("-1M").is_err());
+    }
+
+    #[test]
+    fn unknown_flags_are_refused() {
+        let args: Vec<String> = ["--seed", "7", "--smoke", "dir"].map(str::to_owned).to_vec();
+        let parsed = Args::parse(&args, &["seed"], &["smoke"]).unwrap();
+        assert_eq!((parsed.number("seed", 1), parsed.has("smoke")), (Ok(7), true));
+        assert_eq!(parsed.alone, ["dir"]);
+        assert!(Args::parse(&args, &["seed"], &[]).is_err());
+    }
+}

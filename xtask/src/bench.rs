@@ -1,0 +1,91 @@
+//! `cargo xtask bench`: what queries cost, against what reading the files costs, and whether they are right.
+//!
+//! Every goal is a ratio of two commands measured alternately in one run, so that it holds on any machine;
+//! seconds are printed and never judged.
+
+mod check;
+mod goal;
+mod measure;
+mod place;
+mod suite;
+mod table;
+
+use crate::Outcome;
+use crate::args::Args;
+use measure::{Results, measure};
+use place::{Binaries, Work};
+use std::path::PathBuf;
+
+pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [--loci PATH] [--ccusage PATH]\n\
+    [--keep DIR] [--smoke | --strict]\n\
+    measure the release build against a bare newline scan, rg, jq and ccusage where installed;\n\
+    --keep leaves the corpora in DIR for the next run, --strict fails on a missed ratio,\n\
+    --smoke is for a busy machine: answers are judged, ratios only printed";
+
+const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
+
+struct Options {
+    size: u64,
+    big: Option<u64>,
+    seed: u64,
+    rounds: usize,
+    loci: Option<PathBuf>,
+    ccusage: Option<PathBuf>,
+    keep: Option<PathBuf>,
+    smoke: bool,
+    strict: bool,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Options, String> {
+        let args = Args::parse(args, &VALUES, &["smoke", "strict"])?;
+        if let Some(word) = args.alone.first() {
+            return Err(format!("{word}: not expected"));
+        }
+        if args.has("smoke") && args.has("strict") {
+            return Err("--smoke judges no ratio and --strict judges them all: choose one".to_owned());
+        }
+        Ok(Options {
+            size: args.size("size")?.unwrap_or(1_000_000_000),
+            big: args.size("big")?,
+            seed: args.number("seed", 7)?,
+            rounds: args.number("rounds", 5)?.max(1) as usize,
+            loci: args.path("loci"),
+            ccusage: args.path("ccusage"),
+            keep: args.path("keep"),
+            smoke: args.has("smoke"),
+            strict: args.has("strict"),
+        })
+    }
+}
+
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let options = Options::parse(args)?;
+    let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;
+    let work = Work::new(options.keep.as_deref())?;
+    let mut corpora = vec![work.corpus(&binaries, options.size, options.seed, "")?];
+    if let Some(big) = options.big {
+        corpora.push(work.corpus(&binaries, big, options.seed, " big")?);
+    }
+    println!("{}", place::machine());
+    for program in ["rg", "jq"].iter().filter(|program| !place::installed(program)) {
+        println!("{program}: not installed, left out");
+    }
+    let (mut findings, mut results) = (Vec::new(), Results::default());
+    for corpus in &corpora {
+        println!("{corpus}");
+        check::corpus(corpus, &binaries, &work, &mut results, &mut findings)?;
+    }
+    measure(&suite::queries(&corpora, &binaries, options.rounds), &mut results)?;
+    measure(&suite::start_up(&binaries, &work, options.smoke), &mut results)?;
+
+    let mut goals = suite::goals(&results);
+    goals.extend(corpora.get(1).map(|big| suite::growth(&corpora[0], big)));
+    let missed = table::print(&results, &goals);
+    println!();
+    for finding in &findings {
+        println!("{} {}", if finding.right { "ok   " } else { "WRONG" }, finding.text);
+    }
+    let right = findings.iter().all(|finding| finding.right);
+    Ok(right && !(options.strict && missed))
+}

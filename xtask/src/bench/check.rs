@@ -1,0 +1,247 @@
+//! Whether the answers are right: counts against the manifest, one thread against two, memory against rows.
+
+use super::measure::{Case, Results};
+use super::place::{Binaries, Corpus, Work};
+use super::suite;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What a query may hold on to whatever it reads, and for each row that it prints.
+const MEMORY: u64 = 64 << 20;
+const MEMORY_PER_ROW: u64 = 100;
+
+pub(super) struct Finding {
+    pub(super) right: bool,
+    pub(super) text: String,
+}
+
+/// Everything that is judged about one corpus.
+pub(super) fn corpus(
+    corpus: &Corpus,
+    binaries: &Binaries,
+    work: &Work,
+    results: &mut Results,
+    findings: &mut Vec<Finding>,
+) -> Result<(), String> {
+    let (one, two) = (work.file("light.jsonl"), work.file("light2.jsonl"));
+    let mut peak = |case: &Case, out: Option<&Path>, rows: u64, findings: &mut Vec<Finding>| {
+        let peak = case.peak(out)?;
+        let rows = if let (0, Some(out)) = (rows, out) { rows_of(out)? } else { rows };
+        findings.push(memory(&case.name, peak, rows));
+        results.peaks.push((case.name.clone(), peak));
+        Ok::<(), String>(())
+    };
+    let calls = corpus.count("/calls");
+    peak(&suite::light(corpus, binaries), Some(&one), calls, findings)?;
+    peak(&suite::light2(corpus, binaries), Some(&two), calls, findings)?;
+    peak(&suite::whole(corpus, binaries), None, calls, findings)?;
+    let usage = work.file("usage.jsonl");
+    peak(&suite::usage(corpus, binaries), Some(&usage), 0, findings)?;
+
+    let counted = Counted::read(&one).map_err(|error| format!("{}: {error}", one.display()))?;
+    findings.extend(counted.compare(corpus));
+    let same = same_bytes(&one, &two).map_err(|error| error.to_string())?;
+    findings.push(Finding {
+        right: same,
+        text: format!("light{0} and light2{0}: the same bytes", corpus.suffix),
+    });
+    tokens(corpus, &usage, findings)?;
+    // The other tools read the small corpus alone.
+    if corpus.suffix.is_empty() {
+        others(corpus, binaries, work, &usage, results, findings)?;
+    }
+    Ok(())
+}
+
+fn others(
+    corpus: &Corpus,
+    binaries: &Binaries,
+    work: &Work,
+    usage: &Path,
+    results: &mut Results,
+    findings: &mut Vec<Finding>,
+) -> Result<(), String> {
+    if let Some(case) = suite::jq(corpus) {
+        let out = work.file("jq.jsonl");
+        results.peaks.push(("jq".to_owned(), case.peak(Some(&out))?));
+        // A comparison with a program that did something else would flatter us. Copies make it more than two.
+        let (rows, least) = (rows_of(&out)?, 2 * corpus.count("/calls"));
+        let text = format!("jq: {rows} rows, at least one for each call and one for each result");
+        findings.push(Finding { right: rows >= least, text });
+    }
+    if let Some(case) = suite::ccusage(corpus, binaries) {
+        let out = work.file("ccusage.json");
+        results.peaks.push(("ccusage".to_owned(), case.peak(Some(&out))?));
+        findings.push(against_ccusage(usage, &out)?);
+    }
+    Ok(())
+}
+
+fn memory(name: &str, peak: u64, rows: u64) -> Finding {
+    let most = MEMORY + MEMORY_PER_ROW * rows;
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let text = format!("{name}: {:.1} MB at its peak, at most {:.1}", megabytes(peak), megabytes(most));
+    Finding { right: peak > 0 && peak <= most, text }
+}
+
+fn equal(what: &str, found: u64, expected: u64) -> Finding {
+    let text = if found == expected {
+        format!("{what}: {found}")
+    } else {
+        format!("{what}: {found} found, {expected} there ({:+})", found as i64 - expected as i64)
+    };
+    Finding { right: found == expected, text }
+}
+
+/// What the rows of `query tools` add up to.
+#[derive(Default)]
+struct Counted {
+    calls: u64,
+    errors: u64,
+    by_tool: BTreeMap<String, u64>,
+}
+
+impl Counted {
+    fn read(path: &Path) -> io::Result<Counted> {
+        let mut counted = Counted::default();
+        for line in BufReader::new(File::open(path)?).lines() {
+            let row: Value = serde_json::from_str(&line?)?;
+            counted.calls += 1;
+            counted.errors += u64::from(row["status"] == "error");
+            *counted.by_tool.entry(row["tool"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+        Ok(counted)
+    }
+
+    fn compare(&self, corpus: &Corpus) -> Vec<Finding> {
+        let there = corpus.manifest["calls_by_tool"].as_object();
+        let expected: BTreeMap<String, u64> = there
+            .into_iter()
+            .flatten()
+            .map(|(tool, calls)| (tool.clone(), calls.as_u64().unwrap_or_default()))
+            .collect();
+        let suffix = corpus.suffix;
+        let tools = Finding {
+            right: self.by_tool == expected,
+            text: format!("calls by tool{suffix}: {} tools", self.by_tool.len()),
+        };
+        vec![
+            equal(&format!("tool calls{suffix}"), self.calls, corpus.count("/calls")),
+            equal(&format!("errors{suffix}"), self.errors, corpus.count("/errors")),
+            tools,
+        ]
+    }
+}
+
+fn rows_of(path: &Path) -> Result<u64, String> {
+    let read = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(memchr::memchr_iter(b'\n', &read).count() as u64)
+}
+
+fn same_bytes(one: &Path, two: &Path) -> io::Result<bool> {
+    let (mut one, mut two) = (File::open(one)?, File::open(two)?);
+    if one.metadata()?.len() != two.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut left, mut right) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+    loop {
+        let read = one.read(&mut left)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        two.read_exact(&mut right[..read])?;
+        if left[..read] != right[..read] {
+            return Ok(false);
+        }
+    }
+}
+
+// ---- tokens
+
+/// As the manifest names them, and as the rows of `loci usage` and the totals of ccusage do.
+const TOKENS: [(&str, &[&str], &str); 4] = [
+    ("input", &["input", "input_tokens"], "inputTokens"),
+    ("output", &["output", "output_tokens"], "outputTokens"),
+    ("cache_read", &["cache_read", "cache_read_tokens"], "cacheReadTokens"),
+    ("cache_creation", &["cache_write", "cache_write_tokens"], "cacheCreationTokens"),
+];
+
+fn tokens(corpus: &Corpus, usage: &Path, findings: &mut Vec<Finding>) -> Result<(), String> {
+    let sums = usage_sums(usage)?;
+    for ((name, ..), sum) in TOKENS.iter().zip(sums) {
+        let expected = corpus.count(&format!("/tokens/{name}"));
+        findings.push(equal(&format!("tokens{}, {name}", corpus.suffix), sum, expected));
+    }
+    Ok(())
+}
+
+/// The rows of `loci usage` added up; the counts stand in the row or in its `tokens`.
+fn usage_sums(path: &Path) -> Result<[u64; 4], String> {
+    let read = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut sums = [0; 4];
+    for line in read.lines() {
+        let row: Value = serde_json::from_str(line).map_err(|error| format!("loci usage: {error}"))?;
+        let counts = if row["tokens"].is_object() { &row["tokens"] } else { &row };
+        for (sum, (_, names, _)) in sums.iter_mut().zip(TOKENS) {
+            *sum += names.iter().find_map(|name| counts[name].as_u64()).unwrap_or(0);
+        }
+    }
+    Ok(sums)
+}
+
+fn against_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
+    let ours = usage_sums(usage)?;
+    let read = fs::read(ccusage).map_err(|error| format!("{}: {error}", ccusage.display()))?;
+    let said: Value = serde_json::from_slice(&read).map_err(|error| format!("ccusage: {error}"))?;
+    let theirs = TOKENS.map(|(.., name)| said["totals"][name].as_u64().unwrap_or(0));
+    let mut text = "tokens, loci and ccusage:".to_owned();
+    for ((name, ..), (ours, theirs)) in TOKENS.iter().zip(ours.into_iter().zip(theirs)) {
+        let difference = ours as i64 - theirs as i64;
+        let _ = write!(text, " {name} {ours} {theirs} ({difference:+})");
+    }
+    Ok(Finding { right: ours == theirs, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("xtask-check-{name}-{}", std::process::id()));
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn bytes_are_compared() {
+        let [a, b, c] =
+            [("a", "one\ntwo\n"), ("b", "one\ntwo\n"), ("c", "one\ntoo\n")].map(|(n, t)| file(n, t));
+        assert!(same_bytes(&a, &b).unwrap());
+        assert!(!same_bytes(&a, &c).unwrap());
+        for path in [a, b, c] {
+            fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn token_rows_are_added_up() {
+        let path = file(
+            "usage",
+            "{\"tokens\":{\"input\":1,\"output\":2,\"cache_read\":3,\"cache_write\":4}}\n{\"input\":10,\"output\":20}\n",
+        );
+        assert_eq!(usage_sums(&path), Ok([11, 22, 3, 4]));
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_difference_is_told() {
+        assert!(equal("x", 3, 3).right);
+        assert_eq!(equal("x", 3, 5).text, "x: 3 found, 5 there (-2)");
+        assert!(!memory("x", MEMORY + 101, 1).right);
+        assert!(memory("x", MEMORY + 100, 1).right);
+    }
+}

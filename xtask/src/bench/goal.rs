@@ -1,0 +1,114 @@
+//! Goals: one command's cost in terms of another's.
+
+use super::measure::{Results, Sample};
+use std::fmt;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    Cpu,
+    Wall,
+}
+
+impl Cost {
+    pub(super) fn of(self, sample: &Sample) -> f64 {
+        match self {
+            Cost::Cpu => sample.cpu,
+            Cost::Wall => sample.wall,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+pub(super) struct Goal {
+    pub(super) name: String,
+    pub(super) of: String,
+    pub(super) cost: Cost,
+    pub(super) bound: Bound,
+    /// Two commands whose ratio must keep the bound as well, or the machine does not allow a judgement.
+    pub(super) provided: Option<(String, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Reached,
+    Missed,
+    NotJudged,
+}
+
+impl Goal {
+    pub(super) fn new(name: &str, cost: Cost, bound: Bound, of: &str) -> Goal {
+        Goal { name: name.to_owned(), of: of.to_owned(), cost, bound, provided: None }
+    }
+
+    pub(super) fn ratio(&self, results: &Results) -> Option<f64> {
+        results.ratio(&self.name, &self.of, |sample| self.cost.of(sample))
+    }
+
+    pub(super) fn verdict(&self, results: &Results) -> Verdict {
+        let possible = self.provided.as_ref().is_none_or(|(name, of)| {
+            results.ratio(name, of, |sample| self.cost.of(sample)).is_some_and(|ratio| self.holds(ratio))
+        });
+        match self.ratio(results) {
+            Some(ratio) if self.holds(ratio) => Verdict::Reached,
+            Some(_) if possible => Verdict::Missed,
+            _ => Verdict::NotJudged,
+        }
+    }
+
+    fn holds(&self, ratio: f64) -> bool {
+        match self.bound {
+            Bound::AtMost(most) => ratio <= most,
+            Bound::AtLeast(least) => ratio >= least,
+        }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, bound) = match self.bound {
+            Bound::AtMost(most) => ("≤", most),
+            Bound::AtLeast(least) => ("≥", least),
+        };
+        let cost = if self.cost == Cost::Cpu { "CPU" } else { "wall" };
+        write!(f, "{cost} {sign} {} × {}", (bound * 100.0).round() / 100.0, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::Measured;
+    use super::*;
+
+    fn results(costs: &[(&str, f64)]) -> Results {
+        let row = |(name, cost): &(&str, f64)| Measured {
+            name: (*name).to_owned(),
+            scan: None,
+            samples: vec![Sample { cpu: *cost, wall: *cost }],
+        };
+        Results { rows: costs.iter().map(row).collect(), peaks: Vec::new() }
+    }
+
+    #[test]
+    fn verdicts() {
+        let goal = |bound| Goal::new("light", Cost::Cpu, bound, "scan");
+        let measured = results(&[("scan", 1.0), ("light", 3.0)]);
+        assert_eq!(goal(Bound::AtMost(4.0)).verdict(&measured), Verdict::Reached);
+        assert_eq!(goal(Bound::AtMost(2.0)).verdict(&measured), Verdict::Missed);
+        assert_eq!(goal(Bound::AtLeast(2.0)).verdict(&measured), Verdict::Reached);
+        assert_eq!(goal(Bound::AtMost(2.0)).verdict(&results(&[("light", 1.0)])), Verdict::NotJudged);
+    }
+
+    #[test]
+    fn a_busy_machine_is_no_miss() {
+        let provided = Some(("scan2".to_owned(), "scan".to_owned()));
+        let goal = Goal { provided, ..Goal::new("light2", Cost::Wall, Bound::AtMost(0.6), "light") };
+        let slow = [("scan", 1.0), ("light", 1.0), ("light2", 0.9)];
+        assert_eq!(goal.verdict(&results(&[&slow[..], &[("scan2", 0.9)]].concat())), Verdict::NotJudged);
+        assert_eq!(goal.verdict(&results(&[&slow[..], &[("scan2", 0.5)]].concat())), Verdict::Missed);
+    }
+}

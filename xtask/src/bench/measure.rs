@@ -1,0 +1,224 @@
+//! Runs commands alternately and keeps what each run cost.
+//!
+//! Linux tells the CPU time of finished children in ticks of 10 ms. It adds them up finer than it tells them,
+//! so a short command is run several times and the sum divided.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Enough for ticks to be some hundredths of it.
+const SAMPLE: Duration = Duration::from_millis(600);
+const MOST_REPEATS: u32 = 50;
+
+/// A command and how often to run it.
+#[derive(Clone)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    /// The home and the working directory.
+    pub(super) home: PathBuf,
+    /// Besides 0.
+    pub(super) fine: Option<i32>,
+    pub(super) rounds: usize,
+    /// Runs in one sample; settled by trying, when absent.
+    pub(super) repeats: Option<u32>,
+    /// The newline scan of the same corpus.
+    pub(super) scan: Option<String>,
+}
+
+impl Case {
+    pub(super) fn new(name: &str, program: &Path, home: &Path, args: &[&str]) -> Case {
+        Case {
+            name: name.to_owned(),
+            program: program.to_path_buf(),
+            args: args.iter().map(OsString::from).collect(),
+            home: home.to_path_buf(),
+            fine: None,
+            rounds: 1,
+            repeats: None,
+            scan: None,
+        }
+    }
+
+    fn start(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, String> {
+        let mut command = Command::new(&self.program);
+        // Nothing of the person's own: not another config directory, not another history.
+        command.env_clear().env("HOME", &self.home).env("LC_ALL", "C.UTF-8");
+        command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
+        command.args(&self.args).current_dir(&self.home);
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        command.spawn().map_err(|error| format!("{}: {error}", self.program.display()))
+    }
+
+    fn judge(&self, status: ExitStatus) -> Result<(), String> {
+        if status.success() || (status.code().is_some() && status.code() == self.fine) {
+            return Ok(());
+        }
+        let args: Vec<_> = self.args.iter().take(12).map(|arg| arg.to_string_lossy()).collect();
+        Err(format!("{}: {status}: {} {}", self.name, self.program.display(), args.join(" ")))
+    }
+
+    fn once(&self) -> Result<f64, String> {
+        let started = Instant::now();
+        let status = self.start(Stdio::null(), Stdio::null())?.wait().map_err(|error| error.to_string())?;
+        let wall = started.elapsed().as_secs_f64();
+        self.judge(status).map(|()| wall)
+    }
+
+    fn sample(&self, repeats: u32) -> Result<Sample, String> {
+        let before = children_cpu()?;
+        let walls = (0..repeats).map(|_| self.once()).collect::<Result<Vec<f64>, String>>()?;
+        let cpu = (children_cpu()? - before) / f64::from(repeats);
+        Ok(Sample { cpu, wall: median(walls) })
+    }
+
+    /// Runs once with stdout in a file (or nowhere) and says the peak of resident memory in bytes. Apart from
+    /// the timed runs, because watching costs.
+    pub(super) fn peak(&self, stdout: Option<&Path>) -> Result<u64, String> {
+        let file = stdout.map(File::create).transpose().map_err(|error| error.to_string())?;
+        let mut child = self.start(file.map_or_else(Stdio::null, Stdio::from), Stdio::inherit())?;
+        let (done, peak, pid) = (AtomicBool::new(false), AtomicU64::new(0), child.id());
+        let status = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    peak.fetch_max(high_water(pid).unwrap_or(0), Ordering::Relaxed);
+                    thread::sleep(Duration::from_millis(1));
+                }
+            });
+            let status = child.wait();
+            done.store(true, Ordering::Relaxed);
+            status
+        });
+        self.judge(status.map_err(|error| error.to_string())?)?;
+        Ok(peak.into_inner())
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Sample {
+    pub(super) cpu: f64,
+    pub(super) wall: f64,
+}
+
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) scan: Option<String>,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// What was measured, in the order of the table.
+#[derive(Default)]
+pub(super) struct Results {
+    pub(super) rows: Vec<Measured>,
+    pub(super) peaks: Vec<(String, u64)>,
+}
+
+impl Results {
+    pub(super) fn find(&self, name: &str) -> Option<&Measured> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    pub(super) fn peak(&self, name: &str) -> Option<u64> {
+        self.peaks.iter().find(|(known, _)| known == name).map(|(_, peak)| *peak)
+    }
+
+    /// The median over the rounds of one command's cost in terms of another's, both from the same round.
+    pub(super) fn ratio(&self, name: &str, of: &str, cost: impl Fn(&Sample) -> f64) -> Option<f64> {
+        let (these, those) = (self.find(name)?, self.find(of)?);
+        let pairs = these.samples.iter().zip(&those.samples);
+        let ratios: Vec<f64> = pairs.map(|(this, that)| cost(this) / cost(that)).collect();
+        (!ratios.is_empty()).then(|| median(ratios)).filter(|ratio| ratio.is_finite())
+    }
+}
+
+/// Round by round, so that a machine that becomes slower does so for all of them.
+pub(super) fn measure(cases: &[Case], results: &mut Results) -> Result<(), String> {
+    let first = results.rows.len();
+    let mut repeats = Vec::new();
+    for case in cases {
+        // Once untimed: the page cache is warm for all or for none.
+        let wall = case.once()?.max(1e-4);
+        let enough = (SAMPLE.as_secs_f64() / wall).ceil().min(f64::from(MOST_REPEATS)) as u32;
+        repeats.push(case.repeats.unwrap_or(enough));
+        let (name, scan) = (case.name.clone(), case.scan.clone());
+        results.rows.push(Measured { name, scan, samples: Vec::new() });
+    }
+    for round in 0..cases.iter().map(|case| case.rounds).max().unwrap_or(0) {
+        for (at, case) in cases.iter().enumerate().filter(|(_, case)| round < case.rounds) {
+            results.rows[first + at].samples.push(case.sample(repeats[at])?);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        odd if odd % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+/// Seconds of CPU that all finished children took, with theirs.
+fn children_cpu() -> Result<f64, String> {
+    let stat = fs::read_to_string("/proc/self/stat").map_err(|_| "needs Linux, for its /proc".to_owned())?;
+    let ticks = children_ticks(&stat).ok_or("/proc/self/stat is not as expected")?;
+    Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// The name of the program, in parentheses, may hold anything; the children's times are the 14th and 15th
+/// field after it.
+fn children_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace().skip(13);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+/// The highest resident size so far, in bytes.
+fn high_water(pid: u32) -> io::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    Ok(kilobytes.unwrap_or(0) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
+        assert!((median(vec![4.0, 1.0]) - 2.5).abs() < 1e-9);
+        assert!(median(Vec::new()).is_nan());
+    }
+
+    #[test]
+    fn ticks_of_children() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 200 0 0 11 12 13 14 20 0 1 0 5 6 7";
+        assert_eq!(children_ticks(stat), Some(27));
+    }
+
+    #[test]
+    fn a_child_is_measured_and_its_exit_judged() {
+        let shell = |script| Case::new("shell", Path::new("/bin/sh"), Path::new("/"), &["-c", script]);
+        let mut results = Results::default();
+        let busy = shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
+        measure(&[busy.clone(), shell(":")], &mut results).unwrap();
+        assert!(results.rows[0].samples[0].cpu > results.rows[1].samples[0].cpu);
+        assert!(busy.peak(None).unwrap() > 100_000);
+        assert!(shell("exit 3").once().is_err());
+        assert!(Case { fine: Some(3), ..shell("exit 3") }.once().is_ok());
+    }
+}

@@ -1,0 +1,173 @@
+//! Histories as Claude Code leaves them, made up: the same bytes for the same seed on every machine and with
+//! any number of threads, and a manifest that says exactly what is in them.
+
+mod ids;
+mod rng;
+mod session;
+mod text;
+mod tools;
+mod truth;
+
+use crate::Outcome;
+use crate::args::Args;
+use rng::Rng;
+use session::{Owner, Session};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+use text::{Project, Text};
+use truth::Truth;
+
+pub(crate) const HELP: &str = "--out DIR --size 1G [--seed 7] [--threads N]\n\
+    write a made-up history to DIR/.claude and what it holds to DIR/manifest.json";
+
+/// Raised when the bytes of a seed change, so that a kept corpus is not taken for a new one.
+pub(crate) const VERSION: u64 = 1;
+
+const PROJECTS: usize = 40;
+/// 2026-01-01, and sessions begin within the half year after it.
+const EPOCH_MS: u64 = 1_767_225_600_000;
+const HALF_YEAR_S: usize = 180 * 86_400;
+/// One session in so many is forked: about one file in a hundred.
+const FORKED: usize = 70;
+/// So often, in planned bytes, a session holds a line of 1.4 MB.
+const HUGE: u64 = 100_000_000;
+
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let args = Args::parse(args, &["out", "size", "seed", "threads"], &[])?;
+    let out = args.path("out").ok_or("--out DIR is needed")?;
+    let size = args.size("size")?.ok_or("--size is needed")?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.number("threads", cores as u64)?.max(1) as usize;
+    let started = Instant::now();
+    let truth = generate(&out, size, args.number("seed", 7)?, threads)
+        .map_err(|error| format!("{}: {error}", out.display()))?;
+    let megabytes = truth.bytes as f64 / 1e6;
+    let rate = megabytes / started.elapsed().as_secs_f64();
+    println!("{} files, {} lines, {megabytes:.0} MB ({rate:.0} MB/s)", truth.files, truth.lines);
+    Ok(true)
+}
+
+fn generate(out: &Path, size: u64, seed: u64, threads: usize) -> io::Result<Truth> {
+    // Somebody's real history may lie there.
+    if out.join(".claude").exists() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "holds a .claude already"));
+    }
+    let text = Text::new(seed);
+    let projects: Vec<Project> = (0..PROJECTS).map(|which| Project::new(seed, which)).collect();
+    let plans = plan(size, seed);
+    let root = out.join(".claude/projects");
+    let maker = Maker { text, projects, root, seed };
+    let next = AtomicUsize::new(0);
+    let parts: io::Result<Vec<Truth>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| maker.work(&plans, &next))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a writing thread panicked")).collect()
+    });
+    let mut truth = Truth::default();
+    parts?.iter().for_each(|part| truth.add(part));
+    fs::write(out.join("manifest.json"), format!("{:#}\n", truth.manifest(size, seed)))?;
+    Ok(truth)
+}
+
+/// A session, its subagents and its fork: what one thread writes in one go.
+struct Plan {
+    index: u64,
+    size: usize,
+    agents: Vec<usize>,
+    fork: Option<usize>,
+    huge: bool,
+}
+
+impl Plan {
+    fn bytes(&self) -> u64 {
+        (self.size + self.agents.iter().sum::<usize>() + self.fork.unwrap_or(0)) as u64
+    }
+}
+
+/// Sizes are settled before anything is written, so that threads change nothing. Files come to 640 KB each.
+fn plan(size: u64, seed: u64) -> Vec<Plan> {
+    let mut rng = Rng::new(seed, 3, 0);
+    let mut plans: Vec<Plan> = Vec::new();
+    let mut planned = 0;
+    while planned < size {
+        let left = (size - planned) as usize;
+        let index = plans.len();
+        let main = rng.around(650_000.0, 0.7, 60_000_000).min(left);
+        let agents =
+            [250, 120, 60].map(|share| rng.per_mille(share).then(|| rng.around(130_000.0, 0.8, 2_000_000)));
+        let fork = (index % FORKED == 2).then(|| main + main / 4);
+        let agents = agents.into_iter().flatten().filter(|agent| agent + main < left).collect();
+        let mut plan = Plan { index: index as u64, size: main, agents, fork, huge: false };
+        let before = planned;
+        planned += plan.bytes();
+        // The first comes early, so that small corpora have one.
+        plan.huge = (before + HUGE - HUGE / 5) / HUGE != (planned + HUGE - HUGE / 5) / HUGE;
+        plans.push(plan);
+    }
+    plans
+}
+
+struct Maker {
+    text: Text,
+    projects: Vec<Project>,
+    root: std::path::PathBuf,
+    seed: u64,
+}
+
+impl Maker {
+    fn work(&self, plans: &[Plan], next: &AtomicUsize) -> io::Result<Truth> {
+        let mut truth = Truth::default();
+        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+            self.session(plan, &mut truth)?;
+        }
+        Ok(truth)
+    }
+
+    fn session(&self, plan: &Plan, truth: &mut Truth) -> io::Result<()> {
+        let mut rng = Rng::new(self.seed, 4, plan.index);
+        let project = rng.favour(&self.projects);
+        let folder = self.root.join(&project.folder);
+        let id = ids::uuid(&mut rng);
+        let start_ms = EPOCH_MS + rng.below(HALF_YEAR_S) as u64 * 1000;
+        let owner = Owner { project, session: &id, agent: None, start_ms };
+        let mut main = Session::new(&self.text, &owner, self.stream(plan, 0), plan.huge);
+        main.write(plan.size);
+        save(&folder.join(format!("{id}.jsonl")), &main, truth)?;
+        for (which, size) in (1..).zip(&plan.agents) {
+            let agent = format!("a{:016x}", rng.next());
+            let owner = Owner { agent: Some(&agent), start_ms: start_ms + which * 60_000, ..owner };
+            let mut written = Session::new(&self.text, &owner, self.stream(plan, which), false);
+            written.write(*size);
+            save(&folder.join(&id).join(format!("subagents/agent-{agent}.jsonl")), &written, truth)?;
+        }
+        if let Some(size) = plan.fork {
+            let id = ids::uuid(&mut rng);
+            let owner = Owner { session: &id, ..owner };
+            let mut fork = Session::new(&self.text, &owner, self.stream(plan, 99), false);
+            fork.copy(&main, main.turns.len() - 1);
+            fork.write(size);
+            save(&folder.join(format!("{id}.jsonl")), &fork, truth)?;
+        }
+        Ok(())
+    }
+
+    fn stream(&self, plan: &Plan, which: u64) -> Rng {
+        Rng::new(self.seed, 5, plan.index * 100 + which)
+    }
+}
+
+fn save(path: &Path, session: &Session<'_>, truth: &mut Truth) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    let mut file = File::create(path)?;
+    file.write_all(session.out.as_bytes())?;
+    // A file is as old as its last entry, as it would be.
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(session.ms))?;
+    truth.add(&session.truth);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
