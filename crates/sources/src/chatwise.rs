@@ -1,4 +1,4 @@
-//! ChatWise: the chats a person had in the desktop app, from its `app.db`, with the tools that were called.
+//! `ChatWise`: the chats a person had in the desktop app, from its `app.db`, with the tools that were called.
 //!
 //! Only the tables `chat` and `message` are looked at: the others hold keys. How much a reply cost is not
 //! written down. The schema is known from other readers of it, not from a database of the app itself.

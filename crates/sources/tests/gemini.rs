@@ -1,5 +1,7 @@
 //! Gemini CLI's real stores of three versions, as the scenarios made them, and logs with what those lack.
 
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but knows no helpers
+
 mod common;
 
 use common::{Told, corpus, told, told_all};
@@ -225,6 +227,19 @@ fn going_back_abandons_what_was_said_since() {
     assert_eq!(told.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
     assert_eq!(told.of(Kind::Reply), ["one", "two", "two, better, patched"]);
     assert_eq!(&*told.session().project, "/p/this one");
+}
+
+/// A client can be killed at any byte: the lines before it are read, and the last is unfinished at most.
+#[test]
+fn a_log_cut_anywhere_loses_its_last_line_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = include_str!("../testdata/gemini/rewind.jsonl");
+    for cut in (0..whole.len()).step_by(7) {
+        let told = only(&written(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
+        let coverage = &told.facts.coverage[0].1;
+        assert_eq!(coverage.understood, whole[..cut].matches('\n').count() as u64, "{cut}");
+        assert!(coverage.bad == 0 && coverage.unfinished <= 1);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! opencode's real stores, the database and the folder before it, as the scenarios made them, and stores with
 //! what those lack.
 
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but knows no helpers
+
 mod common;
 
 use common::{Told, copy, corpus, told, told_all};
@@ -25,7 +27,7 @@ const BASIC: [&str; 11] = [
     "invalid error",
 ];
 
-/// SQLite may want to write beside a database, and the real stores are not ours to write to.
+/// `SQLite` may want to write beside a database, and the real stores are not ours to write to.
 fn store(version: &str) -> Option<(tempfile::TempDir, Vec<Told>)> {
     let root = corpus(&format!("opencode/{version}/.local/share/opencode"))?;
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +193,7 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
              ('m4', 'ses_1', '{"role":"assistant","time":{"created":"1794699523999"},"tokens":{"input":"5","cache":null}}'),
              ('m5', 'ses_1', 'null');
            insert into part values
-             ('p1', 'm1', 'ses_1', '{"type":"text","text":"hi"}'),
+             ('p1', 'm1', 'ses_1', '{"type":"text","text":"hi","mood":"calm"}'),
              ('p2', 'm1', 'ses_1', '{"type":"text","text":null}'),
              ('p3', 'm2', 'ses_1', '{"type":"text","text":"lost"}'),
              ('p4', 'm4', 'ses_1', '{"type":"hologram"}'),
@@ -205,7 +207,7 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
     assert_eq!(told.of(Kind::Reply), [""]);
     assert_eq!(told.calls(), ["bash pending"]);
     assert_eq!(told.tokens(), [5, 0, 0, 0]);
-    assert_eq!(told.unknown(), ["hologram", "message oracle"]);
+    assert_eq!(told.unknown(), ["hologram", "message oracle", "text.mood"]);
     assert_eq!((&*told.session().project, &*told.session().version), ("/p", ""));
     let coverage = &told.facts.coverage[0].1;
     assert_eq!((coverage.lines, coverage.bad, coverage.ignored), (12, 3, 1));

@@ -1,4 +1,4 @@
-//! What the rows of a ChatWise chat mean. A tool is called in a message's `meta`, in a shape that differs from
+//! What the rows of a `ChatWise` chat mean. A tool is called in a message's `meta`, in a shape that differs from
 //! build to build; what it answered stands beside it, as an object, as JSON in a string or as plain text.
 //!
 //! Does not know the shapes that no public reader has met.

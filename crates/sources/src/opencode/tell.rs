@@ -56,14 +56,68 @@ const SPOKEN: [&str; 5] = ["text", "tool", "file", "subtask", "retry"];
 const SILENT: [&str; 7] =
     ["reasoning", "step-start", "step-finish", "snapshot", "patch", "agent", "compaction"];
 
+/// Fields known of messages and of the parts that are spoken; others are reported by `loci sources`.
+const OF_MESSAGE: [&str; 20] = [
+    "agent",
+    "cost",
+    "error",
+    "finish",
+    "id",
+    "mode",
+    "model",
+    "modelID",
+    "parentID",
+    "path",
+    "providerID",
+    "role",
+    "sessionID",
+    "summary",
+    "system",
+    "time",
+    "tokens",
+    "tools",
+    "variant",
+    "format",
+];
+const OF_PART: [&str; 22] = [
+    "agent",
+    "attempt",
+    "callID",
+    "command",
+    "description",
+    "error",
+    "filename",
+    "id",
+    "ignored",
+    "messageID",
+    "metadata",
+    "mime",
+    "prompt",
+    "sessionID",
+    "source",
+    "state",
+    "synthetic",
+    "text",
+    "time",
+    "tool",
+    "type",
+    "url",
+];
+
 fn account(of: &StoredMessage, conversation: &mut Conversation) {
     match text(&of.message, "role") {
-        "user" | "assistant" => conversation.understood(),
+        role @ ("user" | "assistant") => {
+            conversation.understood();
+            conversation.fields(role, &of.message, &OF_MESSAGE);
+        }
         other => conversation.unknown(&format!("message {other}")),
     }
     for part in &of.parts {
         match text(part, "type") {
-            kind if SPOKEN.contains(&kind) => conversation.understood(),
+            kind if SPOKEN.contains(&kind) => {
+                conversation.understood();
+                conversation.fields(kind, part, &OF_PART);
+            }
             kind if SILENT.contains(&kind) => conversation.ignored(),
             other => conversation.unknown(other),
         }

@@ -1,6 +1,7 @@
 //! Surveys whole stores and reads every row back in full, as a question would.
 
 #![allow(dead_code, unreachable_pub)] // each test file uses its part of it
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both in tests, but knows no helpers
 
 use loci_sources::walk::Found;
 use loci_sources::{Facts, Names, Source, Survey, Transcript, Want};
