@@ -23,7 +23,7 @@ impl Source for OpenCode {
     }
 
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[("XDG_DATA_HOME", "the directory that holds opencode's data folder, instead of ~/.local/share")]
+        &[] // XDG_DATA_HOME moves it, which moves more than opencode
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
