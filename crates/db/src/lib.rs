@@ -1,22 +1,61 @@
-//! How a SQLite file is opened. The only room that knows rusqlite.
+//! How a `SQLite` file is opened. The only room that knows rusqlite.
 //!
 //! Does not know what any table means.
 
-use rusqlite::OpenFlags;
 pub use rusqlite::{Connection, Error, Row, params, types::ValueRef};
-use std::path::Path;
+use rusqlite::{ErrorCode, OpenFlags};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const LOOK: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// Opens somebody else's database to look into it: never written to, not even its `-shm` if it can be helped,
 /// and no longer waited for than a moment while its owner writes.
 pub fn open_foreign(path: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+    let logged = has_log(path); // asked first: a look that fails can leave an empty one behind
+    match Connection::open_with_flags(path, LOOK).and_then(prepared) {
+        Err(error) if needs_shm(&error) && !logged => open_still(path),
+        other => other,
+    }
+}
+
+/// A first look at the file happens here, so that what is wrong with it is known before anything is asked.
+fn prepared(connection: Connection) -> Result<Connection, Error> {
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
+}
+
+/// A database in WAL mode wants a `-shm` beside it, which a directory we may not write to does not allow.
+fn needs_shm(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+fn has_log(path: &Path) -> bool {
+    beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0)
+}
+
+/// The file that `SQLite` keeps beside a database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Nobody writes to it (there is no log), so it can be read as a file that never changes.
+fn open_still(path: &Path) -> Result<Connection, Error> {
+    let flags = LOOK.union(OpenFlags::SQLITE_OPEN_URI);
+    prepared(Connection::open_with_flags(still(path), flags)?)
+}
+
+fn still(path: &Path) -> String {
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+    let one = |byte: &u8| if safe(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02x}") };
+    let path: String = path.as_os_str().as_bytes().iter().map(one).collect();
+    format!("file:{path}?immutable=1")
 }
 
 /// The columns a table has in this version of its owner; empty where there is no such table.
@@ -24,4 +63,87 @@ pub fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, Erro
     let mut statement = connection.prepare("select name from pragma_table_info(?1)")?;
     let names = statement.query_map([table], |row| row.get(0))?;
     names.collect()
+}
+
+/// What to select so that every column wanted has its place, whether or not this version has it.
+pub fn picked(present: &[String], wanted: &[&str]) -> String {
+    let one = |name: &&str| {
+        if present.iter().any(|p| p == name) { format!("\"{name}\"") } else { "null".to_string() }
+    };
+    wanted.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A value as text, whatever its owner stored it as; nothing for null.
+pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.to_string()),
+        ValueRef::Real(n) => Some(n.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("loci-db-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn wal_database(path: &Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        let _: String = connection.query_row("pragma journal_mode=wal", [], |r| r.get(0)).unwrap();
+        connection.execute_batch("create table t(a, b); insert into t values (1, 'x')").unwrap();
+        connection
+    }
+
+    fn read(path: &Path) -> Result<i64, Error> {
+        open_foreign(path)?.query_row("select a from t", [], |row| row.get(0))
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_shared_is_read_only_when_there_is_none() {
+        let folder = folder("still é %3f?");
+        let path = folder.join("app.db");
+        drop(wal_database(&path));
+        // A link to nowhere stands for a directory that may not be written to (root may always).
+        std::os::unix::fs::symlink("/nowhere/at/all", folder.join("app.db-shm")).unwrap();
+        assert!(Connection::open_with_flags(&path, LOOK).and_then(prepared).is_err());
+        assert_eq!(read(&path).unwrap(), 1);
+        std::fs::write(folder.join("app.db-wal"), b"what was written last").unwrap();
+        assert!(read(&path).is_err());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_owner_at_work_is_read_beside_and_cannot_be_written_to() {
+        let folder = folder("busy");
+        let path = folder.join("app.db");
+        let owner = wal_database(&path);
+        owner.execute_batch("begin immediate; update t set a = 2").unwrap();
+        assert_eq!(read(&path).unwrap(), 1);
+        owner.execute_batch("commit").unwrap();
+        assert_eq!(read(&path).unwrap(), 2);
+        assert!(open_foreign(&path).unwrap().execute_batch("delete from t").is_err());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_database_is_said_at_once() {
+        let folder = folder("none");
+        let path = folder.join("app.db");
+        std::fs::write(&path, vec![b'x'; 9000]).unwrap();
+        assert!(open_foreign(&path).is_err());
+        assert!(open_foreign(&folder.join("missing.db")).is_err());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_missing_column_keeps_its_place() {
+        assert_eq!(picked(&["id".into(), "at".into()], &["id", "title", "at"]), "\"id\", null, \"at\"");
+    }
 }

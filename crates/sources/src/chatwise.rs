@@ -1,30 +1,137 @@
-//! ChatWise.
+//! `ChatWise`: the chats a person had in the desktop app, from its `app.db`, with the tools that were called.
+//!
+//! Only the tables `chat` and `message` are looked at: the others hold keys. How much a reply cost is not
+//! written down. The schema is known from other readers of it, not from a database of the app itself.
 
+mod tell;
+
+use crate::conversation::{self, Conversation};
 use crate::walk::Found;
 use crate::{Error, Places, Source, Survey, Transcript};
-use record::{Call, Message, Row};
+use db::{Connection, columns, open_foreign, picked, text};
+use record::{Call, Message, Row, Session};
 use std::path::{Path, PathBuf};
 
 pub struct ChatWise;
+
+/// Every question asked of the database; `{}` stands for those of the columns below that it has.
+const CHATS: &str = "select id from chat";
+const CHAT: &str = "select {} from chat where id = ?1";
+const MESSAGES: &str = "select {} from message where chatId = ?1";
+
+const OF_CHAT: [&str; 6] = ["id", "title", "model", "createdAt", "lastReplyAt", "agentOptions"];
+const OF_MESSAGE: [&str; 7] = ["id", "role", "content", "model", "files", "meta", "createdAt"];
+
+/// Where the app keeps its database on the systems it runs on.
+const FOLDERS: [&str; 2] = ["Library/Application Support/app.chatwise", ".local/share/app.chatwise"];
 
 impl Source for ChatWise {
     fn name(&self) -> &'static str {
         "chatwise"
     }
+
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        &[("CHATWISE_DB_PATH", "ChatWise's database file, instead of app.db in the app's data folder")]
     }
-    fn roots(&self, _places: &Places) -> Vec<PathBuf> {
-        Vec::new()
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        if let Some(file) = places.vars.get("CHATWISE_DB_PATH").filter(|v| !v.is_empty()) {
+            return vec![PathBuf::from(file)];
+        }
+        let mut roots: Vec<_> = FOLDERS.iter().map(|folder| places.home.join(folder)).collect();
+        roots.insert(1, places.xdg("XDG_CONFIG_HOME", ".config").join("app.chatwise"));
+        roots
     }
-    fn list(&self, _root: &Path, _found: &mut Found) {}
-    fn survey(&self, _transcript: &Transcript, _survey: &mut Survey<'_>) -> Result<(), Error> {
+
+    fn list(&self, root: &Path, found: &mut Found) {
+        let path = if root.is_dir() { root.join("app.db") } else { root.to_path_buf() };
+        if !path.is_file() {
+            return;
+        }
+        if let Err(error) = list(&path, found) {
+            found.problem(&path, &error);
+        }
+    }
+
+    fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+        conversation::survey(&load(transcript)?, survey);
         Ok(())
     }
-    fn call(&self, _transcript: &Transcript, _result: &Transcript, _row: &Row) -> Result<Call, Error> {
-        Ok(Call::default())
+
+    fn call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
+        conversation::call(transcript, row, load)
     }
-    fn message(&self, _transcript: &Transcript, _row: &Row) -> Result<Message, Error> {
-        Ok(Message::default())
+
+    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        conversation::message(transcript, row, load)
+    }
+}
+
+/// One transcript for each chat. What each takes of the file is not known cheaply: an equal share.
+fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
+    let connection = open_foreign(path)?;
+    let mut statement = connection.prepare(CHATS)?;
+    let ids = statement.query_map([], |row| Ok(text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
+    let size = path.metadata().map_or(0, |meta| meta.len()) / ids.len().max(1) as u64;
+    for id in ids.into_iter().flatten() {
+        found.transcripts.push(Transcript {
+            source: found.source,
+            path: path.to_path_buf(),
+            part: Some(id.clone()),
+            size,
+            hint: id,
+            group: path.to_path_buf(),
+        });
+    }
+    Ok(())
+}
+
+/// A row as text, in the order of the columns asked for.
+type Cells = Vec<Option<String>>;
+
+fn load(transcript: &Transcript) -> Result<Conversation, Error> {
+    let path = &transcript.path;
+    let fail = |error| Error::Database { path: path.clone(), error };
+    let id = transcript.part.as_deref().unwrap_or(&transcript.hint);
+    let connection = open_foreign(path).map_err(fail)?;
+    // One look at both tables: the app may be writing.
+    let look = connection.unchecked_transaction().map_err(fail)?;
+    let chat = ask(&look, "chat", CHAT, &OF_CHAT, id).map_err(fail)?;
+    let chat = chat.first().ok_or(Error::Moved { path: path.clone(), what: "chat", place: 0 })?;
+    let messages = ask(&look, "message", MESSAGES, &OF_MESSAGE, id).map_err(fail)?;
+    let mut conversation = Conversation::new(Session::new("chatwise", id));
+    tell::tell(chat, &messages, &mut conversation);
+    Ok(conversation)
+}
+
+fn ask(
+    look: &Connection,
+    table: &str,
+    question: &str,
+    wanted: &[&str],
+    id: &str,
+) -> Result<Vec<Cells>, db::Error> {
+    let question = question.replace("{}", &picked(&columns(look, table)?, wanted));
+    let mut statement = look.prepare(&question)?;
+    let rows = statement.query_map([id], |row| Ok((0..wanted.len()).map(|n| text(row, n)).collect()))?;
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `provider` and `tool` hold keys. Nothing asked here can name them: the tables stand in the questions.
+    #[test]
+    fn only_two_tables_are_named() {
+        for question in [CHATS, CHAT, MESSAGES] {
+            let words: Vec<&str> = question.split_whitespace().collect();
+            let named: Vec<&str> = words.windows(2).filter(|w| w[0] == "from").map(|w| w[1]).collect();
+            assert!(named == ["chat"] || named == ["message"], "{question}");
+            assert!(!["join", "*", ","].iter().any(|word| words.contains(word)), "{question}");
+        }
+        let source = include_str!("chatwise.rs").split("#[cfg(test)]").next().unwrap();
+        assert_eq!(source.matches("from chat").count() + source.matches("from message").count(), 3);
+        assert_eq!(source.to_lowercase().matches("select ").count(), 3);
     }
 }

@@ -3,25 +3,95 @@
 //!
 //! Does not know any agent's format. Places are ordinals, not bytes.
 
+pub mod value;
+
 use crate::survey::Said;
 use crate::{Error, Survey, Transcript};
 use record::{Call, Coverage, Kind, Message, ProblemKind, Role, Row, Session, Stamp, Tokens};
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::SystemTime;
 
 /// One conversation in order.
 pub struct Conversation {
     pub session: Session,
     pub parts: Vec<Part>,
-    /// Lines are entries here; `adds_up` holds.
+    /// Lines are entries here. Those that are bad or unfinished stand in `problems` and are counted there.
     pub coverage: Coverage,
     pub problems: Vec<(ProblemKind, String)>,
+    /// When the session was made, where the store says so: what was said before was copied into it.
+    pub made_at: Stamp,
 }
 
 pub enum Part {
-    Said { role: Role, kind: Kind, message: Message, tokens: Tokens },
-    Called { call: Call, at: Stamp, until: Stamp },
+    Said {
+        role: Role,
+        kind: Kind,
+        message: Message,
+        tokens: Tokens,
+        /// What stays the same when the agent copies the message under a new id.
+        same_as: Option<String>,
+    },
+    Called {
+        call: Call,
+        at: Stamp,
+        until: Stamp,
+        /// The same for a call, where its id is not enough: some providers count from zero in every reply.
+        same_as: Option<String>,
+    },
+}
+
+impl Part {
+    fn identity(&self) -> &[u8] {
+        let (id, same_as) = match self {
+            Part::Said { message, same_as, .. } => (&message.id, same_as),
+            Part::Called { call, same_as, .. } => (&call.id, same_as),
+        };
+        same_as.as_ref().unwrap_or(id).as_bytes()
+    }
+}
+
+impl Conversation {
+    pub fn new(session: Session) -> Conversation {
+        Conversation {
+            session,
+            parts: Vec::new(),
+            coverage: Coverage::default(),
+            problems: Vec::new(),
+            made_at: Stamp::NONE,
+        }
+    }
+
+    pub fn understood(&mut self) {
+        self.coverage.lines += 1;
+        self.coverage.understood += 1;
+    }
+
+    pub fn ignored(&mut self) {
+        self.coverage.lines += 1;
+        self.coverage.ignored += 1;
+    }
+
+    pub fn unknown(&mut self, name: &str) {
+        self.coverage.lines += 1;
+        self.coverage.unknown_type(if name.is_empty() { "(no type)" } else { name });
+    }
+
+    /// An entry that cannot be used. One that could not even be opened is told, but is no line.
+    pub fn trouble(&mut self, kind: ProblemKind, note: String) {
+        let line = matches!(kind, ProblemKind::BadLine | ProblemKind::LineTooLong | ProblemKind::Unfinished);
+        self.coverage.lines += u64::from(line);
+        self.problems.push((kind, note));
+    }
+
+    /// Counts the keys of an entry that nobody has told us about.
+    pub fn fields(&mut self, kind: &str, entry: &serde_json::Value, known: &[&str]) {
+        let keys = entry.as_object().into_iter().flat_map(serde_json::Map::keys);
+        for key in keys.filter(|key| !known.contains(&key.as_str())) {
+            *self.coverage.unknown_fields.entry(format!("{kind}.{key}")).or_default() += 1;
+        }
+    }
 }
 
 /// Tells a conversation to a survey.
@@ -34,71 +104,108 @@ pub fn survey(conversation: &Conversation, survey: &mut Survey<'_>) {
     }
     survey.moment(session, conversation.session.started_at);
     for (ordinal, part) in conversation.parts.iter().enumerate() {
-        let place = ordinal as u64;
-        match part {
-            Part::Said { role, kind, message, tokens } => survey.said(Said {
+        tell(conversation, part, session, ordinal as u64, survey);
+    }
+    if conversation.made_at.is_some() {
+        // Copied history is older than the session that holds it.
+        survey.session(session).started_at = conversation.made_at;
+    }
+}
+
+fn tell(conversation: &Conversation, part: &Part, session: u32, place: u64, survey: &mut Survey<'_>) {
+    let id = part.identity();
+    let flags = |at: Stamp| {
+        let copied = at.is_some() && at < conversation.made_at;
+        crate::survey::flags(copied, conversation.session.parent_session_id.is_some())
+    };
+    match part {
+        Part::Said { role, kind, message, tokens, .. } => {
+            let at = message.at.unwrap_or_default();
+            survey.said(Said {
                 session,
                 role: *role,
                 kind: *kind,
-                id: message.id.as_bytes(),
-                at: message.at.unwrap_or_default(),
+                id,
+                at,
                 place,
                 text: message.text.as_bytes(),
                 model: message.model.as_deref().unwrap_or("").as_bytes(),
                 tokens: *tokens,
-                flags: crate::survey::flags(false, conversation.session.parent_session_id.is_some()),
-            }),
-            Part::Called { call, at, until } => {
-                let flags = crate::survey::flags(false, conversation.session.parent_session_id.is_some());
-                survey.call(session, call.id.as_bytes(), call.tool.as_bytes(), *at, place, flags);
-                if call.output.is_some() || call.error.is_some() {
-                    survey.result(call.id.as_bytes(), call.status, *until, place);
-                }
+                flags: flags(at),
+            });
+            survey.entry(message.id.as_bytes(), message.parent_id.as_deref().unwrap_or("").as_bytes(), b"");
+        }
+        Part::Called { call, at, until, .. } => {
+            survey.call(session, id, call.tool.as_bytes(), *at, place, flags(*at));
+            if call.output.is_some() || call.error.is_some() {
+                survey.result(id, call.status, *until, place);
             }
         }
     }
 }
 
 type Load = fn(&Transcript) -> Result<Conversation, Error>;
-type Kept = Vec<(PathBuf, Option<String>, Rc<Conversation>)>;
+
+struct Kept {
+    path: PathBuf,
+    part: Option<String>,
+    age: Age,
+    conversation: Rc<Conversation>,
+}
 
 thread_local! {
     /// Records come in order, so the same few conversations are asked for again and again.
-    static LOADED: RefCell<Kept> = const { RefCell::new(Vec::new()) };
+    static LOADED: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
 const KEPT: usize = 4;
 
+/// Length and time of change, of the file and of a database's log.
+type Age = [Option<(u64, SystemTime)>; 2];
+
+fn age(path: &Path) -> Age {
+    let of = |path: &Path| {
+        let meta = std::fs::metadata(path).ok()?;
+        Some((meta.len(), meta.modified().ok()?))
+    };
+    [of(path), of(&db::beside(path, "-wal"))]
+}
+
+/// The conversation as it is now: one kept from before is used only while its file has not changed.
 fn loaded(transcript: &Transcript, load: Load) -> Result<Rc<Conversation>, Error> {
+    let age = age(&transcript.path);
     LOADED.with_borrow_mut(|kept| {
-        if let Some((.., conversation)) =
-            kept.iter().find(|(path, part, _)| *path == transcript.path && *part == transcript.part)
-        {
-            return Ok(conversation.clone());
+        let same = |k: &Kept| k.path == transcript.path && k.part == transcript.part;
+        if let Some(found) = kept.iter().find(|k| same(k) && k.age == age) {
+            return Ok(found.conversation.clone());
         }
+        kept.retain(|k| !same(k));
         let conversation = Rc::new(load(transcript)?);
         if kept.len() == KEPT {
             kept.remove(0);
         }
-        kept.push((transcript.path.clone(), transcript.part.clone(), conversation.clone()));
+        let (path, part) = (transcript.path.clone(), transcript.part.clone());
+        kept.push(Kept { path, part, age, conversation: conversation.clone() });
         Ok(conversation)
     })
 }
 
+/// The part a row was made of, if it is still the one it was.
+fn find<'c>(conversation: &'c Conversation, row: &Row) -> Option<&'c Part> {
+    let part = conversation.parts.get(row.place as usize)?;
+    (Row::id_head(part.identity()) == row.id).then_some(part)
+}
+
 pub fn call(transcript: &Transcript, row: &Row, load: Load) -> Result<Call, Error> {
-    let conversation = loaded(transcript, load)?;
-    match conversation.parts.get(row.place as usize) {
-        Some(Part::Called { call, .. }) if Row::id_head(call.id.as_bytes()) == row.id => Ok(call.clone()),
+    match find(&*loaded(transcript, load)?, row) {
+        Some(Part::Called { call, .. }) => Ok(call.clone()),
         _ => Err(moved(transcript, "tool call", row)),
     }
 }
 
 pub fn message(transcript: &Transcript, row: &Row, load: Load) -> Result<Message, Error> {
-    let conversation = loaded(transcript, load)?;
-    match conversation.parts.get(row.place as usize) {
-        Some(Part::Said { message, .. }) if Row::id_head(message.id.as_bytes()) == row.id => {
-            Ok(message.clone())
-        }
+    match find(&*loaded(transcript, load)?, row) {
+        Some(Part::Said { message, .. }) => Ok(message.clone()),
         _ => Err(moved(transcript, "message", row)),
     }
 }

@@ -1,9 +1,24 @@
-//! Gemini CLI.
+//! Gemini CLI: what was asked and done in `~/.gemini/tmp/<project>/chats`, in one JSON file per session (0.11,
+//! 0.30) or in an event log (0.61), its subagents included.
+//!
+//! The oldest name the project's folder by a hash of its path alone: then the project is not known. Nor is
+//! the version of the client, which none of them writes down.
 
-use crate::walk::Found;
-use crate::{Error, Places, Source, Survey, Transcript};
-use record::{Call, Message, Row};
+mod call;
+mod log;
+mod tell;
+
+use crate::conversation::{self, Conversation, value};
+use crate::lines::{LONGEST, Lines, Next};
+use crate::walk::{Found, files};
+use crate::{Error, Places, Source, Survey, Transcript, place};
+use log::Log;
+use record::{Call, Message, ProblemKind, Row, Session, TitleOrigin};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub struct Gemini;
 
@@ -11,20 +26,186 @@ impl Source for Gemini {
     fn name(&self) -> &'static str {
         "gemini-cli"
     }
+
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        &[("GEMINI_CLI_HOME", "the directory that holds Gemini CLI's .gemini, instead of the home directory")]
     }
-    fn roots(&self, _places: &Places) -> Vec<PathBuf> {
-        Vec::new()
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        places.roots("GEMINI_CLI_HOME", "").into_iter().map(|home| home.join(".gemini/tmp")).collect()
     }
-    fn list(&self, _root: &Path, _found: &mut Found) {}
-    fn survey(&self, _transcript: &Transcript, _survey: &mut Survey<'_>) -> Result<(), Error> {
+
+    fn list(&self, root: &Path, found: &mut Found) {
+        files(root, found, &mut |path, size, found| {
+            if let Some((group, hint)) = named(root, path) {
+                found.add(path.to_path_buf(), size, &hint, &group);
+            }
+        });
+    }
+
+    fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+        conversation::survey(&load(transcript)?, survey);
         Ok(())
     }
-    fn call(&self, _transcript: &Transcript, _result: &Transcript, _row: &Row) -> Result<Call, Error> {
-        Ok(Call::default())
+
+    fn call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
+        conversation::call(transcript, row, load)
     }
-    fn message(&self, _transcript: &Transcript, _row: &Row) -> Result<Message, Error> {
-        Ok(Message::default())
+
+    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        conversation::message(transcript, row, load)
+    }
+}
+
+/// A transcript's project folder and what its name tells of its id: `session-<time>-<the first 8>.json[l]` in
+/// `<project>/chats`, or a subagent's whole id one folder further down.
+fn named(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
+    let extension = path.extension()?.to_str()?;
+    let stem = path.file_stem()?.to_string_lossy();
+    let inside: Vec<_> = path.strip_prefix(root).ok()?.iter().collect();
+    let group = root.join(inside.first()?);
+    match inside.as_slice() {
+        [_, chats, _] if *chats == "chats" && stem.starts_with("session-") => {
+            let hint = stem.rsplit('-').next().unwrap_or("").to_string();
+            ["json", "jsonl"].contains(&extension).then_some((group, hint))
+        }
+        [_, chats, _, _] if *chats == "chats" && extension == "jsonl" => Some((group, stem.into_owned())),
+        _ => None,
+    }
+}
+
+/// Whose subagent a transcript belongs to.
+fn parent(path: &Path) -> Option<String> {
+    let folder = path.parent()?.file_name()?.to_string_lossy();
+    (folder != "chats").then(|| folder.into_owned())
+}
+
+fn load(transcript: &Transcript) -> Result<Conversation, Error> {
+    let mut conversation = Conversation::new(Session::new("gemini-cli", &transcript.hint));
+    let mut log = Log::default();
+    let file = place::open(&transcript.path)?;
+    let read = if transcript.path.extension().is_some_and(|e| e == "jsonl") {
+        read_log(file, &mut log, &mut conversation)
+    } else {
+        read_whole(file, &mut log, &mut conversation)
+    };
+    read.map_err(|error| Error::Io { path: transcript.path.clone(), error })?;
+    describe(transcript, &log, &mut conversation.session);
+    tell::tell(&log, &mut conversation);
+    Ok(conversation)
+}
+
+fn read_whole(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    conversation.coverage.bytes += bytes.len() as u64;
+    if bytes.len() > LONGEST {
+        conversation.trouble(ProblemKind::LineTooLong, format!("more than {LONGEST} bytes"));
+        return Ok(());
+    }
+    match value::parse(&bytes, &mut conversation.coverage) {
+        Ok(whole @ Value::Object(_)) => log.whole(whole, conversation),
+        Ok(_) => conversation.trouble(ProblemKind::BadLine, "not an object".to_string()),
+        Err(error) => conversation.trouble(ProblemKind::BadLine, error.to_string()),
+    }
+    Ok(())
+}
+
+fn read_log(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
+    let mut lines = Lines::new(file);
+    loop {
+        match lines.next()? {
+            Next::End => return Ok(()),
+            Next::TooLong(at, length) => {
+                conversation.coverage.bytes += length;
+                conversation.trouble(ProblemKind::LineTooLong, format!("{length} bytes at {at}"));
+            }
+            Next::Piece(piece) => {
+                conversation.coverage.bytes += piece.bytes.len() as u64;
+                let mut at = piece.offset;
+                for line in piece.bytes.split_inclusive(|b| *b == b'\n') {
+                    let open = piece.open && !line.ends_with(b"\n");
+                    read_line(line, at, open, log, conversation);
+                    at += line.len() as u64;
+                }
+            }
+        }
+    }
+}
+
+fn read_line(line: &[u8], at: u64, open: bool, log: &mut Log, conversation: &mut Conversation) {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        conversation.coverage.lines += 1;
+        conversation.coverage.blank += 1;
+        return;
+    }
+    match value::parse(line, &mut conversation.coverage) {
+        Ok(entry) => log.line(entry, conversation),
+        Err(error) => {
+            let kind = if open { ProblemKind::Unfinished } else { ProblemKind::BadLine };
+            conversation.trouble(kind, format!("{} bytes at {at}: {error}", line.len()));
+        }
+    }
+}
+
+fn describe(transcript: &Transcript, log: &Log, session: &mut Session) {
+    let header = &log.header;
+    if let Some(id) = value::some_text(header, "sessionId") {
+        session.session_id = Arc::from(id);
+    }
+    if let Some(parent) = parent(&transcript.path) {
+        session.parent_session_id = Some(Arc::from(parent));
+        session.agent_id = Some(session.session_id.clone());
+    }
+    session.started_at = value::stamp(&header["startTime"]);
+    let summary = value::some_text(header, "summary");
+    session.title = summary.map(|summary| (Arc::from(summary), TitleOrigin::Agent));
+    let project =
+        project(&transcript.group).or_else(|| header["directories"][0].as_str().map(str::to_string));
+    session.project = Arc::from(project.unwrap_or_default());
+    session.cwd = session.project.clone();
+}
+
+/// The path a project's folder stands for, from the note inside it or from the list of all of them.
+fn project(folder: &Path) -> Option<String> {
+    let note = small(&folder.join(".project_root")).filter(|path| !path.trim().is_empty());
+    note.map(|path| path.trim().to_string()).or_else(|| listed(folder))
+}
+
+fn listed(folder: &Path) -> Option<String> {
+    let list = small(&folder.parent()?.parent()?.join("projects.json"))?;
+    let list: Value = serde_json::from_str(&list).ok()?;
+    let slug = folder.file_name()?.to_str()?;
+    let mut projects = list["projects"].as_object()?.iter();
+    projects.find(|(_, name)| name.as_str() == Some(slug)).map(|(path, _)| path.clone())
+}
+
+/// A file that holds little; whatever else lies in its place is as good as missing.
+fn small(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    place::open(path).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transcripts_are_known_by_their_place_and_name() {
+        let root = Path::new("/h/.gemini/tmp");
+        for (path, hint) in [
+            ("p/chats/session-2026-11-14T23-37-a5ea6375.jsonl", Some("a5ea6375")),
+            ("p/chats/session-2026-11-14T23-37-a5ea6375.json", Some("a5ea6375")),
+            ("p/chats/d0161b49-ae32/480287cb-e2e0.jsonl", Some("480287cb-e2e0")),
+            ("p/chats/session-x.txt", None),
+            ("p/chats/other.json", None),
+            ("p/logs.json", None),
+            ("p/session-2026.json", None),
+        ] {
+            let found = named(root, &root.join(path));
+            assert_eq!(found.as_ref().map(|(_, h)| h.as_str()), hint, "{path}");
+            assert!(found.is_none_or(|(group, _)| group == root.join("p")));
+        }
     }
 }

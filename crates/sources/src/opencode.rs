@@ -1,8 +1,18 @@
-//! OpenCode.
+//! opencode: what was asked and done in its sessions, from `opencode.db` (1.18) or from the folder of small
+//! JSON files it was before (1.0).
+//!
+//! A fork is a copy under new ids that does not say of what; it is recognised by what stays the same. Does not
+//! know which part of a session was undone by `/undo`.
 
-use crate::walk::Found;
+mod base;
+mod folder;
+mod tell;
+
+use crate::conversation::{self, Conversation};
+use crate::walk::{Found, files};
 use crate::{Error, Places, Source, Survey, Transcript};
 use record::{Call, Message, Row};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 pub struct OpenCode;
@@ -11,20 +21,73 @@ impl Source for OpenCode {
     fn name(&self) -> &'static str {
         "opencode"
     }
+
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        &[] // XDG_DATA_HOME moves it, which moves more than opencode
     }
-    fn roots(&self, _places: &Places) -> Vec<PathBuf> {
-        Vec::new()
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.xdg("XDG_DATA_HOME", ".local/share").join("opencode")]
     }
-    fn list(&self, _root: &Path, _found: &mut Found) {}
-    fn survey(&self, _transcript: &Transcript, _survey: &mut Survey<'_>) -> Result<(), Error> {
+
+    fn list(&self, root: &Path, found: &mut Found) {
+        for path in databases(root) {
+            if let Err(error) = base::list(root, &path, found) {
+                found.problem(&path, &error);
+            }
+        }
+        files(&root.join("storage/session"), found, &mut |path, size, found| {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            if stem.starts_with("ses_") && path.extension().is_some_and(|e| e == "json") {
+                found.add(path.to_path_buf(), size, &stem, root);
+            }
+        });
+    }
+
+    fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+        conversation::survey(&load(transcript)?, survey);
         Ok(())
     }
-    fn call(&self, _transcript: &Transcript, _result: &Transcript, _row: &Row) -> Result<Call, Error> {
-        Ok(Call::default())
+
+    fn call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
+        conversation::call(transcript, row, load)
     }
-    fn message(&self, _transcript: &Transcript, _row: &Row) -> Result<Message, Error> {
-        Ok(Message::default())
+
+    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        conversation::message(transcript, row, load)
     }
+}
+
+/// `opencode.db`, and `opencode-<channel>.db` of builds other than the released.
+fn databases(root: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("opencode") && path.extension().is_some_and(|e| e == "db") && path.is_file()
+    };
+    paths.filter(named).collect()
+}
+
+/// A session as it is stored, in either way; keys are those of the JSON files.
+#[derive(Default)]
+struct Stored {
+    session: Value,
+    messages: Vec<StoredMessage>,
+}
+
+struct StoredMessage {
+    message: Value,
+    parts: Vec<Value>,
+}
+
+fn load(transcript: &Transcript) -> Result<Conversation, Error> {
+    let session = record::Session::new("opencode", &transcript.hint);
+    let mut conversation = Conversation::new(session);
+    let stored = match &transcript.part {
+        Some(session) => base::read(&transcript.path, session, &mut conversation)?,
+        None => folder::read(&transcript.path, &transcript.hint, &mut conversation)?,
+    };
+    tell::tell(&stored, &mut conversation);
+    Ok(conversation)
 }

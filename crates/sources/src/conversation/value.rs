@@ -1,0 +1,124 @@
+//! Takes what is wanted out of a JSON value that may hold anything: null where text is expected, numbers as
+//! strings, one object where a list should be. Never fails; what is not there is empty.
+//!
+//! Does not know any agent's format.
+
+use record::{Coverage, Stamp, Tokens};
+use serde_json::Value;
+
+/// Reads one entry. Bytes that are not UTF-8 are replaced and counted, as everywhere.
+pub fn parse(bytes: &[u8], coverage: &mut Coverage) -> Result<Value, serde_json::Error> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        coverage.lossy_utf8 += 1;
+    }
+    serde_json::from_str(&text)
+}
+
+/// The text of a key; empty where it is missing or no text.
+pub fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or("")
+}
+
+/// The text of a key, where there is some.
+pub fn some_text(value: &Value, key: &str) -> Option<String> {
+    Some(text(value, key)).filter(|t| !t.is_empty()).map(str::to_string)
+}
+
+pub fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// A whole number such as an exit code.
+pub fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| number(value).filter(|n| n.fract() == 0.0).map(|n| n as i64))
+}
+
+/// A count of tokens; what is negative or absurd is cut to what fits.
+pub fn count(value: &Value) -> u32 {
+    number(value).unwrap_or(0.0) as u32
+}
+
+/// A moment, as RFC 3339 or as seconds or milliseconds.
+pub fn stamp(value: &Value) -> Stamp {
+    match number(value) {
+        Some(n) => Stamp::from_number(n),
+        None => Stamp::parse(value.as_str().unwrap_or("").as_bytes()),
+    }
+}
+
+pub fn some_stamp(stamp: Stamp) -> Option<Stamp> {
+    stamp.is_some().then_some(stamp)
+}
+
+/// A value as a person would read it: text as it is, anything else as JSON, nothing for null.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The items of a list, or the one value that stands where a list should be.
+pub fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        Value::Null => &[],
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// The file a call is about, under the names its tools use.
+pub fn file_of(input: &Value) -> Option<String> {
+    ["file_path", "filePath", "absolute_path", "notebook_path", "path"]
+        .iter()
+        .find_map(|key| some_text(input, key))
+}
+
+/// A picture or other attachment is named, never printed.
+pub fn attachment(mime: &str, name: &str) -> String {
+    match (mime.starts_with("image/"), name.is_empty()) {
+        (true, _) => format!("[image: {mime}]"),
+        (false, false) => format!("[file: {name}]"),
+        (false, true) => format!("[file: {mime}]"),
+    }
+}
+
+pub fn tokens(input: u32, output: u32, cache_read: u32, cache_write: u32) -> Tokens {
+    Tokens { input, output, cache_read, cache_write, cache_write_1h: 0 }
+}
+
+/// How long a call took, where both ends are known.
+pub fn between(from: Stamp, to: Stamp) -> Option<i64> {
+    (from.is_some() && to >= from).then(|| to.0.saturating_sub(from.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn odd_shapes_are_read_or_empty() {
+        let odd = json!({"a": null, "n": "12", "f": 3.0, "t": "2026-11-14T22:58:34Z", "s": 1_794_698_919});
+        assert_eq!((text(&odd, "a"), text(&odd["a"], "x"), text(&odd, "n")), ("", "", "12"));
+        assert_eq!(
+            (count(&odd["n"]), whole(&odd["f"]), count(&json!(-4)), count(&json!([]))),
+            (12, Some(3), 0, 0)
+        );
+        assert_eq!(stamp(&odd["t"]).to_string(), "2026-11-14T22:58:34.000Z");
+        assert_eq!(stamp(&odd["s"]), Stamp(1_794_698_919_000));
+        assert_eq!(stamp(&json!({})), Stamp::NONE);
+        assert_eq!((items(&odd["a"]).len(), items(&odd["n"]).len()), (0, 1));
+    }
+
+    #[test]
+    fn bad_bytes_are_replaced_and_counted() {
+        let mut coverage = Coverage::default();
+        let value = parse(b"\xef\xbb\xbf{\"a\":\"x\xff\"}", &mut coverage).unwrap();
+        assert_eq!((text(&value, "a"), coverage.lossy_utf8), ("x\u{fffd}", 1));
+        assert!(parse(b"{\"a\":", &mut coverage).is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! What a Gemini tool was asked and answered, and whether that was a failure: a shell command that fails is a
+//! "success" that says `Exit Code: 3` in its text.
+//!
+//! Cannot tell a command that prints such a line as its very last from one that fails so.
+
+use super::log::Log;
+use super::tell::named;
+use crate::conversation::Part;
+use crate::conversation::value::{between, file_of, items, shown, some_text, stamp, text};
+use crate::json;
+use record::{Call, Stamp, Status};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+/// The results that stand in messages of their own, by the call they answer.
+pub(super) type Answers<'l> = FxHashMap<&'l str, &'l Value>;
+
+pub(super) fn answers(log: &Log) -> Answers<'_> {
+    let users = log.entries.iter().filter(|entry| text(&entry.message, "type") == "user");
+    let parts = users.flat_map(|entry| items(&entry.message["content"]));
+    let answers = parts.filter(|part| part["functionResponse"]["id"].is_string());
+    answers.map(|part| (text(&part["functionResponse"], "id"), part)).collect()
+}
+
+pub(super) fn called(from: &Value, fallback: &str, asked: Stamp, answers: &Answers<'_>) -> Part {
+    let id = some_text(from, "id").unwrap_or_else(|| fallback.to_string());
+    let until = stamp(&from["timestamp"]);
+    let at = begun(&id, asked, until);
+    let mut call = Call {
+        tool: text(from, "name").to_string(),
+        input: from["args"].to_string(),
+        file: file_of(&from["args"]),
+        ..Call::default()
+    };
+    let answer = if from["result"].is_null() {
+        answers.get(id.as_str()).map(|part| answer(part))
+    } else {
+        Some(answer(&from["result"]))
+    };
+    ended(from, answer, &mut call);
+    if call.output.is_some() {
+        call.duration_ms = between(at, until);
+    }
+    call.id = id;
+    Part::Called { call, at, until, same_as: None }
+}
+
+/// Old versions gather all calls of a turn in one message; the id of each holds the millisecond of its start,
+/// without which they could not be put in order.
+fn begun(id: &str, asked: Stamp, until: Stamp) -> Stamp {
+    let digits = id.split(|c: char| !c.is_ascii_digit()).find(|run| run.len() == 13);
+    let named = digits.and_then(|run| run.parse().ok()).map_or(Stamp::NONE, Stamp);
+    if named > asked && named <= until { named } else { asked }
+}
+
+fn ended(from: &Value, answer: Option<String>, call: &mut Call) {
+    let answer = answer.or_else(|| some_text(from, "resultDisplay"));
+    call.status = match (text(from, "status"), &answer) {
+        ("error" | "cancelled", _) => Status::Error,
+        ("success", _) => Status::Success,
+        (_, None) | ("validating" | "scheduled" | "executing" | "awaiting_approval", _) => Status::Pending,
+        (_, Some(_)) => Status::Unknown,
+    };
+    if call.status == Status::Pending {
+        return;
+    }
+    let answer = answer.unwrap_or_default();
+    if call.tool.contains("shell") {
+        call.exit_code = exit_code(&answer);
+    }
+    if call.exit_code.is_some_and(|code| code != 0) {
+        call.status = Status::Error;
+    }
+    if call.status == Status::Error {
+        let silent = || text(from, "status").to_string();
+        call.error = Some(Some(answer.clone()).filter(|a| !a.is_empty()).unwrap_or_else(silent));
+    }
+    call.output = Some(json::quoted(&answer));
+}
+
+/// What the model was told: the text of each response, pictures by name.
+fn answer(result: &Value) -> String {
+    let one = |part: &Value| {
+        let response = &part["functionResponse"]["response"];
+        let said = [&response["output"], &response["error"], response].into_iter().find(|v| !v.is_null());
+        match (said, part) {
+            (Some(said), _) => shown(said),
+            (None, Value::String(said)) => said.clone(),
+            (None, part) => named(part).unwrap_or_else(|| text(part, "text").to_string()),
+        }
+    };
+    items(result).iter().map(one).filter(|said| !said.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines that the client puts behind a command's output, of which one can be its exit code.
+const BEHIND: [&str; 7] = [
+    "Signal:",
+    "Background PIDs:",
+    "Process Group PGID:",
+    "Exit Code:",
+    "Error:",
+    "</untrusted_context>",
+    "Stderr:",
+];
+
+fn exit_code(answer: &str) -> Option<i64> {
+    let behind = |line: &&str| line.is_empty() || BEHIND.iter().any(|label| line.starts_with(label));
+    let mut lines = answer.lines().rev().take_while(behind);
+    lines.find_map(|line| line.strip_prefix("Exit Code:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(from: &Value) -> Call {
+        match called(from, "fallback", Stamp::NONE, &Answers::default()) {
+            Part::Called { call, .. } => call,
+            Part::Said { .. } => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn a_command_that_fails_is_an_error() {
+        for (answer, code) in [
+            ("Output: x\nExit Code: 3\nProcess Group PGID: 35", Some(3)),
+            (
+                "<untrusted_context>\nOutput: x\nExit Code: 3\nProcess Group PGID: 1\n</untrusted_context>",
+                Some(3),
+            ),
+            ("Output: x\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)", Some(0)),
+            ("Output: x\nExit Code: (none)\nSignal: 9", None),
+            ("Output: Exit Code: 3\nand more\nProcess Group PGID: 35", None),
+        ] {
+            let made = json!({"name": "run_shell_command", "status": "success",
+                "result": [{"functionResponse": {"response": {"output": answer}}}]});
+            let made = call(&made);
+            assert_eq!(made.exit_code, code, "{answer}");
+            assert_eq!(made.status == Status::Error, code == Some(3));
+        }
+    }
+
+    #[test]
+    fn odd_calls_are_read_as_far_as_they_go() {
+        for (made, status, output) in [
+            (json!({"name": "x", "status": "executing"}), Status::Pending, None),
+            (json!({"name": "x"}), Status::Pending, None),
+            (json!({"name": "x", "status": "cancelled"}), Status::Error, Some("\"\"")),
+            (json!({"name": "x", "result": "text"}), Status::Unknown, Some("\"text\"")),
+            (json!({"status": "success", "resultDisplay": "shown"}), Status::Success, Some("\"shown\"")),
+            (
+                json!({"status": "error", "result": {"functionResponse": {"response": {"error": {"code": 1}}}}}),
+                Status::Error,
+                Some(r#""{\"code\":1}""#),
+            ),
+            (
+                json!({"name": null, "args": null, "result": [null, 3], "status": 7}),
+                Status::Unknown,
+                Some("\"\""),
+            ),
+        ] {
+            let call = call(&made);
+            assert_eq!((call.status, call.output.as_deref()), (status, output), "{made}");
+            assert_eq!(call.error.is_some(), status == Status::Error);
+        }
+    }
+}

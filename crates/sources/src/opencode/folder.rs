@@ -1,0 +1,65 @@
+//! opencode's sessions as it kept them before it had a database: a file for each session, message and part of
+//! a message, `storage/{session/<project>,message/<session>,part/<message>}/<id>.json`.
+//!
+//! Does not know what a message means.
+
+use super::{Stored, StoredMessage};
+use crate::conversation::{Conversation, value};
+use crate::lines::LONGEST;
+use crate::{Error, place};
+use record::ProblemKind;
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(super) fn read(path: &Path, session: &str, conversation: &mut Conversation) -> Result<Stored, Error> {
+    place::open(path)?; // a session that is gone is an error, one that is damaged still has its messages
+    let mut stored = Stored { session: object(path, conversation).unwrap_or_default(), messages: Vec::new() };
+    let Some(storage) = path.ancestors().nth(3) else { return Ok(stored) };
+    for path in listed(&storage.join("message").join(session), conversation) {
+        let parts = storage.join("part").join(path.file_stem().unwrap_or_default());
+        let Some(message) = object(&path, conversation) else { continue };
+        let parts = listed(&parts, conversation);
+        let parts = parts.iter().filter_map(|part| object(part, conversation)).collect();
+        stored.messages.push(StoredMessage { message, parts });
+    }
+    Ok(stored)
+}
+
+/// The JSON files of a folder, in the order of their names, which is that of their making.
+fn listed(folder: &Path, conversation: &mut Conversation) -> Vec<PathBuf> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(e) => {
+            conversation.trouble(ProblemKind::Unreadable, format!("{}: {e}", folder.display()));
+            return Vec::new();
+        }
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
+    paths.sort();
+    paths
+}
+
+fn object(path: &Path, conversation: &mut Conversation) -> Option<Value> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let why = match whole(path, conversation) {
+        Ok(bytes) => match value::parse(&bytes, &mut conversation.coverage) {
+            Ok(object @ Value::Object(_)) => return Some(object),
+            Ok(_) => "not an object".to_string(),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    conversation.trouble(ProblemKind::BadLine, format!("{name}: {why}"));
+    None
+}
+
+fn whole(path: &Path, conversation: &mut Conversation) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let read = place::open(path)?.take(LONGEST as u64).read_to_end(&mut bytes);
+    read.map_err(|error| Error::Io { path: path.to_path_buf(), error })?;
+    conversation.coverage.bytes += bytes.len() as u64;
+    Ok(bytes)
+}

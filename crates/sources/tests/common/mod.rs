@@ -1,0 +1,114 @@
+//! Surveys whole stores and reads every row back in full, as a question would.
+
+#![allow(dead_code, unreachable_pub)] // each test file uses its part of it
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both in tests, but knows no helpers
+
+use loci_sources::walk::Found;
+use loci_sources::{Facts, Names, Source, Survey, Transcript, Want};
+use record::{Call, Kind, Message, Row, RowKind, Status, Tokens};
+use std::path::{Path, PathBuf};
+
+/// One transcript, surveyed, with everything its rows stand for.
+pub struct Told {
+    pub facts: Facts,
+    pub rows: Vec<Row>,
+    pub messages: Vec<(Row, Message)>,
+    pub calls: Vec<(Row, Call)>,
+}
+
+/// The real stores, which are not part of the repository.
+pub fn corpus(path: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/transcripts").join(path);
+    if !root.exists() {
+        println!("skipped: no {}", root.display());
+    }
+    root.exists().then_some(root)
+}
+
+/// A copy that may be written to.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::write(&target, std::fs::read(entry.path()).unwrap()).unwrap();
+        }
+    }
+}
+
+pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
+    let mut found = Found::default();
+    source.list(root, &mut found);
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
+    found.transcripts
+}
+
+pub fn told(source: &dyn Source, transcript: &Transcript) -> Told {
+    let (names, mut rows) = (Names::default(), Vec::new());
+    let mut emit = |some: &mut Vec<Row>| rows.append(some);
+    let want = Want { messages: true, calls: true, fields: true };
+    let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
+    source.survey(transcript, &mut survey).unwrap();
+    let facts = survey.finish();
+    for (_, coverage) in &facts.coverage {
+        assert!(coverage.adds_up(), "{coverage:?}");
+    }
+    let (mut messages, mut calls) = (Vec::new(), Vec::new());
+    for row in &rows {
+        match row.row {
+            RowKind::Message => messages.push((*row, source.message(transcript, row).unwrap())),
+            RowKind::Call => calls.push((*row, source.call(transcript, transcript, row).unwrap())),
+            RowKind::Result => panic!("a result without its call"),
+        }
+    }
+    let table = names.list();
+    for (row, call) in &calls {
+        assert_eq!((&*table[row.name as usize], row.status()), (call.tool.as_str(), call.status));
+        assert_eq!(call.output.is_some(), row.end != Row::NOWHERE);
+    }
+    Told { facts, rows, messages, calls }
+}
+
+pub fn told_all(source: &dyn Source, root: &Path) -> Vec<Told> {
+    let mut all: Vec<_> = list(source, root).iter().map(|transcript| told(source, transcript)).collect();
+    all.sort_by_key(|told| told.facts.birth);
+    all
+}
+
+impl Told {
+    pub fn session(&self) -> &record::Session {
+        &self.facts.sessions[0]
+    }
+
+    pub fn of(&self, kind: Kind) -> Vec<&str> {
+        self.messages.iter().filter(|(row, _)| row.kind() == kind).map(|(_, m)| m.text.as_str()).collect()
+    }
+
+    /// `tool status exit_code`, the status left out for success.
+    pub fn calls(&self) -> Vec<String> {
+        let one = |(_, call): &(Row, Call)| {
+            let status = if call.status == Status::Success { "" } else { call.status.word() };
+            let code = call.exit_code.map(|code| code.to_string()).unwrap_or_default();
+            format!("{} {status} {code}", call.tool).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        self.calls.iter().map(one).collect()
+    }
+
+    pub fn call(&self, tool: &str, n: usize) -> &Call {
+        &self.calls.iter().filter(|(_, call)| call.tool == tool).nth(n).unwrap().1
+    }
+
+    /// Input, output, read from and written to the cache.
+    pub fn tokens(&self) -> [u32; 4] {
+        let sum = |of: fn(&Tokens) -> u32| self.rows.iter().map(|row| of(&row.tokens)).sum();
+        [sum(|t| t.input), sum(|t| t.output), sum(|t| t.cache_read), sum(|t| t.cache_write)]
+    }
+
+    pub fn unknown(&self) -> Vec<String> {
+        let all = self.facts.coverage.iter();
+        all.flat_map(|(_, c)| c.unknown_types.keys().chain(c.unknown_fields.keys())).cloned().collect()
+    }
+}
