@@ -19,6 +19,7 @@ pub enum RowKind {
 pub const COPIED: u8 = 1; // the entry itself says that it was copied from another session
 pub const SIDECHAIN: u8 = 2; // said by or to a subagent
 pub const WARM_UP: u8 = 4; // the client talking to itself at its start: paid for, said by nobody
+pub const USAGE_ONLY: u8 = 8; // a reply that was paid for and shows no text: calls alone, or a summary for the client
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
