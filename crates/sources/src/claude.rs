@@ -4,18 +4,18 @@
 //! The folder name cannot be turned back into a path, so the project is the `cwd` written inside.
 
 mod entry;
-mod fetch;
+pub(crate) mod fetch;
 mod kind;
 
-use crate::lines::{Lines, Next};
-use crate::salvage::salvage;
+use crate::json::{Broken, Look};
+use crate::records::{self, Reader};
 use crate::survey::{Said, flags};
 use crate::walk::{Found, files};
 use crate::{Error, Places, Source, Survey, Transcript, json, place};
 use entry::Entry;
 use memchr::memchr;
 use record::row::WARM_UP;
-use record::{Call, Kind, Message, ProblemKind, Role, Row, Session, Status, TitleOrigin, Tokens};
+use record::{Call, Kind, Message, Role, Row, Session, Status, TitleOrigin, Tokens};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,65 +121,9 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     fn run(mut self, transcript: &Transcript) -> Result<(), Error> {
         let file = place::open(&transcript.path)?;
-        let mut lines = Lines::new(file);
-        loop {
-            let next = lines.next().map_err(|error| Error::Io { path: transcript.path.clone(), error })?;
-            match next {
-                Next::End => break,
-                Next::TooLong(at, length) => {
-                    self.survey.coverage().lines += 1;
-                    self.survey.coverage().bytes += length;
-                    self.survey.problem(ProblemKind::LineTooLong, at, &format!("{length} bytes"));
-                }
-                Next::Piece(piece) => {
-                    self.survey.coverage().bytes += piece.bytes.len() as u64;
-                    self.piece(piece.offset, piece.bytes, piece.open);
-                }
-            }
-        }
+        records::read(&mut self, file, &transcript.path)?;
         self.close();
         Ok(())
-    }
-
-    fn piece(&mut self, base: u64, bytes: &[u8], open: bool) {
-        let mut at = if base == 0 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        while at < bytes.len() {
-            let start = at;
-            self.survey.coverage().lines += 1;
-            let read = Entry::read(bytes, start, self.survey.want);
-            let (looked, fine) = match &read {
-                Ok((entry, end)) => (*end, entry.whole || is_sound(bytes, *end)),
-                Err(_) => (start, false),
-            };
-            let end = memchr(b'\n', &bytes[looked.min(bytes.len())..]).map_or(bytes.len(), |n| looked + n);
-            at = end + 1;
-            match read {
-                Ok((entry, _)) if fine => self.entry(&entry, base + start as u64, &bytes[start..end]),
-                _ => self.damaged(base, start, &bytes[start..end], open && end == bytes.len()),
-            }
-        }
-    }
-
-    fn damaged(&mut self, base: u64, start: usize, line: &[u8], unfinished: bool) {
-        let offset = base + start as u64;
-        if line.iter().all(u8::is_ascii_whitespace) {
-            self.survey.coverage().blank += 1;
-            return;
-        }
-        let saved = salvage(line, entry::is_record);
-        let mut used = 0;
-        for (from, to) in &saved {
-            if let Ok((entry, _)) = Entry::read(&line[..*to], *from, self.survey.want) {
-                self.survey.coverage().lines += 1;
-                self.entry(&entry, offset + *from as u64, &line[*from..*to]);
-                used += 1;
-            }
-        }
-        let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };
-        self.survey.problem(kind, offset, &format!("{} bytes, {used} records saved", line.len()));
-        if used > 0 {
-            self.survey.problem(ProblemKind::Salvaged, offset, &format!("{used} records"));
-        }
     }
 
     // ---- what an entry means
@@ -388,6 +332,27 @@ impl<'s, 'a> Walk<'s, 'a> {
         if users >= u32::MAX / 2 || lone {
             self.survey.mark(WARM_UP);
         }
+    }
+}
+
+impl<'a> Reader<'a> for Walk<'_, 'a> {
+    fn survey(&mut self) -> &mut Survey<'a> {
+        self.survey
+    }
+
+    fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
+        let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
+        if !entry.whole && !is_sound(bytes, looked) {
+            return Err(Broken);
+        }
+        let end = records::line_end(bytes, looked);
+        self.survey.coverage().lines += 1;
+        self.entry(&entry, base + start as u64, &bytes[start..end]);
+        Ok(end)
+    }
+
+    fn is_record(object: &[u8]) -> bool {
+        entry::is_record(object)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod json;
 pub mod lines;
 pub mod opencode;
 pub mod place;
+pub(crate) mod records;
 pub mod salvage;
 pub mod survey;
 pub mod walk;

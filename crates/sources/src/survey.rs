@@ -240,6 +240,14 @@ impl<'a> Survey<'a> {
         self.open_replies.push((reply, self.rows.len() - 1));
     }
 
+    /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
+    pub fn mark_reply(&mut self, id: &[u8], flag: u8) {
+        let reply = key(b'm', &[id]);
+        if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
+            self.rows[*index].flags |= flag;
+        }
+    }
+
     fn message_row(&mut self, said: &Said<'_>, key: u64) -> Row {
         let counter = &mut self.counters[said.session as usize];
         counter.sequence += 1;

@@ -73,7 +73,7 @@ fn duration(structured: &[u8]) -> Option<i64> {
 }
 
 pub(crate) fn between(from: Stamp, to: Stamp) -> Option<i64> {
-    (from.is_some() && to.is_some() && to >= from).then_some(to.0 - from.0)
+    (from.is_some() && to.is_some() && to >= from).then(|| to.0 - from.0)
 }
 
 fn exit_code(error: &str) -> Option<i64> {

@@ -1,0 +1,100 @@
+//! Which conversation a line belongs to, and by which name its messages can be known again. Forks up to 0.140 write
+//! the parent's lines into the new file, with new times and without ids: a name is made of the session that was
+//! replayed and everything said in it so far, so that a copy has the name of its original.
+//!
+//! Does not know where a replay ends in versions whose turns have no ids.
+
+/// The beginning of names is fixed for ever: they are shown.
+const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+
+#[derive(Default)]
+pub(super) struct Thread {
+    own: Vec<u8>,
+    history: u64,
+    replays: bool,
+    pub(super) copied: bool,
+}
+
+impl Thread {
+    /// The file's own session, and the one it was forked from.
+    pub(super) fn begin(&mut self, own: &[u8], forked_from: &[u8]) {
+        self.own = own.to_vec();
+        self.replays = !forked_from.is_empty();
+        self.history = mix(SEED, if self.replays { forked_from } else { own });
+    }
+
+    /// Another session's head inside the file: its lines follow.
+    pub(super) fn replay(&mut self, id: &[u8]) {
+        if id != self.own {
+            self.replays = true;
+            self.history = mix(SEED, id);
+        }
+    }
+
+    pub(super) fn turn(&mut self, id: &[u8]) {
+        if !id.is_empty() {
+            self.add(id);
+            self.copied = self.replays && born(id).zip(born(&self.own)).is_some_and(|(turn, own)| turn < own);
+        }
+    }
+
+    pub(super) fn add(&mut self, said: &[u8]) {
+        self.history = mix(self.history, said);
+    }
+
+    /// A name that fits a row in full.
+    pub(super) fn name(&self, letter: char) -> Vec<u8> {
+        format!("{letter}-{:016x}", self.history).into_bytes()
+    }
+}
+
+/// FNV-1a, and a separator so that two texts are not one.
+fn mix(from: u64, bytes: &[u8]) -> u64 {
+    let prime = 0x0000_0100_0000_01b3;
+    let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(prime);
+    bytes.iter().chain(&[0xff]).fold(from, step)
+}
+
+/// When an id of the seventh kind was made, in milliseconds.
+fn born(id: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(id).ok().filter(|t| t.len() == 36 && t.is_ascii())?;
+    let seventh = text.as_bytes()[14] == b'7';
+    let hex = format!("{}{}", &text[..8], &text[9..13]);
+    seventh.then(|| u64::from_str_radix(&hex, 16).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &[u8] = b"01a1dc64-3cc1-7db1-85f8-2f6568870902";
+    const NEW: &[u8] = b"01a1dc65-4c23-77c1-8d39-5f45af100de4";
+
+    #[test]
+    fn a_replayed_line_has_the_name_of_its_original_and_a_new_one_has_not() {
+        let (mut parent, mut fork) = (Thread::default(), Thread::default());
+        parent.begin(OLD, b"");
+        fork.begin(NEW, OLD);
+        fork.replay(OLD);
+        for thread in [&mut parent, &mut fork] {
+            thread.turn(b"01a1dc64-3ce0-7603-bac4-43c46f2effc3");
+            thread.add(b"hello");
+        }
+        assert_eq!(parent.name('m'), fork.name('m'));
+        assert!(fork.copied && !parent.copied);
+        fork.turn(b"01a1dc66-4cde-7f40-9f07-b436e35f9a1f");
+        assert_ne!(parent.name('m'), fork.name('m'));
+        assert!(!fork.copied);
+        assert!(fork.name('m').len() <= 24);
+    }
+
+    #[test]
+    fn sessions_that_say_the_same_are_not_one() {
+        let (mut a, mut b) = (Thread::default(), Thread::default());
+        a.begin(OLD, b"");
+        b.begin(NEW, b"");
+        a.add(b"hi");
+        b.add(b"hi");
+        assert_ne!(a.name('m'), b.name('m'));
+    }
+}

@@ -1,0 +1,524 @@
+//! Reads what real versions of Codex wrote, and checks it against what they were made to do. Passes over (and says
+//! so) where that corpus is not at hand.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // what helps a test is one
+
+use loci_sources::codex::Codex;
+use loci_sources::walk::Found;
+use loci_sources::{Facts, Names, Source, Survey, Transcript, Want};
+use record::row::{COPIED, SIDECHAIN, USAGE_ONLY};
+use record::{Call, Kind, Message, Row, RowKind, Session, Status};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
+
+/// One transcript, read.
+struct Told {
+    transcript: Transcript,
+    rows: Vec<Row>,
+    facts: Facts,
+    names: Vec<Arc<str>>,
+}
+
+impl Told {
+    fn read(transcript: &Transcript) -> Told {
+        let (names, mut rows) = (Names::default(), Vec::new());
+        let mut emit = |new: &mut Vec<Row>| rows.append(new);
+        let want = Want { messages: true, calls: true, fields: true };
+        let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
+        Codex.survey(transcript, &mut survey).unwrap();
+        let facts = survey.finish();
+        Told { transcript: transcript.clone(), rows, facts, names: names.list() }
+    }
+
+    fn session(&self) -> &Session {
+        &self.facts.sessions[0]
+    }
+
+    fn messages(&self, kind: Kind) -> Vec<Message> {
+        let rows = self.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == kind);
+        rows.filter(|r| !r.is(USAGE_ONLY)).map(|r| Codex.message(&self.transcript, r).unwrap()).collect()
+    }
+
+    fn texts(&self, kind: Kind) -> Vec<String> {
+        self.messages(kind).into_iter().map(|m| m.text).collect()
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        let rows = self.rows.iter().filter(|r| r.row == RowKind::Call);
+        rows.map(|r| Codex.call(&self.transcript, &self.transcript, r).unwrap()).collect()
+    }
+
+    fn ends(&self) -> Vec<(String, Status, Option<i64>)> {
+        self.calls().into_iter().map(|c| (c.tool, c.status, c.exit_code)).collect()
+    }
+
+    /// Input with what came from the cache, what came from the cache, output.
+    fn tokens(&self) -> (u64, u64, u64) {
+        let sum = |f: fn(&Row) -> u32| self.rows.iter().map(|r| u64::from(f(r))).sum();
+        (
+            sum(|r| r.tokens.input + r.tokens.cache_read + r.tokens.cache_write),
+            sum(|r| r.tokens.cache_read),
+            sum(|r| r.tokens.output),
+        )
+    }
+}
+
+fn corpus(version: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/transcripts/codex");
+    let home = root.join(version).join(".codex");
+    if !home.is_dir() {
+        println!("passed over: no corpus at {}", home.display());
+        return None;
+    }
+    Some(home)
+}
+
+fn list(home: &Path) -> Vec<Transcript> {
+    let mut found = Found::default();
+    Codex.list(home, &mut found);
+    assert!(found.problems.is_empty());
+    found.transcripts.sort_by(|a, b| a.path.file_name().cmp(&b.path.file_name()));
+    found.transcripts
+}
+
+fn told(version: &str) -> Vec<Told> {
+    corpus(version).map(|home| list(&home).iter().map(Told::read).collect()).unwrap_or_default()
+}
+
+fn find<'t>(told: &'t [Told], prompt: &str) -> Option<&'t Told> {
+    told.iter().find(|t| {
+        let heard = t.texts(Kind::Prompt).into_iter().chain(t.texts(Kind::Task));
+        heard.into_iter().any(|text| text.contains(prompt))
+    })
+}
+
+/// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
+fn cumulative(path: &Path) -> (u64, u64, u64) {
+    let (mut sum, mut last) = ((0, 0, 0), (0, 0, 0));
+    for line in fs::read_to_string(path).unwrap().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let payload = &line["payload"];
+        let record = payload["thread_token_usage"].is_object();
+        let total =
+            if record { &payload["thread_token_usage"] } else { &payload["info"]["total_token_usage"] };
+        let n = |key: &str| total[key].as_u64().unwrap_or(0);
+        let now = (n("input_tokens"), n("cached_input_tokens"), n("output_tokens"));
+        if total.is_object() {
+            if now.0 < last.0 {
+                sum = (sum.0 + last.0, sum.1 + last.1, sum.2 + last.2);
+            }
+            last = now;
+        }
+    }
+    (sum.0 + last.0, sum.1 + last.1, sum.2 + last.2)
+}
+
+#[test]
+fn every_line_of_every_version_is_accounted_for() {
+    for version in VERSIONS {
+        for told in told(version) {
+            let path = told.transcript.path.display();
+            let bytes = fs::read(&told.transcript.path).unwrap();
+            let lines = bytes.split_inclusive(|b| *b == b'\n').count() as u64;
+            assert_eq!(told.facts.coverage.len(), 1, "{path}");
+            let (of, coverage) = &told.facts.coverage[0];
+            let expected = if *version == "0.21.0" { "unknown" } else { version.trim_end_matches("-tui") };
+            assert_eq!(&**of, expected);
+            assert_eq!((coverage.lines, coverage.bytes), (lines, bytes.len() as u64), "{path}");
+            assert!(coverage.adds_up(), "{path}: {coverage:?}");
+            assert_eq!((coverage.bad, coverage.unfinished, coverage.blank), (0, 0, 0), "{path}");
+            assert!(coverage.unknown_types.is_empty(), "{path}: {:?}", coverage.unknown_types);
+            assert!(coverage.unknown_fields.is_empty(), "{path}: {:?}", coverage.unknown_fields);
+            assert!(told.facts.problems.is_empty());
+        }
+    }
+}
+
+#[test]
+fn each_prompt_is_told_once_and_resume_appends() {
+    for (version, shell) in [
+        ("0.45.0", "shell"),
+        ("0.80.0", "shell"),
+        ("0.120.0", "exec_command"),
+        ("0.140.0", "exec_command"),
+        ("0.166.0", "exec_command"),
+    ] {
+        let all = told(version);
+        let Some(basic) = find(&all, "add a helper") else { continue };
+        let first = format!("SCENARIO:basic_{shell} Please add a helper and test it.");
+        assert_eq!(basic.texts(Kind::Prompt), [first.as_str(), "SCENARIO:hello2 follow-up"], "{version}");
+        assert_eq!(
+            basic.texts(Kind::Reply),
+            [
+                "Let me look around.",
+                "Run the tests.",
+                "Done: helper() returns 43; the tests failed three times. Decision: keep helper.py. ünïcödé ✓ 日本語",
+                "Second prompt answered."
+            ],
+            "{version}"
+        );
+        assert!(basic.texts(Kind::Context).iter().any(|t| t.starts_with("<environment_context>")));
+        let session = basic.session();
+        assert!(session.cwd.ends_with("my.proj_é 1") && session.project == session.cwd);
+        assert_eq!((&*session.git_branch, &*session.version), ("main", version));
+        assert!(session.title.as_ref().unwrap().0.starts_with("SCENARIO:basic"));
+        assert!(session.parent_session_id.is_none() && session.started_at < session.ended_at);
+        assert_eq!(*session.session_id, *basic.transcript.hint);
+        assert!(basic.names.iter().any(|n| n.starts_with("gpt-5")));
+        let of_replies = basic.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply);
+        assert!(of_replies.clone().all(|r| r.name != u32::MAX));
+        assert_eq!(basic.rows.iter().map(|r| r.turn).max(), Some(2));
+    }
+}
+
+#[test]
+fn the_oldest_format_has_neither_times_nor_a_folder() {
+    let all = told("0.21.0");
+    let Some(basic) = find(&all, "add a helper") else { return };
+    assert_eq!(basic.texts(Kind::Prompt), ["SCENARIO:basic_shell Please add a helper and test it."]);
+    assert_eq!(basic.texts(Kind::Reply), ["Let me look around."]);
+    assert_eq!(
+        basic.ends(),
+        [("shell".into(), Status::Success, Some(0)), ("update_plan".into(), Status::Success, None)]
+    );
+    assert!(basic.rows.iter().all(|r| r.at == basic.session().started_at));
+    assert_eq!(basic.calls()[1].duration_ms, None);
+    assert_eq!((&*basic.session().git_branch, &*basic.session().cwd), ("main", ""));
+    let image = find(&all, "look at the picture").unwrap();
+    assert_eq!(image.texts(Kind::Prompt), ["[image: image/png]", "SCENARIO:hello look at the picture"]);
+}
+
+#[test]
+fn pictures_stand_beside_the_words() {
+    for (version, prompts) in [
+        ("0.45.0", &["[image: image/png]", "SCENARIO:hello look at the picture"][..]),
+        ("0.80.0", &["SCENARIO:hello look at the picture\n[image: image/png]"]),
+        ("0.140.0", &["SCENARIO:hello look at the picture\n[image: pic.png]"]),
+        ("0.166.0", &["[image: pic.png]\nSCENARIO:hello look at the picture"]),
+    ] {
+        if let Some(image) = find(&told(version), "look at the picture") {
+            assert_eq!(image.texts(Kind::Prompt), prompts, "{version}");
+        }
+    }
+}
+
+#[test]
+fn calls_are_told_in_order_with_how_they_ended() {
+    let (good, bad) = (Status::Success, Status::Error);
+    let expected = |shell: &'static str, plan, patch: [(Status, Option<i64>); 2], big: bool| {
+        let mut calls = vec![(shell, good, Some(0)), ("update_plan", plan, None)];
+        calls.push(("apply_patch", patch[0].0, patch[0].1));
+        calls.push((shell, patch[1].0, patch[1].1));
+        calls.extend([(shell, bad, Some(3)); 3]);
+        calls.extend(vec![(shell, good, Some(0)); if big { 3 } else { 2 }]);
+        calls.extend([("view_image", good, None), ("no_such_tool", bad, None)]);
+        calls
+    };
+    let refused = [(bad, None), (bad, None)];
+    let done = [(good, Some(0)), (good, Some(0))];
+    for (version, expected) in [
+        ("0.45.0", expected("shell", bad, refused, false)),
+        ("0.80.0", expected("shell", good, refused, true)),
+        ("0.120.0", expected("exec_command", good, refused, true)),
+        ("0.140.0", expected("exec_command", good, done, true)),
+        ("0.166.0", expected("exec_command", bad, done, true)),
+    ] {
+        let all = told(version);
+        let Some(basic) = find(&all, "add a helper") else { continue };
+        let ends = basic.ends();
+        let ends: Vec<_> = ends.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
+        assert_eq!(ends, expected, "{version}");
+        let calls = basic.calls();
+        assert_eq!(calls[2].file.as_deref(), Some("helper.py"));
+        assert_eq!(calls[3].file.as_deref(), Some("helper.py"));
+        assert!(calls[2].input.starts_with("\"*** Begin Patch\\n"));
+        assert_eq!(calls[4].error.as_deref(), Some("AssertionError: expected 42 got 41"), "{version}");
+        let last = calls.last().unwrap();
+        assert_eq!(last.error.as_deref(), Some("unsupported call: no_such_tool"));
+        assert_eq!(last.output.as_deref(), Some("\"unsupported call: no_such_tool\""));
+        for call in &calls {
+            serde_json::from_str::<serde_json::Value>(&call.input).unwrap();
+            serde_json::from_str::<String>(call.output.as_ref().unwrap()).unwrap();
+            assert!(call.duration_ms.is_some() && !call.id.is_empty());
+        }
+    }
+}
+
+#[test]
+fn tokens_add_up_to_what_codex_counted() {
+    for version in VERSIONS {
+        for told in told(version) {
+            // A fork since 0.166 goes on counting from its parent's total, and holds only its own responses.
+            let forked = fs::read_to_string(&told.transcript.path).unwrap().contains("\"forked_from_id\":\"");
+            let expected = if forked { (21512, 10756, 50) } else { cumulative(&told.transcript.path) };
+            assert_eq!(told.tokens(), expected, "{}", told.transcript.path.display());
+        }
+    }
+}
+
+#[test]
+fn a_reply_with_words_carries_its_own_tokens() {
+    for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
+        // A client killed in the middle of a call did not come to write them in 0.140.
+        let pending = |told: &Told| told.calls().iter().any(|c| c.status == Status::Pending);
+        for told in told(version).into_iter().filter(|told| !pending(told)) {
+            for row in told.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
+                assert!(!row.tokens.is_zero(), "{version}: {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fork_of_today_holds_only_its_own_turns() {
+    let all = told("0.166.0");
+    let Some(fork) = find(&all, "hello2 forked") else { return };
+    assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
+    assert_eq!(fork.texts(Kind::Reply), ["Second prompt answered."]);
+    assert!(fork.rows.iter().all(|r| !r.is(COPIED)));
+    assert_eq!(fork.session().parent_session_id, None);
+    let basic = find(&all, "add a helper").unwrap();
+    assert!(fork.rows.iter().all(|r| basic.rows.iter().all(|b| b.key != r.key)));
+}
+
+#[test]
+fn a_subagent_names_its_parent() {
+    for version in ["0.140.0", "0.166.0"] {
+        let all = told(version);
+        let (Some(parent), Some(sub)) = (find(&all, "spawn please"), find(&all, "do part A")) else {
+            continue;
+        };
+        let session = sub.session();
+        assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
+        assert_eq!(*session.session_id, *sub.transcript.hint);
+        assert!(["Confucius", "Lagrange"].contains(&session.agent_id.as_deref().unwrap()));
+        assert_eq!(sub.texts(Kind::Task), ["SCENARIO:sub_a do part A"]);
+        assert!(sub.texts(Kind::Prompt).is_empty());
+        assert_eq!(sub.texts(Kind::Interruption), ["interrupted"]);
+        assert!(sub.rows.iter().all(|r| r.is(SIDECHAIN)));
+        assert_eq!(parent.ends()[0], ("spawn_agent".to_string(), Status::Success, None));
+    }
+}
+
+#[test]
+fn servers_are_named_and_their_refusals_are_errors() {
+    let (good, bad) = (Status::Success, Status::Error);
+    for (version, expected) in
+        [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
+    {
+        let all = told(version);
+        let Some(mcp) = find(&all, "mcp please") else { continue };
+        let calls = mcp.calls();
+        assert!(
+            calls.iter().all(|c| c.tool == "mcp__mem__recall" && Call::mcp_server(&c.tool) == Some("mem"))
+        );
+        assert_eq!(calls.iter().map(|c| c.status).collect::<Vec<_>>(), expected, "{version}");
+        let answered = calls.iter().find(|c| c.status == good).unwrap();
+        assert!(answered.output.as_ref().unwrap().contains("MCP-RESULT-MARK"));
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
+    for version in ["0.120.0", "0.140.0", "0.166.0"] {
+        let all = told(version);
+        let slow: Vec<&Told> =
+            all.iter().filter(|t| find(std::slice::from_ref(t), "slow please").is_some()).collect();
+        let [killed, interrupted] = slow[..] else { continue };
+        assert_eq!(killed.ends(), [("exec_command".to_string(), Status::Pending, None)], "{version}");
+        assert!(killed.calls()[0].output.is_none());
+        assert!(killed.texts(Kind::Interruption).is_empty());
+        assert_eq!(interrupted.calls()[0].status, Status::Error, "{version}");
+        assert!(interrupted.calls()[0].error.as_ref().unwrap().contains("aborted by user"));
+        assert_eq!(interrupted.texts(Kind::Interruption), ["interrupted"]);
+    }
+}
+
+#[test]
+fn failures_of_the_provider_are_told_where_codex_writes_them() {
+    let all = told("0.166.0");
+    for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
+    {
+        let Some(told) = find(&all, prompt) else { return };
+        let errors = told.texts(Kind::ApiError);
+        assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_compaction_is_a_summary_and_no_reply() {
+    let all = told("0.166.0-tui");
+    let Some(told) = all.first() else { return };
+    assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
+    assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
+    let summaries = told.texts(Kind::CompactionSummary);
+    assert!(summaries.len() == 1 && summaries[0].contains("STUB-COMPACT-SUMMARY"));
+}
+
+#[test]
+fn packed_and_archived_rollouts_are_the_same() {
+    for version in VERSIONS {
+        let Some(home) = corpus(version) else { continue };
+        let copy = tempfile::tempdir().unwrap();
+        let archive = copy.path().join("archived_sessions");
+        fs::create_dir_all(&archive).unwrap();
+        let plain = list(&home);
+        for (n, transcript) in plain.iter().enumerate() {
+            let name = transcript.path.file_name().unwrap().to_str().unwrap();
+            let bytes = fs::read(&transcript.path).unwrap();
+            fs::write(archive.join(format!("{name}.zst")), zstd::encode_all(&bytes[..], 3).unwrap()).unwrap();
+            if n == 0 {
+                fs::write(archive.join(name), bytes).unwrap();
+            }
+        }
+        let packed = list(copy.path());
+        assert_eq!(packed.len(), plain.len());
+        assert!(packed[0].path.extension().is_some_and(|e| e == "jsonl"), "the plain file wins");
+        for (a, b) in plain.iter().map(Told::read).zip(packed.iter().map(Told::read)) {
+            assert_eq!(a.rows, b.rows);
+            assert_eq!(a.transcript.hint, b.transcript.hint);
+            assert_eq!(b.transcript.group, copy.path());
+            assert_eq!(a.session().session_id, b.session().session_id);
+            assert_eq!(format!("{:?}", a.calls()), format!("{:?}", b.calls()));
+            for kind in Kind::ALL {
+                assert_eq!(a.texts(*kind), b.texts(*kind));
+            }
+        }
+    }
+}
+
+// ---- what no client was made to do, written by hand
+
+const PARENT: &str = "01a1dc64-3cc1-7db1-85f8-2f6568870902";
+const FORK: &str = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
+
+fn head(id: &str, more: &str) -> String {
+    wrapped("session_meta", &format!(r#""id":"{id}","cwd":"/w","cli_version":"0.120.0"{more}"#))
+}
+
+fn wrapped(kind: &str, payload: &str) -> String {
+    format!(r#"{{"timestamp":"2026-11-14T23:29:42.093Z","type":"{kind}","payload":{{{payload}}}}}"#)
+}
+
+fn event(kind: &str, more: &str) -> String {
+    wrapped("event_msg", &format!(r#""type":"{kind}"{more}"#))
+}
+
+/// A prompt, a call with its result, a reply, and what they cost in all.
+fn turn(id: &str, text: &str, total: u32) -> Vec<String> {
+    let usage = |n: u32| format!(r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":1}}"#);
+    let role = |role: &str, text: &str| {
+        let content = format!(r#""content":[{{"type":"input_text","text":"{text}"}}]"#);
+        wrapped("response_item", &format!(r#""type":"message","role":"{role}",{content}"#))
+    };
+    vec![
+        event("task_started", &format!(r#","turn_id":"{id}""#)),
+        role("user", text),
+        event("user_message", &format!(r#","message":"{text}""#)),
+        wrapped("turn_context", &format!(r#""turn_id":"{id}","model":"gpt-5""#)),
+        wrapped(
+            "response_item",
+            &format!(r#""type":"function_call","name":"shell","arguments":"{{}}","call_id":"call-{id}""#),
+        ),
+        wrapped(
+            "response_item",
+            &format!(r#""type":"function_call_output","call_id":"call-{id}","output":"ok""#),
+        ),
+        event("agent_message", r#","message":"fine""#),
+        role("assistant", "fine"),
+        event(
+            "token_count",
+            &format!(r#","info":{{"total_token_usage":{},"last_token_usage":{}}}"#, usage(total), usage(7)),
+        ),
+    ]
+}
+
+fn written(lines: &[String]) -> (tempfile::TempDir, Told) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sessions").join(format!("rollout-2026-11-14T23-29-42-{PARENT}.jsonl"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let told = Told::read(&list(dir.path())[0]);
+    assert!(told.facts.coverage.iter().all(|(_, c)| c.adds_up()));
+    (dir, told)
+}
+
+#[test]
+fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
+    let first = turn("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
+    let parent = [vec![head(PARENT, "")], first.clone()].concat();
+    let own = turn("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
+    let fork = [vec![head(FORK, &format!(r#","forked_from_id":"{PARENT}""#)), head(PARENT, "")], first, own]
+        .concat();
+    let ((_a, parent), (_b, fork)) = (written(&parent), written(&fork));
+    assert_eq!(&*fork.session().session_id, FORK);
+    let keys = |rows: &[Row], copied: bool| {
+        rows.iter().filter(|r| r.is(COPIED) == copied).map(|r| r.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&fork.rows, true), keys(&parent.rows, false));
+    assert_eq!((keys(&fork.rows, true).len(), keys(&fork.rows, false).len()), (3, 3));
+    assert!(keys(&fork.rows, false).iter().all(|k| !keys(&parent.rows, false).contains(k)));
+    assert_eq!((parent.tokens(), fork.tokens()), ((7, 0, 1), (14, 0, 2)));
+}
+
+#[test]
+fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
+    let ids = ["1", "2", "3"].map(|n| format!("01a1dc64-3ce0-7603-bac4-43c46f2effc{n}"));
+    let lines = [
+        vec![head(PARENT, "")],
+        turn(&ids[0], "one", 7),
+        turn(&ids[1], "two", 14),
+        vec![event("thread_rolled_back", r#","num_turns":1"#)],
+        turn(&ids[2], "three", 21),
+        vec![event("thread_name_updated", r#","thread_name":"Named by hand""#)],
+    ]
+    .concat();
+    let (_dir, told) = written(&lines);
+    assert_eq!(told.texts(Kind::Prompt), ["one", "two", "three"]);
+    assert_eq!(told.facts.abandoned, [2]);
+    assert_eq!(&*told.session().title.as_ref().unwrap().0, "Named by hand");
+}
+
+#[test]
+fn damage_costs_one_line_and_is_counted() {
+    let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
+    let mut lines = [vec![head(PARENT, "")], turn(id, "hello", 7)].concat();
+    let reply = lines.remove(8);
+    lines[7] = format!("{}{}{reply}", &lines[7][..60], "\0\0");
+    lines.push(String::new());
+    lines.push(wrapped("novelty", r#""a":1"#));
+    lines.push(event("user_message", r#","message":"cut of"#)[..70].to_string());
+    let (_dir, told) = written(&lines);
+    let (_, coverage) = &told.facts.coverage[0];
+    assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown()), (2, 1, 1, 1));
+    assert_eq!(told.texts(Kind::Reply), ["fine"]);
+}
+
+#[test]
+fn a_packed_file_cut_short_tells_what_came_before() {
+    let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
+    let (dir, _) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
+    let plain = list(dir.path()).remove(0).path;
+    let mut packed = zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap();
+    packed.extend_from_slice(&packed.clone()[..packed.len() - 9]);
+    fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
+    fs::remove_file(plain).unwrap();
+    let told = Told::read(&list(dir.path())[0]);
+    assert_eq!(told.texts(Kind::Prompt)[0], "hello");
+    assert_eq!(told.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
+}
+
+#[test]
+fn a_line_that_is_another_one_now_is_said_so() {
+    let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
+    let (_dir, told) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
+    let mut row = *told.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
+    row.id[5] ^= 1;
+    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+    row.id[5] ^= 1;
+    row.end = 0;
+    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+}
