@@ -50,7 +50,11 @@ impl<'a> Cell<'a> {
             Cell::Float(n) => drop(serde_json::to_writer(out, n)),
             Cell::Text(s) => drop(serde_json::to_writer(out, s)),
             Cell::Json(s) => out.extend_from_slice(s.as_bytes()),
-            Cell::Time(s) if s.is_some() => drop(write!(out, "\"{s}\"")),
+            Cell::Time(s) if s.is_some() => {
+                out.push(b'"');
+                out.extend_from_slice(&s.shown());
+                out.push(b'"');
+            }
             Cell::Time(_) => out.extend_from_slice(b"null"),
             Cell::List(items) => {
                 out.push(b'[');
@@ -71,7 +75,7 @@ impl<'a> Cell<'a> {
         match self {
             cell if cell.is_null() => {}
             Cell::Text(s) => escape_tsv(s, out),
-            Cell::Time(s) => drop(write!(out, "{s}")),
+            Cell::Time(s) => out.extend_from_slice(&s.shown()),
             other => {
                 let mut json = Vec::new();
                 other.write_json(&mut json);

@@ -43,20 +43,42 @@ impl Stamp {
 
     /// The UTC day, `2026-11-14`.
     pub fn day(self) -> String {
-        let (y, m, d) = civil(self.0.div_euclid(DAY));
-        format!("{y:04}-{m:02}-{d:02}")
+        self.to_string().chars().take(10).collect()
     }
 }
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.shown();
+        f.write_str(std::str::from_utf8(&shown).unwrap_or(""))
+    }
+}
+
+impl Stamp {
+    /// `2026-11-14T22:58:34.112Z`, or nothing. Every printed record has one, so the digits are set by hand.
+    pub fn shown(self) -> Vec<u8> {
         if !self.is_some() {
-            return Ok(());
+            return Vec::new();
         }
-        let (y, m, d) = civil(self.0.div_euclid(DAY));
+        let mut out = b"0000-00-00T00:00:00.000Z".to_vec();
+        let (year, month, day) = civil(self.0.div_euclid(DAY));
         let ms = self.0.rem_euclid(DAY);
-        let (h, min, s, milli) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
-        write!(f, "{y:04}-{m:02}-{d:02}T{h:02}:{min:02}:{s:02}.{milli:03}Z")
+        let parts = [
+            (0, 4, year.clamp(0, 9999)),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, ms / 3_600_000),
+            (14, 2, ms / 60_000 % 60),
+            (17, 2, ms / 1000 % 60),
+            (20, 3, ms % 1000),
+        ];
+        for (at, width, mut n) in parts {
+            for digit in out[at..at + width].iter_mut().rev() {
+                *digit = b'0' + (n % 10) as u8;
+                n /= 10;
+            }
+        }
+        out
     }
 }
 
@@ -71,12 +93,13 @@ fn fast(b: &[u8]) -> Option<Stamp> {
     if !shape || b[b.len() - 1] != b'Z' {
         return None;
     }
-    let (y, m, d) = (digits(&b[..4])?, digits(&b[5..7])?, digits(&b[8..10])?);
-    let (h, min, s) = (digits(&b[11..13])?, digits(&b[14..16])?, digits(&b[17..19])?);
-    if !(1..=12).contains(&m) || !(1..=31).contains(&d) || h > 23 || min > 59 || s > 60 {
+    let (year, month, day) = (digits(&b[..4])?, digits(&b[5..7])?, digits(&b[8..10])?);
+    let (hour, minute, second) = (digits(&b[11..13])?, digits(&b[14..16])?, digits(&b[17..19])?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    Some(Stamp(days(y, m, d) * DAY + h * 3_600_000 + min * 60_000 + s * 1000 + milli))
+    let of_day = hour * 3_600_000 + minute * 60_000 + second * 1000 + milli;
+    Some(Stamp(days(year, month, day) * DAY + of_day))
 }
 
 fn slow(b: &[u8]) -> Option<Stamp> {

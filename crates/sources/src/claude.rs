@@ -13,12 +13,12 @@ use crate::survey::{Said, flags};
 use crate::walk::{Found, files};
 use crate::{Error, Places, Source, Survey, Transcript, json, place};
 use entry::Entry;
-use memchr::memchr;
+use memchr::memmem;
 use record::row::WARM_UP;
 use record::{Call, Kind, Message, Role, Row, Session, Status, TitleOrigin, Tokens};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub struct Claude;
 
@@ -342,10 +342,7 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
 
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
         let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
-        if !entry.whole && !is_sound(bytes, looked) {
-            return Err(Broken);
-        }
-        let end = records::line_end(bytes, looked);
+        let end = if entry.whole { looked } else { sound_end(bytes, looked).ok_or(Broken)? };
         self.survey.coverage().lines += 1;
         self.entry(&entry, base + start as u64, &bytes[start..end]);
         Ok(end)
@@ -356,12 +353,15 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     }
 }
 
-/// What lies behind the point where reading stopped early: a line that ends as a record does and has no other
-/// record spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string.
-fn is_sound(bytes: &[u8], from: usize) -> bool {
-    let rest = &bytes[from.min(bytes.len())..];
-    let rest = memchr(b'\n', rest).map_or(rest, |end| &rest[..end]);
-    rest.trim_ascii_end().ends_with(b"}") && memchr::memmem::find(rest, b"{\"parentUuid\":").is_none()
+static SPLICED: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(b"{\"parentUuid\":"));
+
+/// Where the line ends of which only the head was read; None if it does not end as a record does, or another
+/// record is spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string.
+fn sound_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let end = records::line_end(bytes, from);
+    let rest = &bytes[from.min(end)..end];
+    (rest.trim_ascii_end().ends_with(b"}") && SPLICED.find(rest).is_none()).then_some(end)
 }
 
 #[cfg(test)]

@@ -104,6 +104,10 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Look<&'a [u8]> {
         self.expect(b'"')?;
         let start = self.at;
+        if let Some(end) = short_end(&self.bytes[start..]) {
+            self.at = start + end + 1;
+            return Ok(&self.bytes[start..start + end]);
+        }
         let mut from = start;
         loop {
             let rest = self.bytes.get(from..).ok_or(Broken)?;
@@ -111,8 +115,7 @@ impl<'a> Cursor<'a> {
             if self.bytes[quote] == b'\n' {
                 return Err(Broken);
             }
-            let before = self.bytes[start..quote].iter().rev().take_while(|b| **b == b'\\').count();
-            if before % 2 == 0 {
+            if quote == start || self.bytes[quote - 1] != b'\\' || !is_escaped(&self.bytes[start..quote]) {
                 self.at = quote + 1;
                 return Ok(&self.bytes[start..quote]);
             }
@@ -189,6 +192,36 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Where a string of less than 16 bytes ends, if it is one without escapes. Keys and words are that short, and
+/// two words of eight bytes are looked through in a quarter of the time that calling the vector search takes.
+#[inline]
+fn short_end(bytes: &[u8]) -> Option<usize> {
+    for (n, word) in bytes.get(..16)?.chunks_exact(8).enumerate() {
+        let word = u64::from_le_bytes(word.try_into().ok()?);
+        let quote = first(word, b'"');
+        if first(word, b'\\').min(first(word, b'\n')) < quote {
+            return None;
+        }
+        if quote < 8 {
+            return Some(n * 8 + quote);
+        }
+    }
+    None
+}
+
+/// The place of the first such byte among eight, or 8.
+#[inline]
+fn first(word: u64, byte: u8) -> usize {
+    let differs = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+    let zeros = differs.wrapping_sub(0x0101_0101_0101_0101) & !differs & 0x8080_8080_8080_8080;
+    zeros.trailing_zeros() as usize / 8
+}
+
+/// Whether what follows these bytes of a string is escaped: by an odd number of backslashes.
+fn is_escaped(before: &[u8]) -> bool {
+    before.iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1
+}
+
 /// Steps over the whole value at the start of `bytes`.
 pub fn whole(bytes: &[u8]) -> Look<&[u8]> {
     Cursor::new(bytes, 0).skip()
@@ -221,7 +254,7 @@ pub fn inside(raw: &[u8]) -> &[u8] {
 /// Decodes the inside of a JSON string. What is not Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
 pub fn text(raw: &[u8]) -> String {
     if memchr(b'\\', raw).is_none() {
-        return String::from_utf8_lossy(raw).into_owned();
+        return decoded(raw);
     }
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -233,6 +266,14 @@ pub fn text(raw: &[u8]) -> String {
     match String::from_utf8(out) {
         Ok(text) => text,
         Err(bad) => String::from_utf8_lossy(bad.as_bytes()).into_owned(),
+    }
+}
+
+/// Bytes as text. Checking first is several times as fast as replacing, and nearly always enough.
+fn decoded(raw: &[u8]) -> String {
+    match std::str::from_utf8(raw) {
+        Ok(text) => text.to_string(),
+        Err(_) => String::from_utf8_lossy(raw).into_owned(),
     }
 }
 
@@ -282,9 +323,11 @@ fn hex4(b: &[u8]) -> Option<u32> {
 
 /// A value's bytes as JSON text that may be printed: bad UTF-8 replaced, raw control characters escaped.
 pub fn printable(raw: &[u8]) -> String {
-    let text = String::from_utf8_lossy(raw);
-    if !text.bytes().any(|b| b < 0x20) {
-        return text.into_owned();
+    let text = decoded(raw);
+    // In blocks without an early end, so that the compiler compares 32 bytes at a time.
+    let control = |block: &[u8]| block.iter().fold(false, |found, b| found | (*b < 0x20));
+    if !raw.chunks(256).any(control) {
+        return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {

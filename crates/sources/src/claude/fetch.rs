@@ -2,41 +2,46 @@
 
 use crate::json::{self, Cursor, Look};
 use crate::{Error, Transcript, place};
+use memchr::memmem;
 use record::{Call, Message, Row, Stamp, Status};
 use std::path::Path;
+use std::sync::LazyLock;
 
 pub(super) fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
-    let line = line(&transcript.path, row.place)?;
-    let block = find_block(&line, |b| b.kind == b"tool_use" && row.id == Row::id_head(b.id))
-        .ok_or(Error::Moved { path: transcript.path.clone(), what: "tool call", place: row.place })?;
-    let tool = json::text(block.name);
-    let mut call = Call {
-        id: json::text(block.id),
-        file: file_of(block.input),
-        input: json::printable(block.input),
-        tool,
-        status: row.status(),
-        ..Call::default()
-    };
-    if row.end != Row::NOWHERE {
-        read_result(&result.path, row, &mut call)?;
+    let moved = |path: &Path, what, place| Error::Moved { path: path.to_path_buf(), what, place };
+    let asked = place::with_line(&transcript.path, row.place, |line| {
+        let block = find_block(line, |b| b.kind == b"tool_use" && row.id == Row::id_head(b.id))?;
+        Some(Call {
+            id: json::text(block.id),
+            tool: json::text(block.name),
+            file: file_of(block.input),
+            input: json::printable(block.input),
+            status: row.status(),
+            ..Call::default()
+        })
+    })?;
+    let mut call = asked.ok_or_else(|| moved(&transcript.path, "tool call", row.place))?;
+    if row.end == Row::NOWHERE {
+        return Ok(call);
     }
+    let answered = place::with_line(&result.path, row.end, |line| {
+        let block = find_block(line, |b| b.kind == b"tool_result" && row.id == Row::id_head(b.id))?;
+        read_result(&block, row, &mut call);
+        Some(())
+    })?;
+    answered.ok_or_else(|| moved(&result.path, "tool result", row.end))?;
     Ok(call)
 }
 
-fn read_result(path: &Path, row: &Row, call: &mut Call) -> Result<(), Error> {
-    let line = line(path, row.end)?;
-    let block = find_block(&line, |b| b.kind == b"tool_result" && row.id == Row::id_head(b.id))
-        .ok_or(Error::Moved { path: path.to_path_buf(), what: "tool result", place: row.end })?;
-    let structured = json::get(&line, b"toolUseResult").unwrap_or(b"null");
-    call.output = Some(output(block.content));
-    call.duration_ms = duration(structured).or_else(|| between(row.at, row.until));
+fn read_result(block: &Block<'_>, row: &Row, call: &mut Call) {
+    let output = output(block.content);
+    call.duration_ms = duration(block.rest).or_else(|| between(row.at, row.until));
     if call.status == Status::Error {
-        let said = json::text(json::inside(call.output.as_deref().unwrap_or("").as_bytes()));
+        let said = json::text(json::inside(output.as_bytes()));
         call.exit_code = exit_code(&said);
         call.error = Some(without_tag(&said));
     }
-    Ok(())
+    call.output = Some(output);
 }
 
 /// What the model saw, as one JSON string: text blocks joined, anything else named.
@@ -67,10 +72,16 @@ fn part(item: &[u8]) -> String {
     }
 }
 
-fn duration(structured: &[u8]) -> Option<i64> {
-    let raw = json::get(structured, b"durationMs").or_else(|| json::get(structured, b"totalDurationMs"))?;
-    std::str::from_utf8(raw).ok()?.parse::<f64>().ok().map(|ms| ms as i64)
+/// How long the tool itself says it took, in the structured result that follows the message. Searched for, not
+/// walked to: that result can be megabytes. A quote inside a string would have a backslash before it.
+fn duration(rest: &[u8]) -> Option<i64> {
+    let at = DURATION.find_iter(rest).find(|at| *at > 0 && matches!(rest[at - 1], b'{' | b','))?;
+    let number = rest[at..].split(|b| *b == b':').nth(1)?;
+    let end = number.iter().position(|b| !b.is_ascii_digit() && *b != b'.').unwrap_or(number.len());
+    std::str::from_utf8(&number[..end]).ok()?.parse::<f64>().ok().map(|ms| ms as i64)
 }
+
+static DURATION: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"urationMs\":"));
 
 pub(crate) fn between(from: Stamp, to: Stamp) -> Option<i64> {
     (from.is_some() && to.is_some() && to >= from).then(|| to.0 - from.0)
@@ -94,56 +105,53 @@ pub(crate) fn file_of(input: &[u8]) -> Option<String> {
 }
 
 pub(super) fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-    let first = line(&transcript.path, row.place)?;
-    let mut message = Message {
-        id: json::get_text(&first, b"uuid").unwrap_or_default(),
-        parent_id: json::get_text(&first, b"parentUuid"),
-        ..Message::default()
-    };
-    let mut texts = Vec::new();
-    let body = json::get(&first, b"message");
-    let Some(body) = body else {
-        message.text = beside(&first);
-        return Ok(message);
-    };
-    let reply = json::get_text(body, b"id");
-    if let Some(id) = &reply {
-        message.id.clone_from(id);
+    let mut told = Told::default();
+    let length = place::with_line(&transcript.path, row.place, |line| {
+        told.first(line);
+        line.len() as u64
+    })?;
+    // The other blocks of a reply lie between its first and last line, among lines of other things.
+    let mut at = row.place + length + 1;
+    while row.end > row.place && at <= row.end {
+        at += 1 + place::with_line(&transcript.path, at, |line| {
+            told.further(line);
+            line.len() as u64
+        })?;
     }
-    message.model = json::get_text(body, b"model");
-    add_texts(body, &mut texts, &mut message.tool_calls);
-    if row.end > row.place {
-        add_further_blocks(
-            transcript,
-            row,
-            reply.as_deref().unwrap_or(""),
-            &mut texts,
-            &mut message.tool_calls,
-        )?;
-    }
-    message.text = texts.join("\n");
-    Ok(message)
+    told.message.text = told.texts.join("\n");
+    Ok(told.message)
 }
 
-/// The other blocks of a reply lie between its first and last line, among lines of other things.
-fn add_further_blocks(
-    transcript: &Transcript,
-    row: &Row,
-    id: &str,
-    texts: &mut Vec<String>,
-    calls: &mut u32,
-) -> Result<(), Error> {
-    let file = place::kept(&transcript.path)?;
-    let mut at = row.place + place::line_at(&file, &transcript.path, row.place)?.len() as u64 + 1;
-    while at <= row.end {
-        let line = place::line_at(&file, &transcript.path, at)?;
-        let body = json::get(&line, b"message");
-        if let Some(body) = body.filter(|b| json::get_text(b, b"id").as_deref() == Some(id)) {
-            add_texts(body, texts, calls);
+/// A message as its lines go by.
+#[derive(Default)]
+struct Told {
+    message: Message,
+    texts: Vec<String>,
+    reply: Option<String>,
+}
+
+impl Told {
+    fn first(&mut self, line: &[u8]) {
+        self.message.id = json::get_text(line, b"uuid").unwrap_or_default();
+        self.message.parent_id = json::get_text(line, b"parentUuid");
+        let Some(body) = json::get(line, b"message") else {
+            self.texts.push(beside(line));
+            return;
+        };
+        self.reply = json::get_text(body, b"id");
+        if let Some(id) = &self.reply {
+            self.message.id.clone_from(id);
         }
-        at += line.len() as u64 + 1;
+        self.message.model = json::get_text(body, b"model");
+        add_texts(body, &mut self.texts, &mut self.message.tool_calls);
     }
-    Ok(())
+
+    fn further(&mut self, line: &[u8]) {
+        let body = json::get(line, b"message");
+        if let Some(body) = body.filter(|b| self.reply.is_some() && json::get_text(b, b"id") == self.reply) {
+            add_texts(body, &mut self.texts, &mut self.message.tool_calls);
+        }
+    }
 }
 
 /// Text of the entries that hold it outside `message`: queued prompts, hooks, errors of the provider.
@@ -181,18 +189,7 @@ fn add_texts(body: &[u8], texts: &mut Vec<String>, calls: &mut u32) {
     }
 }
 
-// ---- one line and its blocks
-
-fn line(path: &Path, offset: u64) -> Result<Vec<u8>, Error> {
-    let file = place::kept(path)?;
-    let mut line = place::line_at(&file, path, offset)?;
-    // A record saved out of a damaged line may have others behind it.
-    if let Ok(whole) = json::whole(&line) {
-        let end = whole.len();
-        line.truncate(end);
-    }
-    Ok(line)
-}
+// ---- the blocks of a line
 
 #[derive(Clone, Copy, Default)]
 struct Block<'a> {
@@ -201,29 +198,47 @@ struct Block<'a> {
     name: &'a [u8],
     input: &'a [u8],
     content: &'a [u8],
+    /// What follows the block in its line.
+    rest: &'a [u8],
 }
 
+/// Walks straight to the blocks of the message: one pass over the bytes before the one that is looked for.
 fn find_block<'a>(line: &'a [u8], is_it: impl Fn(&Block<'a>) -> bool) -> Option<Block<'a>> {
-    let content = json::get(json::get(line, b"message")?, b"content")?;
-    let mut cursor = Cursor::new(content, 0);
+    let mut cursor = Cursor::new(line, 0);
+    step_into(&mut cursor, b"message")?;
+    step_into(&mut cursor, b"content")?;
     if !cursor.array() {
         return None;
     }
     while cursor.item().ok()? {
-        let block = block(cursor.skip().ok()?).ok()?;
+        let mut block = block(&mut cursor).ok()?;
         if is_it(&block) {
+            block.rest = &line[cursor.at..];
             return Some(block);
         }
     }
     None
 }
 
-fn block(item: &[u8]) -> Look<Block<'_>> {
-    let mut cursor = Cursor::new(item, 0);
+/// Goes to the value of one key of the object the cursor stands before.
+fn step_into(cursor: &mut Cursor<'_>, wanted: &[u8]) -> Option<()> {
+    cursor.object().ok()?;
+    while let Some(key) = cursor.key().ok()? {
+        if key == wanted {
+            return Some(());
+        }
+        cursor.skip().ok()?;
+    }
+    None
+}
+
+fn block<'a>(cursor: &mut Cursor<'a>) -> Look<Block<'a>> {
     let mut block = Block { input: b"null", content: b"null", ..Block::default() };
-    if cursor.object().is_err() {
+    if cursor.peek() != b'{' {
+        cursor.skip()?;
         return Ok(block);
     }
+    cursor.object()?;
     while let Some(key) = cursor.key()? {
         match key {
             b"type" => block.kind = cursor.string_or_skip()?,

@@ -185,7 +185,7 @@ fn line(transcript: &Transcript, offset: u64) -> Result<Vec<u8>, Error> {
     let mut line = if packed::is_packed(&transcript.path) {
         packed::line_at(transcript, offset)?
     } else {
-        place::line_at(&*place::kept(&transcript.path)?, &transcript.path, offset)?
+        place::line_at(&transcript.path, offset)?
     };
     // A record saved out of a damaged line may have others behind it.
     if let Ok(whole) = json::whole(&line) {
