@@ -37,7 +37,7 @@ pub fn join(
     let mut group: Vec<Row> = Vec::new();
     let mut orphans = 0;
     loop {
-        let next = rows.next()?;
+        let next = rows.next().transpose()?;
         if let (Some(first), Some(row)) = (group.first(), &next)
             && first.key == row.key
         {
@@ -109,7 +109,9 @@ mod tests {
 
     fn joined(rows: &[Row], births: &[i64]) -> Vec<Joined> {
         let mut sorter = Sorter::new(by_key);
-        rows.iter().for_each(|row| sorter.push(*row).unwrap());
+        for row in rows {
+            sorter.push(*row).unwrap();
+        }
         let mut found = Vec::new();
         join(
             sorter.sorted().unwrap(),

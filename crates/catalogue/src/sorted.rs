@@ -59,7 +59,9 @@ impl Sorter {
         let mut bytes = Vec::with_capacity(READ * Row::SIZE);
         for chunk in self.held.chunks(READ) {
             bytes.clear();
-            chunk.iter().for_each(|row| row.encode(&mut bytes));
+            for row in chunk {
+                row.encode(&mut bytes);
+            }
             file.write_all_at(&bytes, self.written)?;
             self.written += bytes.len() as u64;
         }
@@ -145,7 +147,7 @@ impl Sorted {
         Ok(())
     }
 
-    pub fn next(&mut self) -> Result<Option<Row>, Error> {
+    fn pop(&mut self) -> Result<Option<Row>, Error> {
         let Some(Reverse(head)) = self.heads.pop() else { return Ok(None) };
         self.refill(head.run)?;
         Ok(Some(head.row))
@@ -155,7 +157,7 @@ impl Sorted {
 impl Iterator for Sorted {
     type Item = Result<Row, Error>;
     fn next(&mut self) -> Option<Self::Item> {
-        Sorted::next(self).transpose()
+        self.pop().transpose()
     }
 }
 
@@ -182,10 +184,12 @@ mod tests {
         expected.sort_by(by_time);
         for most in [1, 2, 7, 999, 5000, 100_000] {
             let mut sorter = Sorter::holding(by_time, most);
-            rows.iter().for_each(|row| sorter.push(*row).unwrap());
+            for row in &rows {
+                sorter.push(*row).unwrap();
+            }
             let found: Vec<Row> = sorter.sorted().unwrap().map(Result::unwrap).collect();
             assert_eq!(found, expected, "{most} held");
         }
-        assert!(Sorter::new(by_time).sorted().unwrap().next().unwrap().is_none());
+        assert!(Sorter::new(by_time).sorted().unwrap().next().is_none());
     }
 }

@@ -15,17 +15,17 @@ fn main() -> ExitCode {
         return jq_child();
     }
     let exit = match args::parse() {
-        Ok(Some(call)) => run(call),
+        Ok(Some(call)) => run(&call),
         Ok(None) => Exit::Found,
         Err(code) => return code,
     };
     ExitCode::from(exit.code())
 }
 
-fn run(call: args::Call) -> Exit {
+fn run(call: &args::Call) -> Exit {
     let mut out = Out::new(call.format, call.view);
-    match out.answer(&call) {
-        Ok(outcome) => out.close(&call, &outcome),
+    match out.answer(call) {
+        Ok(outcome) => out.close(call, &outcome),
         Err(error) => out.fail(&error),
     }
 }

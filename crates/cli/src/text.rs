@@ -3,6 +3,7 @@
 
 use api::{Ask, View};
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 pub(crate) struct Text {
@@ -244,7 +245,8 @@ impl Text {
             text(r, "ended_at")
         );
         for tool in r["tools"].as_array().into_iter().flatten() {
-            out += &format!(
+            let _ = write!(
+                out,
                 "\n{:>8}  {:<24} {}",
                 tool["count"],
                 clean(text(tool, "tool")),
@@ -263,7 +265,7 @@ impl Text {
         let mut out = head.to_string();
         let all: Vec<&str> = body.lines().filter(|l| !l.trim().is_empty()).collect();
         for line in all.iter().take(lines) {
-            out += &format!("\n    {}", cut(&clean(line), self.width.saturating_sub(5)));
+            let _ = write!(out, "\n    {}", cut(&clean(line), self.width.saturating_sub(5)));
         }
         if all.len() > lines {
             out += &self.paint("2", &format!("\n    … {} more lines", all.len() - lines));

@@ -32,6 +32,8 @@ pub enum Error {
 #[derive(Clone, Debug)]
 pub struct Used {
     pub session: Arc<str>,
+    /// Calls of one session or of one subagent in it share a number.
+    pub run: u64,
     pub turn: u32,
     pub at: Stamp,
     pub tool: Arc<str>,

@@ -105,7 +105,7 @@ fn load_message(errors: &jaq_core::load::Errors<&str, ()>) -> String {
     for (_, error) in errors {
         match error {
             jaq_core::load::Error::Io(paths) => {
-                out.extend(paths.iter().map(|(path, _)| format!("cannot import `{path}`")))
+                out.extend(paths.iter().map(|(path, _)| format!("cannot import `{path}`")));
             }
             jaq_core::load::Error::Lex(found) => {
                 out.extend(
@@ -128,9 +128,11 @@ fn load_message(errors: &jaq_core::load::Errors<&str, ()>) -> String {
 
 fn compile_message(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
     let found = errors.iter().flat_map(|(_, errors)| errors);
-    let words = found.map(|(name, undefined)| match REFUSED.contains(&name.trim_start_matches('$')) {
-        true => format!("`{name}` is not available here"),
-        false => format!("there is no {} `{name}`", undefined.as_str()),
+    let words = found.map(|(name, undefined)| {
+        if REFUSED.contains(&name.trim_start_matches('$')) {
+            return format!("`{name}` is not available here");
+        }
+        format!("there is no {} `{name}`", undefined.as_str())
     });
     words.collect::<Vec<_>>().join("; ")
 }

@@ -37,7 +37,7 @@ impl Sequences {
     /// Takes the calls session by session, in order.
     pub fn add(&mut self, call: Used) {
         if let Some(last) = self.recent.last()
-            && (last.session != call.session || last.turn != call.turn)
+            && (last.run != call.run || last.turn != call.turn)
         {
             self.recent.clear();
         }
@@ -104,7 +104,18 @@ mod tests {
     use super::*;
 
     fn used(session: &str, turn: u32, tool: &str, status: Status) -> Used {
-        Used { session: Arc::from(session), turn, at: Stamp(1), tool: Arc::from(tool), status }
+        Used {
+            session: Arc::from(session),
+            run: u64::from(session == "b"),
+            turn,
+            at: Stamp(1),
+            tool: Arc::from(tool),
+            status,
+        }
+    }
+
+    fn value<'a>(line: &Line<'a>, i: usize) -> Cell<'a> {
+        line[i].1.clone()
     }
 
     fn patterns(pattern: Option<&str>, least: u64) -> Vec<(String, i64, f64)> {
@@ -118,9 +129,6 @@ mod tests {
             ("b", 2, "Bash", Status::Success),
         ] {
             sequences.add(used(session, turn, tool, status));
-        }
-        fn value<'a>(line: &Line<'a>, i: usize) -> Cell<'a> {
-            line[i].1.clone()
         }
         let found = sequences.lines(least);
         found

@@ -1,5 +1,6 @@
 //! Files by what was done to them: read, edited, written, and when.
 
+use crate::Used;
 use record::{Cell, Line, Stamp, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +44,7 @@ struct Uses {
     sessions: BTreeSet<Arc<str>>,
     first: Option<Stamp>,
     last: Option<Stamp>,
-    timeline: Vec<(Stamp, Act, Status, Arc<str>, u32)>,
+    timeline: Vec<(Act, Used)>,
 }
 
 /// What the question is: the list of files, each file's timeline, or only those that were changed often.
@@ -55,24 +56,16 @@ pub enum Shape {
 }
 
 impl Touched {
-    pub fn add(
-        &mut self,
-        file: &str,
-        act: Act,
-        status: Status,
-        session: &Arc<str>,
-        turn: u32,
-        at: Stamp,
-        keep: bool,
-    ) {
+    /// Notes one use of a file; `keep` its place in the timeline.
+    pub fn add(&mut self, file: &str, act: Act, call: &Used, keep: bool) {
         let uses = self.0.entry(file.to_string()).or_default();
         uses.counts[act as usize] += 1;
-        uses.errors += u64::from(status == Status::Error);
-        uses.sessions.insert(session.clone());
-        uses.first = Some(uses.first.map_or(at, |f| f.min(at)));
-        uses.last = Some(uses.last.map_or(at, |l| l.max(at)));
+        uses.errors += u64::from(call.status == Status::Error);
+        uses.sessions.insert(call.session.clone());
+        uses.first = Some(uses.first.map_or(call.at, |f| f.min(call.at)));
+        uses.last = Some(uses.last.map_or(call.at, |l| l.max(call.at)));
         if keep {
-            uses.timeline.push((at, act, status, session.clone(), turn));
+            uses.timeline.push((act, call.clone()));
         }
     }
 
@@ -117,12 +110,12 @@ fn line(file: String, uses: Uses, shape: Shape) -> Line<'static> {
     line
 }
 
-fn step((at, act, status, session, turn): (Stamp, Act, Status, Arc<str>, u32)) -> Cell<'static> {
+fn step((act, call): (Act, Used)) -> Cell<'static> {
     Cell::Object(vec![
-        ("timestamp", Cell::Time(at)),
+        ("timestamp", Cell::Time(call.at)),
         ("action", Cell::text(act.word())),
-        ("status", Cell::text(status.word())),
-        ("session_id", Cell::text(session.to_string())),
-        ("turn", Cell::count(turn)),
+        ("status", Cell::text(call.status.word())),
+        ("session_id", Cell::text(call.session.to_string())),
+        ("turn", Cell::count(call.turn)),
     ])
 }

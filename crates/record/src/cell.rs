@@ -44,18 +44,17 @@ impl<'a> Cell<'a> {
 
     pub fn write_json(&self, out: &mut Vec<u8>) {
         match self {
-            Cell::Null => out.extend_from_slice(b"null"),
+            cell if cell.is_null() => out.extend_from_slice(b"null"),
             Cell::Bool(b) => out.extend_from_slice(if *b { b"true" } else { b"false" }),
             Cell::Int(n) => drop(write!(out, "{n}")),
             Cell::Float(n) => drop(serde_json::to_writer(out, n)),
             Cell::Text(s) => drop(serde_json::to_writer(out, s)),
             Cell::Json(s) => out.extend_from_slice(s.as_bytes()),
-            Cell::Time(s) if s.is_some() => {
+            Cell::Time(s) => {
                 out.push(b'"');
                 out.extend_from_slice(&s.shown());
                 out.push(b'"');
             }
-            Cell::Time(_) => out.extend_from_slice(b"null"),
             Cell::List(items) => {
                 out.push(b'[');
                 for (i, item) in items.iter().enumerate() {
@@ -67,6 +66,7 @@ impl<'a> Cell<'a> {
                 out.push(b']');
             }
             Cell::Object(line) => write_object(line, out),
+            Cell::Null => {}
         }
     }
 

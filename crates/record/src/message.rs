@@ -84,6 +84,7 @@ impl Tokens {
         self == Tokens::ZERO
     }
 
+    #[must_use]
     /// A streamed reply repeats its counts on every line and only the last may be final: the largest is true.
     pub fn max(self, other: Tokens) -> Tokens {
         Tokens {

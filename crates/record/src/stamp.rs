@@ -37,6 +37,7 @@ impl Stamp {
         Stamp(if n > 1e11 { n as i64 } else { (n * 1000.0) as i64 })
     }
 
+    #[must_use]
     pub fn or(self, other: Stamp) -> Stamp {
         if self.is_some() { self } else { other }
     }

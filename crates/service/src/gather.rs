@@ -34,6 +34,18 @@ impl Library {
         self.names.get(row.name as usize).unwrap_or(&NONE)
     }
 
+    /// The call of a joined row, as the questions over many calls see it.
+    pub(crate) fn used(&self, row: &Row) -> query::Used {
+        query::Used {
+            session: self.session(row).session_id.clone(),
+            run: row.key,
+            turn: row.turn,
+            at: row.at,
+            tool: self.name(row).clone(),
+            status: row.status(),
+        }
+    }
+
     pub(crate) fn abandoned(&self, row: &Row) -> bool {
         row.session == 0 && self.facts[row.file as usize].abandoned.binary_search(&row.turn).is_ok()
     }
@@ -96,17 +108,14 @@ struct Count {
 
 impl Count {
     fn add(&mut self, row: &Row) {
-        match row.row {
-            RowKind::Call => {
-                self.calls += 1;
-                self.errors += u32::from(row.status() == Status::Error);
-            }
-            _ => {
-                self.turns += u32::from(matches!(row.kind(), Kind::Prompt | Kind::Task));
-                if row.kind() == Kind::Reply && row.name != u32::MAX {
-                    self.models.insert(row.name);
-                }
-            }
+        if row.row == RowKind::Call {
+            self.calls += 1;
+            self.errors += u32::from(row.status() == Status::Error);
+            return;
+        }
+        self.turns += u32::from(matches!(row.kind(), Kind::Prompt | Kind::Task));
+        if row.kind() == Kind::Reply && row.name != u32::MAX {
+            self.models.insert(row.name);
         }
     }
 }

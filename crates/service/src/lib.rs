@@ -71,7 +71,7 @@ impl Service {
     }
 }
 
-pub(crate) fn query_error(error: query::Error) -> Error {
+pub(crate) fn query_error(error: &query::Error) -> Error {
     let code = match error {
         query::Error::Child(_) => Code::ReadError,
         _ => Code::FilterError,

@@ -54,7 +54,7 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     pub(crate) fn pattern(&self) -> Result<Option<Pattern>, Error> {
-        self.ask.pattern.as_deref().map(Pattern::new).transpose().map_err(query_error)
+        self.ask.pattern.as_deref().map(Pattern::new).transpose().map_err(|e| query_error(&e))
     }
 
     /// Prints records that were made in memory, in their order or the other way round.

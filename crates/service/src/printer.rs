@@ -83,7 +83,7 @@ impl<'a> Printer<'a> {
         let mut printer = Printer {
             encoder: Encoder::new(view, ask, format),
             take,
-            jq: jq.transpose().map_err(query_error)?,
+            jq: jq.transpose().map_err(|e| query_error(&e))?,
             tsv: format == Format::Tsv,
             skip: ask.offset.unwrap_or(0),
             left: ask.limit.unwrap_or(u64::MAX),
@@ -146,10 +146,9 @@ impl<'a> Printer<'a> {
 
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         if let Some(runner) = self.jq.take() {
-            if !self.open {
-                drop(runner);
-            } else {
-                runner.finish(&mut |result| self.result(&result)).map_err(query_error)?;
+            // Dropped, a runner stops its child.
+            if self.open {
+                runner.finish(&mut |result| self.result(&result)).map_err(|e| query_error(&e))?;
             }
         }
         Ok(self.printed)

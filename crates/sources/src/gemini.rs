@@ -114,7 +114,7 @@ fn read_whole(file: File, log: &mut Log, conversation: &mut Conversation) -> std
 fn read_log(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
     let mut lines = Lines::new(file);
     loop {
-        match lines.next()? {
+        match lines.read_on()? {
             Next::End => return Ok(()),
             Next::TooLong(at, length) => {
                 conversation.coverage.bytes += length;

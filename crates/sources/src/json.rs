@@ -5,6 +5,7 @@
 //! refuses may still hold a tool call. Never crosses a line end.
 
 use memchr::{memchr, memchr2};
+use std::fmt::Write;
 
 /// The bytes are not the JSON they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -325,14 +326,14 @@ fn hex4(b: &[u8]) -> Option<u32> {
 pub fn printable(raw: &[u8]) -> String {
     let text = decoded(raw);
     // In blocks without an early end, so that the compiler compares 32 bytes at a time.
-    let control = |block: &[u8]| block.iter().fold(false, |found, b| found | (*b < 0x20));
+    let control = |block: &[u8]| block.iter().fold(0, |found, b| found | u8::from(*b < 0x20)) > 0;
     if !raw.chunks(256).any(control) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if (c as u32) < 0x20 {
-            out.push_str(&format!("\\u{:04x}", c as u32));
+            let _ = write!(out, "\\u{:04x}", c as u32);
         } else {
             out.push(c);
         }

@@ -66,7 +66,7 @@ impl<R: Read> Lines<R> {
         self.offset + self.given as u64
     }
 
-    pub fn next(&mut self) -> io::Result<Next<'_>> {
+    pub fn read_on(&mut self) -> io::Result<Next<'_>> {
         self.drop_given();
         let mut searched = 0;
         loop {
@@ -141,7 +141,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(bytes: &[u8], chunk: usize, longest: usize) -> (Vec<(u64, Vec<u8>, bool)>, Vec<(u64, u64)>) {
+    type Line = (u64, Vec<u8>, bool);
+
+    fn read(bytes: &[u8], chunk: usize, longest: usize) -> (Vec<Line>, Vec<(u64, u64)>) {
         struct Slow<'a>(&'a [u8], usize);
         impl Read for Slow<'_> {
             fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -154,7 +156,7 @@ mod tests {
         let mut lines = Lines::with_longest(Slow(bytes, chunk), longest);
         let (mut found, mut long) = (Vec::new(), Vec::new());
         loop {
-            match lines.next().unwrap() {
+            match lines.read_on().unwrap() {
                 Next::End => return (found, long),
                 Next::TooLong(at, n) => long.push((at, n)),
                 Next::Piece(piece) => {

@@ -42,13 +42,12 @@ pub fn with_line<T>(path: &Path, offset: u64, look: impl FnOnce(&[u8]) -> T) -> 
     OPEN.with_borrow_mut(|open| {
         // Compared as bytes: comparing paths part by part costs a tenth of a whole query.
         let at = open.iter().rposition(|window| window.path.as_os_str() == path.as_os_str());
-        let mut window = match at {
-            Some(at) => open.remove(at),
-            None => {
-                // The window longest unused gives its memory to the new one.
-                let bytes = if open.len() == KEPT { open.remove(0).bytes } else { Vec::new() };
-                Window { path: path.to_path_buf(), file: self::open(path)?, start: 0, filled: 0, bytes }
-            }
+        let mut window = if let Some(at) = at {
+            open.remove(at)
+        } else {
+            // The window longest unused gives its memory to the new one.
+            let bytes = if open.len() == KEPT { open.remove(0).bytes } else { Vec::new() };
+            Window { path: path.to_path_buf(), file: self::open(path)?, start: 0, filled: 0, bytes }
         };
         let found = window.line(offset).map(look);
         if window.bytes.len() > 8 * WINDOW {

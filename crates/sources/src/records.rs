@@ -26,7 +26,7 @@ pub(crate) trait Reader<'a> {
 pub(crate) fn read<'a>(reader: &mut impl Reader<'a>, from: impl Read, path: &Path) -> Result<(), Error> {
     let mut lines = Lines::new(from);
     loop {
-        match lines.next().map_err(|error| Error::Io { path: path.to_path_buf(), error })? {
+        match lines.read_on().map_err(|error| Error::Io { path: path.to_path_buf(), error })? {
             Next::End => return Ok(()),
             Next::TooLong(at, length) => {
                 reader.survey().coverage().lines += 1;

@@ -24,7 +24,10 @@ pub struct Want {
 
 /// Tool and model names, each held once and known by its number.
 #[derive(Default)]
-pub struct Names(Mutex<(FxHashMap<Arc<str>, u32>, Vec<Arc<str>>)>);
+pub struct Names(Mutex<Table>);
+
+/// Numbers by name, and names by number.
+type Table = (FxHashMap<Arc<str>, u32>, Vec<Arc<str>>);
 
 impl Names {
     pub fn number(&self, name: &str) -> u32 {

@@ -6,7 +6,6 @@ use crate::gather::{Library, by_session, by_time, gather, is_warm_up};
 use crate::printer::Printer;
 use crate::{Outcome, read_error};
 use api::Error;
-use query::Used;
 use query::failures::Failures;
 use query::idle::{Idle, Moment};
 use query::sequences::Sequences;
@@ -18,22 +17,11 @@ const CHURN_LEAST: u64 = 5;
 const IDLE_MINUTES: f64 = 5.0;
 
 pub(crate) fn sequences(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (library, mut rows) = gather(question.service, question.ask, CALLS, by_session, |_, _| true)?;
+    let (library, rows) = gather(question.service, question.ask, CALLS, by_session, |_, _| true)?;
     let mut sequences = Sequences::new(question.ask.pattern.as_deref());
-    while let Some(row) = rows.next().map_err(read_error)? {
-        let session = library.session(&row);
-        // A subagent's calls are a run of their own.
-        let name = match &session.agent_id {
-            Some(agent) => std::sync::Arc::from(format!("{}/{agent}", session.session_id)),
-            None => session.session_id.clone(),
-        };
-        sequences.add(Used {
-            session: name,
-            turn: row.turn,
-            at: row.at,
-            tool: library.name(&row).clone(),
-            status: row.status(),
-        });
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        sequences.add(library.used(&row));
     }
     question.print(sequences.lines(question.ask.min_count.unwrap_or(SEQUENCE_LEAST)), printer);
     Ok(library.outcome)
@@ -41,12 +29,12 @@ pub(crate) fn sequences(question: &Question<'_>, printer: &mut Printer<'_>) -> R
 
 pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    let (mut library, mut rows) =
-        gather(question.service, question.ask, BOTH, by_time, |library, joined| {
-            question.holds_failure(library, &joined.row)
-        })?;
+    let (mut library, rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
+        question.holds_failure(library, &joined.row)
+    })?;
     let mut failures = Failures::default();
-    while let Some(row) = rows.next().map_err(read_error)? {
+    for row in rows {
+        let row = row.map_err(read_error)?;
         match fetch_failure(&library, &row) {
             Ok(f) if pattern.as_ref().is_none_or(|p| p.matches(&f.message)) => {
                 failures.add(&f.signature, &f.tool, &f.message, &library.session(&row).session_id, row.at);
@@ -73,12 +61,12 @@ pub(crate) fn file_churn(question: &Question<'_>, printer: &mut Printer<'_>) -> 
 
 fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    let (mut library, mut rows) =
-        gather(question.service, question.ask, CALLS, by_time, |library, joined| {
-            Act::of(library.name(&joined.row)).is_some()
-        })?;
+    let (mut library, rows) = gather(question.service, question.ask, CALLS, by_time, |library, joined| {
+        Act::of(library.name(&joined.row)).is_some()
+    })?;
     let mut touched = Touched::default();
-    while let Some(row) = rows.next().map_err(read_error)? {
+    for row in rows {
+        let row = row.map_err(read_error)?;
         let Some(act) = Act::of(library.name(&row)) else { continue };
         let file = match fetch_call(&library, &row) {
             Ok(call) => call.file,
@@ -92,8 +80,7 @@ fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> 
         else {
             continue;
         };
-        let session = &library.session(&row).session_id;
-        touched.add(&file, act, row.status(), session, row.turn, row.at, shape == Shape::Timeline);
+        touched.add(&file, act, &library.used(&row), shape == Shape::Timeline);
     }
     question.print(touched.lines(shape), printer);
     Ok(library.outcome)
@@ -113,12 +100,12 @@ impl Question<'_> {
 pub(crate) fn idle(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let main =
         |library: &Library, row: &record::Row| library.session(row).agent_id.is_none() && !is_warm_up(row);
-    let (library, mut rows) =
-        gather(question.service, question.ask, MESSAGES, by_session, |library, joined| {
-            main(library, &joined.row)
-        })?;
+    let (library, rows) = gather(question.service, question.ask, MESSAGES, by_session, |library, joined| {
+        main(library, &joined.row)
+    })?;
     let mut idle = Idle::new(question.ask.minutes.unwrap_or(IDLE_MINUTES));
-    while let Some(row) = rows.next().map_err(read_error)? {
+    for row in rows {
+        let row = row.map_err(read_error)?;
         let session = library.session(&row).session_id.clone();
         idle.add(Moment { session, turn: row.turn, at: row.at, until: row.until, what: row.kind().word() });
     }

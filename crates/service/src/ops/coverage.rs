@@ -25,7 +25,7 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
         question.print(lines.collect(), printer);
         return Ok(library.outcome);
     }
-    let mut sums: BTreeMap<(usize, String), (Coverage, BTreeSet<(String, String)>)> = BTreeMap::new();
+    let mut sums: BTreeMap<(usize, String), Sum> = BTreeMap::new();
     for (transcript, facts) in library.transcripts.iter().zip(&library.facts) {
         for (i, (version, coverage)) in facts.coverage.iter().enumerate() {
             let sum = sums.entry((transcript.source, version.to_string())).or_default();
@@ -50,6 +50,9 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
     question.print(lines, printer);
     Ok(library.outcome)
 }
+
+/// What was read of one agent's version, and the sessions it was read from.
+type Sum = (Coverage, BTreeSet<(String, String)>);
 
 fn line(source: &'static str, version: &str, coverage: &Coverage, sessions: usize) -> Line<'static> {
     let named = |map: &BTreeMap<String, u64>| {

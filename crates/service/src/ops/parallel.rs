@@ -25,7 +25,8 @@ pub(crate) fn ordered(
     mut each: impl FnMut(Done) -> bool,
 ) -> Result<(), Error> {
     if threads <= 1 {
-        while let Some(row) = rows.next().map_err(read_error)? {
+        for row in rows {
+            let row = row.map_err(read_error)?;
             if !each(work(&row)) {
                 break;
             }

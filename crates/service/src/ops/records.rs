@@ -85,11 +85,12 @@ impl Question<'_> {
 pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
     let order = question.order(by_time, by_time_down);
-    let (mut library, mut rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
+    let (mut library, rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
         question.holds_call(library, &joined.row)
     })?;
     if lines::is_light(&question.ask.fields) && pattern.is_none() {
-        while let Some(row) = rows.next().map_err(read_error)? {
+        for row in rows {
+            let row = row.map_err(read_error)?;
             if !printer.record(&lines::call(&library, &row, None)) {
                 break;
             }

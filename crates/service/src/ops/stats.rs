@@ -16,7 +16,7 @@ const TOP: usize = 10;
 
 pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let mut total = Total::default();
-    let (library, mut rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
+    let (library, rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
         let row = &joined.row;
         if is_warm_up(row) {
             return false;
@@ -31,7 +31,8 @@ pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     let (name, group) =
         by.copied().unwrap_or(("tool", |library: &Library, row: &Row| library.name(row).to_string()));
     let mut stats = Stats::default();
-    while let Some(row) = rows.next().map_err(read_error)? {
+    for row in rows {
+        let row = row.map_err(read_error)?;
         total.call(&library, &row);
         stats.add(&group(&library, &row), row.status(), &library.session(&row).session_id);
     }

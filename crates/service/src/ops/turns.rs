@@ -81,7 +81,7 @@ fn walk(
         gather(question.service, question.ask, BOTH, by_session, |_, joined| !is_warm_up(&joined.row))?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
-        let next = rows.next().map_err(read_error)?;
+        let next = rows.next().transpose().map_err(read_error)?;
         let same_session = |row: &Row| turns.last().is_some_and(|t| t.first.key == row.key);
         if !next.as_ref().is_some_and(same_session) && !turns.is_empty() {
             let session = std::mem::take(&mut turns);

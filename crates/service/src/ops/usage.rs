@@ -25,7 +25,7 @@ const RULES: &[(&str, bool, &str)] = &[
 pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let prices = Prices::load(&question.service.places)?;
     let mut dropped = Tally::default();
-    let (mut library, mut rows) = gather(question.service, question.ask, MESSAGES, by_time, |_, joined| {
+    let (mut library, rows) = gather(question.service, question.ask, MESSAGES, by_time, |_, joined| {
         if joined.row.tokens.is_zero() {
             return false;
         }
@@ -37,7 +37,8 @@ pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     let mut groups: BTreeMap<String, Sum> = BTreeMap::new();
     let mut rules: BTreeMap<&str, Sum> = BTreeMap::new();
     let mut listed = Vec::new();
-    while let Some(row) = rows.next().map_err(read_error)? {
+    for row in rows {
+        let row = row.map_err(read_error)?;
         let rule = rule(&library, &row);
         let price = prices.cost(library.name(&row), row.tokens);
         rules.entry(rule).or_default().add(row.tokens, price);
