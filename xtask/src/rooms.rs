@@ -119,7 +119,7 @@ pub(crate) fn table(packages: &[Package]) -> String {
         let sentence = packages.iter().find(|package| package.room == *room).map_or("", |p| &p.sentence);
         let engines: Vec<&str> = ENGINES.iter().filter(|e| e.room == *room).map(|e| e.name).collect();
         let row = [format!("`{room}`"), sentence.to_owned(), listed(allowed), listed(&engines)];
-        table.push_str(&format!("| {} |\n", row.join(" | ")));
+        table.extend(["| ", &row.join(" | "), " |\n"]);
     }
     table
 }

@@ -15,7 +15,9 @@ const DRAWERS: &[&str] = &["util", "utils", "common", "helper", "helpers", "mana
 pub(crate) fn run(args: &[String]) -> Outcome {
     Args::parse(args, &[], &[])?;
     let found = findings(root())?;
-    found.iter().for_each(|finding| println!("{finding}"));
+    for finding in &found {
+        println!("{finding}");
+    }
     Ok(found.is_empty())
 }
 
