@@ -20,7 +20,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
 /// What only reads the tables of the others, to check them or to write them down.
 const OUTSIDE: &str = "xtask";
 
-/// A third-party engine and the one room that may import it; `deny.toml` says the same of the whole tree.
+/// A third-party engine and the one room that may import it; `deny.toml` says the same of the whole tree, except for
+/// what tests share.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
     pub(crate) room: &'static str,
