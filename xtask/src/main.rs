@@ -4,7 +4,10 @@
 mod args;
 mod bench;
 mod corpus;
+mod reference;
+mod rooms;
 mod scan;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -17,7 +20,9 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 const CHORES: &[Chore] = &[
     ("bench", bench::HELP, bench::run),
     ("corpus", corpus::HELP, corpus::run),
+    ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),
+    ("tidy", tidy::HELP, tidy::run),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,203 @@
+//! `cargo xtask reference`: writes the pages of docs/reference, and the table of rooms in ARCHITECTURE.md, from the
+//! tables the program itself works by. A test fails while what is committed differs from what would be written.
+
+use crate::args::Args;
+use crate::tidy::root;
+use crate::{Outcome, rooms};
+use api::{Code, Exit, PARAMS, Param, Shape, VIEWS, View};
+use std::fmt::Write;
+use std::fs;
+
+pub(crate) const HELP: &str =
+    "[--check]\nwrite docs/reference and the table of rooms; --check only says what is out of date";
+
+const MADE: &str =
+    "<!-- Written by `cargo xtask reference`; edit the tables it is made from instead. -->\n\n";
+const ROOMS_FROM: &str = "<!-- rooms: written by `cargo xtask reference` -->\n";
+const ROOMS_TO: &str = "<!-- end of rooms -->\n";
+
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let check = Args::parse(args, &[], &["check"])?.has("check");
+    let mut current = true;
+    for (name, text) in pages()? {
+        let path = root().join(name);
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            continue;
+        }
+        current = false;
+        println!("{name}{}", if check { " is out of date" } else { "" });
+        if !check {
+            fs::write(&path, text).map_err(|error| format!("{name}: {error}"))?;
+        }
+    }
+    Ok(current || !check)
+}
+
+/// Every page with what it should hold.
+fn pages() -> Result<Vec<(&'static str, String)>, String> {
+    Ok(vec![
+        ("docs/reference/commands.md", commands()),
+        ("docs/reference/environment.md", environment()),
+        ("docs/reference/exit-codes-and-errors.md", exits_and_errors()),
+        ("ARCHITECTURE.md", architecture()?),
+    ])
+}
+
+fn architecture() -> Result<String, String> {
+    let text =
+        fs::read_to_string(root().join("ARCHITECTURE.md")).map_err(|e| format!("ARCHITECTURE.md: {e}"))?;
+    let parts =
+        text.split_once(ROOMS_FROM).and_then(|(head, rest)| Some((head, rest.split_once(ROOMS_TO)?.1)));
+    let (head, tail) = parts.ok_or("ARCHITECTURE.md: the marks around the table of rooms are gone")?;
+    let table = rooms::table(&rooms::packages(root())?);
+    Ok(format!("{head}{ROOMS_FROM}{table}{ROOMS_TO}{tail}"))
+}
+
+// ---- commands
+
+fn commands() -> String {
+    let mut page = format!("{MADE}# Commands\n\n");
+    page.push_str(
+        "Every question is a command. It prints records: JSON lines when standard output is a pipe or a file, text\n\
+         for people on a terminal. A parameter that a command does not take is refused.\n\n",
+    );
+    page.push_str("| command | what it answers |\n| --- | --- |\n");
+    for view in VIEWS {
+        line(&mut page, &format!("| [`loci {}`](#{}) | {} |", view.title(), anchor(view), view.about));
+    }
+    page.push_str("\n## Parameters\n\n| parameter | meaning | taken by |\n| --- | --- | --- |\n");
+    for param in PARAMS {
+        line(&mut page, &format!("| {} | {} | {} |", flag(param), cell(param.about), takers(param)));
+    }
+    line(&mut page, "| `-o`, `--output FORMAT` | How to print: `jsonl`, `tsv` or `text` | every command |");
+    line(&mut page, "| `--threads N` | Read with this many threads | every command |");
+    page.push_str(
+        "\nA list is given with commas or by repeating the flag. `--session` is stronger than `--project`, and\n\
+         `--project` than the working directory.\n",
+    );
+    line(&mut page, &filters());
+    for view in VIEWS {
+        page.push_str(&command(view));
+    }
+    page
+}
+
+fn filters() -> String {
+    let limits = query::child::LIMITS;
+    format!(
+        "\n## Filters\n\n{}\n\n`--slurp` gives any filter the whole array.\n\n\
+         A filter runs in a process of its own, without environment, and within limits: {} s for one record (as much\n\
+         again for every 20 MB of an array), {} MB of memory, {} results and {} MB of results from one run, {} bytes of\n\
+         filter. What reads the environment, the clock or further input, writes elsewhere or ends the process is not\n\
+         there to be called.",
+        service::JQ_RULE,
+        limits.time.as_secs(),
+        limits.memory >> 20,
+        limits.values,
+        limits.bytes >> 20,
+        query::program::LONGEST
+    )
+}
+
+fn command(view: &View) -> String {
+    let own: Vec<String> = view.own.iter().map(|name| format!("`--{}`", dashed(name))).collect();
+    let mut text = format!("\n## `loci {}`\n\n{}.\n\n    {}\n\n", view.title(), view.about, view.example);
+    line(&mut text, &format!("- Order: {}", view.order));
+    if !own.is_empty() {
+        line(&mut text, &format!("- Beyond the shared parameters: {}", own.join(", ")));
+    }
+    if !view.by.is_empty() {
+        line(&mut text, &format!("- `--by`: {}", quoted(view.by)));
+    }
+    line(&mut text, &format!("- Fields: {}", quoted(view.fields)));
+    text
+}
+
+/// What stands behind `#` in a link to a command's heading.
+fn anchor(view: &View) -> String {
+    format!("loci-{}", view.title().replace(' ', "-"))
+}
+
+fn flag(param: &Param) -> String {
+    match param.shape {
+        Shape::Flag => format!("`--{}`", dashed(param.name)),
+        _ => format!("`--{} {}`", dashed(param.name), param.value),
+    }
+}
+
+fn takers(param: &Param) -> String {
+    let (taken, not): (Vec<&View>, Vec<&View>) = VIEWS.iter().partition(|view| view.takes(param.name));
+    let named =
+        |views: &[&View]| views.iter().map(|v| format!("`{}`", v.title())).collect::<Vec<_>>().join(", ");
+    match not.len() {
+        0 => "every command".to_owned(),
+        1 => format!("every command but {}", named(&not)),
+        _ => named(&taken),
+    }
+}
+
+fn dashed(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Text that may stand between the bars of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn line(page: &mut String, text: &str) {
+    let _ = writeln!(page, "{text}"); // writing to a String does not fail
+}
+
+// ---- environment, exit codes, errors
+
+fn environment() -> String {
+    let mut page = format!(
+        "{MADE}# Environment\n\nLoci reads these variables and no others. What a variable moves is still only read.\n\n\
+         | variable | meaning |\n| --- | --- |\n"
+    );
+    for (name, meaning) in service::env::all() {
+        line(&mut page, &format!("| `{name}` | {} |", cell(meaning)));
+    }
+    page
+}
+
+fn exits_and_errors() -> String {
+    let mut page = format!("{MADE}# Exit codes and errors\n\n| exit code | meaning |\n| --- | --- |\n");
+    for (_, code, meaning) in Exit::ALL {
+        line(&mut page, &format!("| {code} | {} |", cell(meaning)));
+    }
+    page.push_str(
+        "\nAn error is told twice: in words on standard error, with hints of what to type instead, and as one record on\n\
+         standard output in the format asked for (`jsonl`: `error`, `code`, `hints`; `tsv`: `error`, `code`). A command\n\
+         line that cannot be parsed at all is told on standard error alone.\n\n| code | meaning |\n| --- | --- |\n",
+    );
+    for (_, word, meaning) in Code::ALL {
+        line(&mut page, &format!("| `{word}` | {} |", cell(meaning)));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_pages_are_those_that_would_be_written() {
+        for (name, text) in pages().unwrap() {
+            let committed = fs::read_to_string(root().join(name)).unwrap_or_default();
+            assert!(committed == text, "{name} is out of date: run `cargo xtask reference`");
+        }
+    }
+
+    #[test]
+    fn every_command_and_parameter_has_its_place() {
+        let page = commands();
+        assert!(VIEWS.iter().all(|view| page.contains(&format!("\n## `loci {}`\n", view.title()))));
+        assert!(PARAMS.iter().all(|param| page.contains(&format!("\n| {} | ", flag(param)))));
+    }
+}
