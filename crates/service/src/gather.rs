@@ -96,6 +96,9 @@ struct Count {
 
 impl Count {
     fn add(&mut self, row: &Row) {
+        if is_warm_up(row) {
+            return;
+        }
         match row.row {
             RowKind::Call => {
                 self.calls += 1;
