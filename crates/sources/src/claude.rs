@@ -193,6 +193,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             b"summary" => {
                 if let (Some(title), Some(leaf)) =
                     (json::get_text(line, b"summary"), json::get(line, b"leafUuid"))
+                    && !is_refusal(&title)
                 {
                     self.summaries.push((json::inside(leaf).to_vec(), title));
                 }
@@ -354,6 +355,11 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     fn is_record(object: &[u8]) -> bool {
         entry::is_record(object)
     }
+}
+
+/// A client that could not reach its model has written the refusal down as the title.
+fn is_refusal(title: &str) -> bool {
+    ["Invalid API key", "API Error", "Credit balance is too low"].iter().any(|start| title.starts_with(start))
 }
 
 /// What lies behind the point where reading stopped early: a line that ends as a record does and has no other
