@@ -221,8 +221,16 @@ impl<'a> Survey<'a> {
             return;
         }
         let reply = key(b'm', &[said.id]);
+        let (mut numbers, mut times) = (FxHashMap::default(), FxHashMap::default());
         for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
-            self.rows[row].key = key(b'p', &[&text.to_le_bytes(), said.id]);
+            // The same words typed anew before any reply are another message: the number tells them apart.
+            let row = &mut self.rows[row];
+            let number: u32 = *numbers.entry((text, row.id)).or_insert_with(|| {
+                let times: &mut u32 = times.entry(text).or_default();
+                *times += 1;
+                *times
+            });
+            row.key = key(b'p', &[&text.to_le_bytes(), said.id, &number.to_le_bytes()]);
         }
         if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
             let row = &mut self.rows[*index];
