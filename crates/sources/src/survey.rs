@@ -82,6 +82,8 @@ const DESCRIBED: usize = 50;
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
+    /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
+    pub copies_keep_ids: bool,
     file: u32,
     path: &'a Path,
     names: &'a Names,
@@ -116,6 +118,7 @@ impl<'a> Survey<'a> {
         Survey {
             want,
             facts: Facts::default(),
+            copies_keep_ids: false,
             file,
             path,
             names,
@@ -192,8 +195,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// A user entry. Its key is made of its text and the id of the reply that follows it, because some
-    /// versions copy history with new ids and times; until then, and where no reply follows, it is its own id.
+    /// A user entry. Its key is its id; but where copies of history have new ids and times it is made of its text
+    /// and the id of the reply that follows, if one does.
     fn heard(&mut self, said: Said<'_>) {
         if matches!(said.kind, Kind::Prompt | Kind::Task) {
             self.counters[said.session as usize].turn += 1;
@@ -213,6 +216,9 @@ impl<'a> Survey<'a> {
         }
         let row = self.message_row(&said, key(b'u', &[said.id]));
         self.push(row);
+        if self.copies_keep_ids {
+            return;
+        }
         self.unnamed.push((said.session, self.rows.len() - 1, key(b't', &[said.text])));
     }
 

@@ -179,7 +179,44 @@ fn a_fork_has_only_its_own_prompt_and_reply() {
             "{version}"
         );
         assert!(own(&["query", "tools"]).is_empty(), "{version}");
+        let turns = own(&["query", "turns"]);
+        assert_eq!(texts(&turns, "prompt"), [prompt], "{version}");
         assert_eq!(counts(&own(&["usage", "--by", "total"])[0])[0], 1, "{version}");
+    }
+}
+
+/// What no script made a client do: `do it` interrupted, typed again, and the session forked before a reply came.
+#[test]
+fn a_prompt_typed_twice_is_two_and_copied_is_one() {
+    for version in ["1.0.90", NEW] {
+        let home = Home::empty();
+        let folder = home.path().join(".claude/projects/-w");
+        fs::create_dir_all(&folder).unwrap();
+        let user = |session: &str, id: &str, second: u8, text: &str| {
+            serde_json::json!({"type": "user", "uuid": id, "sessionId": session, "cwd": "/w", "version": version,
+                "timestamp": format!("2026-11-14T23:18:0{second}.000Z"),
+                "message": {"role": "user", "content": text}})
+        };
+        let begun = |session: &str| {
+            let stop = "[Request interrupted by user]";
+            vec![
+                user(session, "u1", 1, "do it"),
+                user(session, "u2", 2, stop),
+                user(session, "u3", 3, "do it"),
+            ]
+        };
+        let reply = serde_json::json!({"type": "assistant", "uuid": "a1", "sessionId": "fork", "cwd": "/w",
+            "version": version, "timestamp": "2026-11-14T23:18:09.000Z",
+            "message": {"role": "assistant", "id": "m1", "model": "m", "content": [{"type": "text", "text": "done"}]}});
+        let forked = [begun("fork"), vec![user("fork", "u4", 8, "go on"), reply]].concat();
+        for (name, entries) in [("first", begun("first")), ("fork", forked)] {
+            let lines: Vec<String> = entries.iter().map(ToString::to_string).collect();
+            fs::write(folder.join(format!("{name}.jsonl")), lines.join("\n") + "\n").unwrap();
+        }
+        let prompts = home.prompts();
+        let told: Vec<_> = prompts.iter().map(|p| (text(p, "session_id"), text(p, "text"))).collect();
+        assert_eq!(told, [("first", "do it"), ("first", "do it"), ("fork", "go on")], "{version}");
+        assert_eq!(home.messages().len(), 5, "{version}");
     }
 }
 
