@@ -108,6 +108,9 @@ struct Count {
 
 impl Count {
     fn add(&mut self, row: &Row) {
+        if is_warm_up(row) {
+            return;
+        }
         if row.row == RowKind::Call {
             self.calls += 1;
             self.errors += u32::from(row.status() == Status::Error);

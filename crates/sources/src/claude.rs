@@ -170,6 +170,7 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     fn surroundings(&mut self, entry: &Entry<'_>) {
         self.survey.version(entry.version);
+        self.survey.copies_keep_ids = !entry.uuid.is_empty() && copies_keep_ids(entry.version);
         if self.agent_file && self.session_id.is_empty() {
             self.session_id = entry.session_id.to_vec();
             let id: Arc<str> = Arc::from(json::text(entry.session_id).as_str());
@@ -193,6 +194,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             b"summary" => {
                 if let (Some(title), Some(leaf)) =
                     (json::get_text(line, b"summary"), json::get(line, b"leafUuid"))
+                    && !is_refusal(&title)
                 {
                     self.summaries.push((json::inside(leaf).to_vec(), title));
                 }
@@ -353,6 +355,21 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     }
 }
 
+/// 1.0.30 resumes into a new file under new ids; 1.0.90 and all that were seen after it copy entries as they are.
+fn copies_keep_ids(version: &[u8]) -> bool {
+    let mut parts = version.split(|b| *b == b'.').map(|part| {
+        part.iter()
+            .take_while(|b| b.is_ascii_digit())
+            .fold(0, |n: u32, b| n.saturating_mul(10) + u32::from(b - b'0'))
+    });
+    std::array::from_fn(|_| parts.next().unwrap_or(0)) >= [1, 0, 90]
+}
+
+/// A client that could not reach its model has written the refusal down as the title.
+fn is_refusal(title: &str) -> bool {
+    ["Invalid API key", "API Error", "Credit balance is too low"].iter().any(|start| title.starts_with(start))
+}
+
 static SPLICED: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(b"{\"parentUuid\":"));
 
@@ -367,6 +384,20 @@ fn sound_end(bytes: &[u8], from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_that_copy_entries_as_they_are() {
+        for (version, kept) in [
+            ("", false),
+            ("0.2.114", false),
+            ("1.0.30", false),
+            ("1.0.90", true),
+            ("1.1", true),
+            ("2.0.0-beta.1", true),
+        ] {
+            assert_eq!(copies_keep_ids(version.as_bytes()), kept, "{version}");
+        }
+    }
 
     #[test]
     fn folder_names_as_claude_makes_them() {

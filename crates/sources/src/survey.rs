@@ -85,6 +85,8 @@ const DESCRIBED: usize = 50;
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
+    /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
+    pub copies_keep_ids: bool,
     file: u32,
     path: &'a Path,
     names: &'a Names,
@@ -119,6 +121,7 @@ impl<'a> Survey<'a> {
         Survey {
             want,
             facts: Facts::default(),
+            copies_keep_ids: false,
             file,
             path,
             names,
@@ -195,8 +198,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// A user entry. Its key is made of its text and the id of the reply that follows it, because some
-    /// versions copy history with new ids and times; until then, and where no reply follows, it is its own id.
+    /// A user entry. Its key is its id; but where copies of history have new ids and times it is made of its text
+    /// and the id of the reply that follows, if one does.
     fn heard(&mut self, said: Said<'_>) {
         if matches!(said.kind, Kind::Prompt | Kind::Task) {
             self.counters[said.session as usize].turn += 1;
@@ -216,6 +219,9 @@ impl<'a> Survey<'a> {
         }
         let row = self.message_row(&said, key(b'u', &[said.id]));
         self.push(row);
+        if self.copies_keep_ids {
+            return;
+        }
         self.unnamed.push((said.session, self.rows.len() - 1, key(b't', &[said.text])));
     }
 
@@ -224,8 +230,16 @@ impl<'a> Survey<'a> {
             return;
         }
         let reply = key(b'm', &[said.id]);
+        let (mut numbers, mut times) = (FxHashMap::default(), FxHashMap::default());
         for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
-            self.rows[row].key = key(b'p', &[&text.to_le_bytes(), said.id]);
+            // The same words typed anew before any reply are another message: the number tells them apart.
+            let row = &mut self.rows[row];
+            let number: u32 = *numbers.entry((text, row.id)).or_insert_with(|| {
+                let times: &mut u32 = times.entry(text).or_default();
+                *times += 1;
+                *times
+            });
+            row.key = key(b'p', &[&text.to_le_bytes(), said.id, &number.to_le_bytes()]);
         }
         if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
             let row = &mut self.rows[*index];
