@@ -80,6 +80,18 @@ impl Ask {
                 "give one of them".to_string(),
             );
         }
+        if self.session.as_deref() == Some("") {
+            return invalid(
+                "--session is empty".to_string(),
+                "give the beginning of a session's id".to_string(),
+            );
+        }
+        if self.minutes.is_some_and(|m| !m.is_finite() || m < 0.0) {
+            return invalid(
+                "--minutes takes a number from 0 on".to_string(),
+                "as in --minutes 15".to_string(),
+            );
+        }
         if self.slurp && self.jq.is_none() {
             return invalid(
                 "--slurp is about a jq filter, and none is given".to_string(),

@@ -74,7 +74,7 @@ impl Exit {
         (
             Exit::Incomplete,
             3,
-            "something was found, but a part of the history could not be read (see `loci sources --problems`)",
+            "a part of the history could not be read, whatever was found in the rest (see `loci sources --problems`)",
         ),
     ];
 

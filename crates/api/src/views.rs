@@ -157,7 +157,7 @@ pub const VIEWS: &[View] = &[
         fields: MESSAGE,
         own: &["pattern"],
         by: &[],
-        example: "loci query assistant-messages --pattern -i --limit 5 --reverse",
+        example: "loci query assistant-messages --pattern '(?i)decision' --limit 5 --reverse",
     },
     View {
         group: "query",

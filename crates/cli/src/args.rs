@@ -1,7 +1,8 @@
 //! The command line, built from the tables of `api`: a view is a command, a parameter a flag of the same name.
 
-use crate::output::Shown;
+use crate::output::{Shown, record_error};
 use api::{Ask, Param, Shape, VIEWS, View};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -22,6 +23,11 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
         Ok(matches) => matches,
         Err(e) => {
             let failed = e.use_stderr();
+            if failed && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                let said = e.to_string();
+                let message = said.lines().next().unwrap_or("").trim_start_matches("error: ");
+                record_error(asked_format(), &api::Error::new(api::Code::InvalidArgument, message));
+            }
             // A closed pipe behind `--help | head` is no error.
             let _ = e.print();
             return Err(ExitCode::from(u8::from(failed)));
@@ -35,23 +41,44 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
     Ok(view.map(|view| call(view, sub)))
 }
 
+/// The format of an error in the command line itself, which could not be understood as a whole.
+fn asked_format() -> Shown {
+    let words: Vec<String> = std::env::args().collect();
+    let value = words.iter().enumerate().find_map(|(i, word)| match word.as_str() {
+        "-o" | "--output" => words.get(i + 1).map(String::as_str),
+        _ => word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o")),
+    });
+    value.map_or_else(Shown::default, Shown::from_word)
+}
+
+/// How many threads were asked for, on the command line or in the environment.
+fn threads(matches: &ArgMatches, places: &service::Places) -> Result<usize, api::Error> {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if let Some(n) = matches.get_one::<u64>("threads") {
+        return Ok(*n as usize);
+    }
+    let Some(set) = service::env::text(places, "LOCI_THREADS") else { return Ok(cores()) };
+    set.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        let message = format!("LOCI_THREADS is `{set}`, not a number from 1 on");
+        api::Error::new(api::Code::InvalidArgument, message)
+    })
+}
+
 fn call(view: &'static View, matches: &ArgMatches) -> Call {
     let places = service::env::places();
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let from_env = service::env::text(&places, "LOCI_THREADS").and_then(|n| n.parse().ok());
-    let threads = matches.get_one::<u64>("threads").map(|n| *n as usize).or(from_env).unwrap_or_else(cores);
+    let threads = threads(matches, &places);
     let format =
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
     Call {
         view,
-        ask: Ask::new(view, params(view, matches)),
+        ask: threads.clone().and_then(|_| Ask::new(view, params(view, matches))),
         format,
         service: Service {
             places,
             clock: Clock::System,
             cwd: cwd(),
             exe: std::env::current_exe().unwrap_or_default(),
-            threads: threads.clamp(1, 64),
+            threads: threads.unwrap_or(1).clamp(1, 64),
             progress: service::Progress::default(),
         },
     }

@@ -26,7 +26,7 @@ fn run(call: &args::Call) -> Exit {
     let mut out = Out::new(call.format, call.view);
     match out.answer(call) {
         Ok(outcome) => out.close(call, &outcome),
-        Err(error) => out.fail(&error),
+        Err(error) => output::fail(call.format, &error),
     }
 }
 

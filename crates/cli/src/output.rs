@@ -34,15 +34,46 @@ impl Shown {
     }
 }
 
+/// Standard output. A reader that has gone away is remembered and forgiven; a disk that is full is not.
+struct Pipe {
+    to: BufWriter<std::io::Stdout>,
+    failed: Option<std::io::Error>,
+}
+
+impl Pipe {
+    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(e) = &result
+            && e.kind() != std::io::ErrorKind::BrokenPipe
+            && self.failed.is_none()
+        {
+            self.failed = Some(std::io::Error::new(e.kind(), e.to_string()));
+        }
+        result
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let result = self.to.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let result = self.to.flush();
+        self.note(result)
+    }
+}
+
 pub(crate) struct Out {
     shown: Shown,
     view: &'static View,
-    to: BufWriter<std::io::Stdout>,
+    to: Pipe,
 }
 
 impl Out {
     pub(crate) fn new(shown: Shown, view: &'static View) -> Out {
-        Out { shown, view, to: BufWriter::with_capacity(64 * 1024, std::io::stdout()) }
+        let to = Pipe { to: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failed: None };
+        Out { shown, view, to }
     }
 
     pub(crate) fn answer(&mut self, call: &Call) -> Result<Outcome, api::Error> {
@@ -60,7 +91,8 @@ impl Out {
 
     fn print(&mut self, call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
         let format = if self.shown == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
-        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask));
+        let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
+        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask, plain));
         let to = &mut self.to;
         let outcome = call.service.answer(call.view, ask, format, &mut |line| match &mut text {
             Some(text) => text.line(line, to),
@@ -69,53 +101,59 @@ impl Out {
         if let Some(text) = text {
             text.finish(to);
         }
-        Ok(outcome)
+        let flushed = to.flush();
+        match self.to.failed.take() {
+            Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
+            None => Ok(Outcome {
+                printed: if flushed.is_ok() { outcome.printed } else { outcome.printed.max(1) },
+                ..outcome
+            }),
+        }
     }
 
     /// What people should know besides the records, and the exit code.
     pub(crate) fn close(&mut self, call: &Call, outcome: &Outcome) -> Exit {
-        let open = self.to.flush().is_ok();
         let lost = outcome.lost();
         if lost > 0 && self.view.name != "sources" {
-            let (what, files) = (
-                plural(lost, "place"),
-                outcome
-                    .problems
-                    .iter()
-                    .filter(|p| p.kind.is_loss())
-                    .map(|p| &p.file)
-                    .collect::<std::collections::BTreeSet<_>>()
-                    .len(),
-            );
-            note(&format!(
-                "{what} in {} could not be read; `loci sources --problems` lists them",
-                plural(files, "file")
-            ));
+            note(&lost_note(outcome));
         }
-        if outcome.printed == 0 && open {
+        let empty = outcome.printed == 0 || (self.view.name == "sources" && outcome.files == 0);
+        if empty {
             note(&nothing(call, outcome));
-            return Exit::Nothing;
         }
-        if lost > 0 { Exit::Incomplete } else { Exit::Found }
+        match (lost > 0, empty) {
+            (true, _) => Exit::Incomplete,
+            (_, true) => Exit::Nothing,
+            _ => Exit::Found,
+        }
     }
+}
 
-    /// An error is told to the reader of standard output in its own format, and to the person in words.
-    pub(crate) fn fail(&mut self, error: &api::Error) -> Exit {
-        let mut bytes = Vec::new();
-        match self.shown {
-            Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
-            Shown::Tsv => tsv_error(error, &mut bytes),
-            Shown::Text => {}
-        }
-        if !bytes.is_empty() {
-            bytes.push(b'\n');
-            let _ = self.to.write_all(&bytes);
-        }
-        let _ = self.to.flush();
-        note(&format!("error: {error}"));
-        error.hints.iter().for_each(|hint| note(&format!("hint: {hint}")));
-        Exit::Failed
+fn lost_note(outcome: &Outcome) -> String {
+    let lost = outcome.problems.iter().filter(|p| p.kind.is_loss());
+    let files: std::collections::BTreeSet<_> = lost.map(|p| &p.file).collect();
+    let (places, files) = (plural(outcome.lost(), "place"), plural(files.len(), "file"));
+    format!("{places} in {files} could not be read; `loci sources --problems` lists them")
+}
+
+/// An error is told to the reader of standard output in its own format, and to the person in words.
+pub(crate) fn fail(shown: Shown, error: &api::Error) -> Exit {
+    record_error(shown, error);
+    note(&format!("error: {error}"));
+    error.hints.iter().for_each(|hint| note(&format!("hint: {hint}")));
+    Exit::Failed
+}
+
+/// The error as a record, for a reader that is no person.
+pub(crate) fn record_error(shown: Shown, error: &api::Error) {
+    let mut bytes = Vec::new();
+    match shown {
+        Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
+        Shown::Tsv => tsv_error(error, &mut bytes),
+        Shown::Text => return,
     }
+    bytes.push(b'\n');
+    let _ = std::io::stdout().write_all(&bytes); // the same is said on standard error
 }
 
 fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {
@@ -127,6 +165,9 @@ fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {
 
 /// Says why there is nothing, and what to type next.
 fn nothing(call: &Call, outcome: &Outcome) -> String {
+    if call.ask.as_ref().is_ok_and(|ask| ask.problems) && outcome.files > 0 {
+        return format!("all of {} was read", plural(outcome.files as usize, "transcript"));
+    }
     if outcome.files == 0 && outcome.sessions == 0 {
         let places: Vec<String> = outcome
             .looked

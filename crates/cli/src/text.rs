@@ -73,9 +73,7 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
 ];
 
 impl Text {
-    #[allow(clippy::disallowed_methods)]
-    pub(crate) fn new(view: &'static View, ask: &Ask) -> Text {
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    pub(crate) fn new(view: &'static View, ask: &Ask, no_colour: bool) -> Text {
         let width =
             rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
         Text {
@@ -161,8 +159,8 @@ impl Text {
                     self.paint(
                         "2",
                         &format!(
-                            "in {} sessions, last {}",
-                            r["sessions"],
+                            "in {}, last {}",
+                            counted(&r["sessions"], "session"),
                             &text(r, "last_at").get(..16).unwrap_or("").replace('T', " ")
                         )
                     )
@@ -222,7 +220,8 @@ impl Text {
     }
 
     fn session(&self, r: &Value) -> String {
-        let counts = format!("{} turns, {} calls, {} failed", r["turns"], r["tool_calls"], r["errors"]);
+        let (turns, calls) = (counted(&r["turns"], "turn"), counted(&r["tool_calls"], "call"));
+        let counts = format!("{turns}, {calls}, {} failed", r["errors"]);
         let started = text(r, "started_at").get(..16).unwrap_or("").replace('T', " ");
         let agent = if r.get("agent_id").is_some() { " (subagent)" } else { "" };
         format!(
@@ -235,10 +234,10 @@ impl Text {
 
     fn stats(&self, r: &Value) -> String {
         let mut out = format!(
-            "{} sessions, {} turns, {} tool calls, {} failed ({:.1} %)\nfrom {} to {}",
-            r["sessions"],
-            r["turns"],
-            r["tool_calls"],
+            "{}, {}, {}, {} failed ({:.1} %)\nfrom {} to {}",
+            counted(&r["sessions"], "session"),
+            counted(&r["turns"], "turn"),
+            counted(&r["tool_calls"], "tool call"),
             r["errors"],
             r["error_rate"].as_f64().unwrap_or(0.0) * 100.0,
             text(r, "started_at"),
@@ -274,6 +273,11 @@ impl Text {
     }
 }
 
+/// `1 turn`, `2 turns`.
+fn counted(n: &Value, word: &str) -> String {
+    crate::output::plural(n.as_u64().unwrap_or(0) as usize, word)
+}
+
 fn text<'a>(record: &'a Value, key: &str) -> &'a str {
     record[key].as_str().unwrap_or("")
 }
@@ -289,9 +293,18 @@ fn shown(name: &str, record: &Value) -> String {
     match value {
         Some(Value::String(s)) if name.ends_with("_at") => s.get(..16).unwrap_or(s).replace('T', " "),
         Some(Value::String(s)) => s.clone(),
-        Some(Value::Number(n)) if name == "cost_usd" => format!("{:.2}", n.as_f64().unwrap_or(0.0)),
+        Some(Value::Number(n)) if name == "cost_usd" => cost(n.as_f64().unwrap_or(0.0), record),
         Some(Value::Number(n)) => grouped(&n.to_string()),
         _ => String::new(),
+    }
+}
+
+/// What was spent; at least that, where a model has no price.
+fn cost(dollars: f64, record: &Value) -> String {
+    match (record.get("unpriced").is_some(), dollars > 0.0) {
+        (true, false) => "?".to_string(),
+        (true, true) => format!("≥ {dollars:.2}"),
+        _ => format!("{dollars:.2}"),
     }
 }
 

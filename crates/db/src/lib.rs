@@ -2,8 +2,8 @@
 //!
 //! Does not know what any table means.
 
+use rusqlite::OpenFlags;
 pub use rusqlite::{Connection, Error, Row, params, types::ValueRef};
-use rusqlite::{ErrorCode, OpenFlags};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,12 @@ const LOOK: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE
 /// Opens somebody else's database to look into it: never written to, not even its `-shm` if it can be helped,
 /// and no longer waited for than a moment while its owner writes.
 pub fn open_foreign(path: &Path) -> Result<Connection, Error> {
-    let logged = has_log(path); // asked first: a look that fails can leave an empty one behind
-    match Connection::open_with_flags(path, LOOK).and_then(prepared) {
-        Err(error) if needs_shm(&error) && !logged => open_still(path),
-        other => other,
+    if has_log(path) {
+        return Connection::open_with_flags(path, LOOK).and_then(prepared);
     }
+    // Without a log nobody is in the middle of writing, and reading it as a file that never changes leaves
+    // nothing behind; a plain look at a database in WAL mode would leave a `-shm` and an empty `-wal`.
+    open_still(path).or_else(|_| Connection::open_with_flags(path, LOOK).and_then(prepared))
 }
 
 /// A first look at the file happens here, so that what is wrong with it is known before anything is asked.
@@ -27,11 +28,6 @@ fn prepared(connection: Connection) -> Result<Connection, Error> {
     connection.pragma_update(None, "query_only", true)?;
     connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
-}
-
-/// A database in WAL mode wants a `-shm` beside it, which a directory we may not write to does not allow.
-fn needs_shm(error: &Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
 fn has_log(path: &Path) -> bool {

@@ -38,6 +38,19 @@ impl Clock {
         Some(Stamp::parse(text.as_bytes())).filter(|s| s.is_some())
     }
 
+    /// The same words for the end of a window: a day lasts until its last millisecond.
+    pub fn moment_until(self, text: &str) -> Option<Stamp> {
+        let start = self.moment(text)?;
+        let day = matches!(text.trim(), "today" | "yesterday")
+            || text.trim().parse::<jiff::civil::Date>().is_ok() && !text.contains('T');
+        if !day {
+            return Some(start);
+        }
+        let zoned = jiff::Timestamp::from_millisecond(start.0).ok()?.to_zoned(jiff::tz::TimeZone::system());
+        let next = zoned.date().tomorrow().ok()?;
+        Some(Stamp(local(next)?.0 - 1))
+    }
+
     fn midnight(self, days_ago: i64) -> Option<Stamp> {
         let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
         let today = now.to_zoned(jiff::tz::TimeZone::system()).date();
@@ -78,6 +91,9 @@ mod tests {
         ] {
             assert_eq!(clock.moment(text).unwrap().to_string(), expected, "{text}");
         }
+        let day = clock.moment_until("2026-11-01").unwrap().0 - clock.moment("2026-11-01").unwrap().0;
+        assert!((82_799_999..=90_000_000).contains(&day), "a day, whatever the clocks do: {day}");
+        assert_eq!(clock.moment_until("7d"), clock.moment("7d"));
         for bad in ["", "soon", "-3d", "d", "99999999999999999999d", "2026-99-01"] {
             assert!(clock.moment(bad).is_none(), "{bad}");
         }

@@ -171,7 +171,7 @@ fn unknown_session(library: &Library) -> Result<(), Error> {
 // ---- the survey
 
 /// Surveys every transcript in scope; rows come back with copies side by side.
-pub(crate) fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted), Error> {
+fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted), Error> {
     let scope = Scope::new(service, ask)?;
     let mut found = sources::find(&service.places, &ask.source);
     scope.narrow(&mut found.transcripts);

@@ -17,7 +17,7 @@ pub use query::program::RULE as JQ_RULE;
 
 use api::{Ask, Code, Error, View};
 use record::{Clock, Problem};
-use sources::Places;
+pub use sources::Places;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 

@@ -49,15 +49,10 @@ impl Prices {
         Ok(Prices(prices))
     }
 
-    /// None: nobody said what this model costs. The longest name that the model's begins with counts, so that a
-    /// dated release (`claude-sonnet-4-5-20250929`) has the price of its line.
+    /// None: nobody said what this model costs. A dated release (`claude-sonnet-4-5-20250929`) has the price of
+    /// its line; another line (`gpt-5.5`, `o3-pro`) has not.
     pub(crate) fn cost(&self, model: &str, t: Tokens) -> Option<f64> {
-        let price = self
-            .0
-            .iter()
-            .filter(|(name, _)| model.starts_with(name.as_str()))
-            .max_by_key(|(name, _)| name.len())?
-            .1;
+        let price = self.0.get(model).or_else(|| self.0.get(undated(model)))?;
         let hour = f64::from(t.cache_write_1h.min(t.cache_write));
         let five = f64::from(t.cache_write) - hour;
         let sum = f64::from(t.input) * price.input
@@ -67,6 +62,12 @@ impl Prices {
             + hour * price.cache_write_1h.unwrap_or(price.cache_write);
         Some(sum / 1e6)
     }
+}
+
+/// The name without the date or `latest` at its end.
+fn undated(model: &str) -> &str {
+    let dated = |end: &str| end == "latest" || (end.len() >= 8 && end.bytes().all(|b| b.is_ascii_digit()));
+    model.rsplit_once(['-', '@']).filter(|(_, end)| dated(end)).map_or(model, |(line, _)| line)
 }
 
 fn parse(text: &str, name: &str) -> Result<BTreeMap<String, Price>, Error> {
@@ -82,12 +83,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_matching_name_sets_the_price() {
+    fn a_release_has_the_price_of_its_line_and_no_other() {
         let prices = Prices(parse(BUILT_IN, "built in").unwrap());
         let million = Tokens { input: 1_000_000, ..Tokens::ZERO };
         assert_eq!(prices.cost("claude-sonnet-4-5-20250929", million), Some(3.0));
         assert_eq!(prices.cost("claude-3-5-haiku-20241022", million), Some(0.8));
-        assert_eq!(prices.cost("a-model-nobody-knows", million), None);
+        for unknown in ["a-model-nobody-knows", "gpt-5.5", "gpt-5-20", "o3-pro"] {
+            assert_eq!(prices.cost(unknown, million), None, "{unknown}");
+        }
         let hour = Tokens { cache_write: 1_000_000, cache_write_1h: 400_000, ..Tokens::ZERO };
         assert_eq!(prices.cost("claude-sonnet-4-5", hour), Some(0.6 * 3.75 + 0.4 * 6.0));
     }

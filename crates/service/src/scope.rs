@@ -20,12 +20,13 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn new(service: &Service, ask: &Ask) -> Result<Scope, Error> {
-        let moment = |text: &Option<String>, name: &str, default: i64| match text {
-            None => Ok(Stamp(default)),
-            Some(text) => service.clock.moment(text).ok_or_else(|| {
-                Error::new(Code::InvalidArgument, format!("--{name} does not understand `{text}`"))
-                    .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
-            }),
+        let clock = service.clock;
+        let since = ask.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.moment(text));
+        let until = ask.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.moment_until(text));
+        let unclear = |name: &str, text: &Option<String>| {
+            let text = text.as_deref().unwrap_or("");
+            Error::new(Code::InvalidArgument, format!("--{name} does not understand `{text}`"))
+                .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
         };
         for name in &ask.source {
             if !SOURCES.iter().any(|s| s.name() == name) {
@@ -37,8 +38,8 @@ impl Scope {
         Ok(Scope {
             session: ask.session.clone(),
             project: project(service, ask),
-            since: moment(&ask.since, "since", i64::MIN)?,
-            until: moment(&ask.until, "until", i64::MAX)?,
+            since: since.ok_or_else(|| unclear("since", &ask.since))?,
+            until: until.ok_or_else(|| unclear("until", &ask.until))?,
         })
     }
 

@@ -169,8 +169,9 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn surroundings(&mut self, entry: &Entry<'_>) {
-        self.survey.version(entry.version);
-        self.survey.copies_keep_ids = !entry.uuid.is_empty() && copies_keep_ids(entry.version);
+        if self.survey.version(entry.version) {
+            self.survey.copies_keep_ids = copies_keep_ids(entry.version);
+        }
         if self.agent_file && self.session_id.is_empty() {
             self.session_id = entry.session_id.to_vec();
             let id: Arc<str> = Arc::from(json::text(entry.session_id).as_str());
@@ -235,6 +236,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             {
                 self.say(entry, session, place, flags, Role::System, Kind::Hook, b"");
             }
+            _ if copied => {}
             _ => self.survey.moment(session, entry.timestamp),
         }
         if session == 0 && !entry.uuid.is_empty() {

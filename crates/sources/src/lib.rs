@@ -55,9 +55,14 @@ impl Places {
     /// The directories of a variable (`a:b` or `a,b`), or the default below home.
     pub fn roots(&self, var: &str, default: &str) -> Vec<PathBuf> {
         let set = self.vars.get(var).filter(|v| !v.is_empty());
-        let Some(set) = set else { return vec![self.home.join(default)] };
+        let Some(set) = set else { return self.at_home(default) };
         let text = set.to_string_lossy();
         text.split([':', ',']).filter(|p| !p.is_empty()).map(PathBuf::from).collect()
+    }
+
+    /// Below home; nowhere where there is no home, and never below the working directory.
+    pub fn at_home(&self, default: &str) -> Vec<PathBuf> {
+        if self.home.is_absolute() { vec![self.home.join(default)] } else { Vec::new() }
     }
 
     /// An XDG base directory.

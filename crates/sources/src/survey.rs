@@ -191,7 +191,10 @@ impl<'a> Survey<'a> {
     // ---- messages
 
     pub fn said(&mut self, said: Said<'_>) {
-        self.moment(said.session, said.at);
+        // What was copied from another session says nothing of when this one began.
+        if said.flags & COPIED == 0 {
+            self.moment(said.session, said.at);
+        }
         match said.role {
             Role::Assistant => self.reply(said),
             _ => self.heard(said),
@@ -207,11 +210,9 @@ impl<'a> Survey<'a> {
                 self.branch.prompt(self.counters[0].turn);
             }
             if said.kind == Kind::Prompt {
-                let head: String = crate::json::text(&said.text[..said.text.len().min(4 * TITLE)])
-                    .chars()
-                    .take(TITLE)
-                    .collect();
-                self.title(said.session, head.lines().next().unwrap_or(""), TitleOrigin::FirstPrompt);
+                // Decoded no further than a title can need.
+                let head = crate::json::text(&said.text[..said.text.len().min(8 * TITLE)]);
+                self.title(said.session, &title_of(&head), TitleOrigin::FirstPrompt);
             }
         }
         if !self.want.messages {
@@ -294,7 +295,9 @@ impl<'a> Survey<'a> {
     // ---- calls
 
     pub fn call(&mut self, session: u32, id: &[u8], tool: &[u8], at: Stamp, place: u64, flags: u8) {
-        self.moment(session, at);
+        if flags & COPIED == 0 {
+            self.moment(session, at);
+        }
         if !self.want.calls {
             return;
         }
@@ -392,14 +395,17 @@ impl<'a> Survey<'a> {
 
     // ---- coverage
 
-    pub fn version(&mut self, version: &[u8]) {
-        if !version.is_empty() && version != self.version.as_bytes() {
+    /// The agent's version from here on. True if it is another one than before.
+    pub fn version(&mut self, version: &[u8]) -> bool {
+        let another = !version.is_empty() && version != self.version.as_bytes();
+        if another {
             self.close_coverage();
             self.version = Arc::from(crate::json::text(version).as_str());
             if let Some(main) = self.facts.sessions.first_mut() {
                 main.version = self.version.clone();
             }
         }
+        another
     }
 
     pub fn coverage(&mut self) -> &mut Coverage {
@@ -444,6 +450,12 @@ impl<'a> Survey<'a> {
         }
         self.close_coverage();
         self.facts.abandoned = self.branch.abandoned();
+        // History copied without a mark is older than the first line written to the file.
+        if let (Some(birth), Some(main)) = (self.facts.birth, self.facts.sessions.first_mut())
+            && main.started_at.is_some()
+        {
+            main.started_at = main.started_at.max(birth).min(main.ended_at.max(birth));
+        }
         self.flush();
         self.facts
     }
@@ -501,6 +513,12 @@ impl Branches {
         }
         (1..=last).filter(|t| !alive[*t as usize]).collect()
     }
+}
+
+/// The title a prompt makes: its first line that says something, cut.
+pub fn title_of(prompt: &str) -> String {
+    let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    line.chars().take(TITLE).collect()
 }
 
 /// Whether an entry carries a flag by what it says of itself.

@@ -69,7 +69,7 @@ fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> 
         let row = row.map_err(read_error)?;
         let Some(act) = Act::of(library.name(&row)) else { continue };
         let file = match fetch_call(&library, &row) {
-            Ok(call) => call.file,
+            Ok(call) => call.file.map(|file| absolute(&library.session(&row).cwd, file)),
             Err(problem) => {
                 library.outcome.problems.push(problem);
                 continue;
@@ -84,6 +84,14 @@ fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> 
     }
     question.print(touched.lines(shape), printer);
     Ok(library.outcome)
+}
+
+/// Some agents write paths as they were typed, below the directory of their session.
+fn absolute(cwd: &str, file: String) -> String {
+    if cwd.is_empty() || file.starts_with(['/', '~']) {
+        return file;
+    }
+    format!("{}/{}", cwd.trim_end_matches('/'), file.trim_start_matches("./"))
 }
 
 impl Question<'_> {

@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::Outcome;
-use crate::gather::{looked, survey};
+use crate::gather::{by_time, gather, is_empty, looked};
 use crate::printer::Printer;
 use api::{Ask, Error};
 use record::{Cell, Coverage, Line};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let everything = Ask { all_projects: true, source: question.ask.source.clone(), ..Ask::default() };
     let want = Want { messages: true, calls: true, fields: true };
-    let (library, _) = survey(question.service, &everything, want)?;
+    let (library, _) = gather(question.service, &everything, want, by_time, |_, _| false)?;
     if question.ask.problems {
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
@@ -34,6 +34,7 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
                 let ids = facts
                     .sessions
                     .iter()
+                    .filter(|s| !is_empty(s))
                     .map(|s| (s.session_id.to_string(), s.agent_id.as_deref().unwrap_or("").to_string()));
                 sum.1.extend(ids);
             }

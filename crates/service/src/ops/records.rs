@@ -5,12 +5,15 @@ use super::parallel::{Done, ordered};
 use crate::gather::{self, Library, by_session, by_session_down, by_time, by_time_down, gather};
 use crate::lines::{self, Failure};
 use crate::printer::Printer;
+use crate::scope::Scope;
 use crate::{Outcome, read_error};
-use api::Error;
+use api::{Ask, Error};
 use catalogue::Order;
 use record::row::USAGE_ONLY;
-use record::{Call, Kind, Message, Problem, Row, RowKind, Status};
+use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Status, TitleOrigin};
 use sources::{SOURCES, Want};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) const CALLS: Want = Want { calls: true, messages: false, fields: false };
 pub(crate) const MESSAGES: Want = Want { calls: false, messages: true, fields: false };
@@ -184,8 +187,15 @@ fn spoken(row: &Row, who: Who) -> bool {
 
 pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    let (library, _) = gather(question.service, question.ask, BOTH, by_time, |_, _| false)?;
-    let mut found: Vec<(u32, &record::Session)> = Vec::new();
+    let mut begun = Begun::default();
+    let scope_of_sessions = Ask { since: None, until: None, ..question.ask.clone() };
+    let (mut library, _) = gather(question.service, &scope_of_sessions, BOTH, by_time, |_, joined| {
+        begun.add(&joined.row);
+        false
+    })?;
+    library.scope = Scope::new(question.service, question.ask)?;
+    begun.retitle(&mut library);
+    let mut found: Vec<(u32, &Session)> = Vec::new();
     for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
         found.extend(ranks.iter().copied().zip(&facts.sessions));
     }
@@ -202,4 +212,30 @@ pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Re
     }
     found.iter().all(|(_, session)| printer.record(&session.line()));
     Ok(library.outcome)
+}
+
+/// The first prompt of each session that is its own: a fork begins with those of its original.
+#[derive(Default)]
+struct Begun(BTreeMap<(u32, u32), Row>);
+
+impl Begun {
+    fn add(&mut self, row: &Row) {
+        if row.row != RowKind::Message || row.kind() != Kind::Prompt {
+            return;
+        }
+        let first = self.0.entry((row.file, row.session)).or_insert(*row);
+        if row.sequence < first.sequence {
+            *first = *row;
+        }
+    }
+
+    fn retitle(&self, library: &mut Library) {
+        for ((file, session), row) in self.0.iter().filter(|(_, row)| row.turn > 1) {
+            let Ok(message) = fetch_message(library, row) else { continue };
+            let slot = &mut library.facts[*file as usize].sessions[*session as usize].title;
+            if slot.as_ref().is_none_or(|(_, origin)| *origin == TitleOrigin::FirstPrompt) {
+                *slot = Some((Arc::from(sources::survey::title_of(&message.text)), TitleOrigin::FirstPrompt));
+            }
+        }
+    }
 }

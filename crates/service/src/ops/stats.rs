@@ -11,18 +11,19 @@ use record::{Cell, Kind, Line, Row, RowKind, Stamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Tools named in the one-record form.
-const TOP: usize = 10;
-
 pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let mut total = Total::default();
+    // Asked about certain calls, only what they tell is counted.
+    let of_calls = !question.ask.tool.is_empty() || question.ask.status.is_some();
+    let mut total = Total { of_calls, ..Total::default() };
     let (library, rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
         let row = &joined.row;
         if is_warm_up(row) {
             return false;
         }
         if row.row == RowKind::Message {
-            total.message(library, row);
+            if !total.of_calls {
+                total.message(library, row);
+            }
             return false;
         }
         question.holds_call(library, row)
@@ -57,6 +58,7 @@ const BY: &[(&str, GroupOf)] = &[
 
 #[derive(Default)]
 struct Total {
+    of_calls: bool,
     sessions: BTreeSet<Arc<str>>,
     turns: u64,
     messages: u64,
@@ -91,11 +93,11 @@ impl Total {
     }
 
     fn line(&self, tools: Vec<Line<'static>>) -> Line<'static> {
-        let tools = tools.into_iter().take(TOP).map(Cell::Object).collect();
+        let tools = tools.into_iter().map(Cell::Object).collect();
         vec![
             ("sessions", Cell::count(self.sessions.len())),
-            ("turns", Cell::count(self.turns)),
-            ("messages", Cell::count(self.messages)),
+            ("turns", if self.of_calls { Cell::Null } else { Cell::count(self.turns) }),
+            ("messages", if self.of_calls { Cell::Null } else { Cell::count(self.messages) }),
             ("tool_calls", Cell::count(self.calls)),
             ("errors", Cell::count(self.errors)),
             ("error_rate", Cell::Float(rate(self.errors, self.calls))),
