@@ -134,7 +134,7 @@ pub(crate) fn command() -> Command {
 const FIRST: &str = "First steps:
   loci sources                         what was found on this machine
   loci query errors --all-projects     what failed
-  loci usage                           what it cost, day by day
+  loci usage --all-projects            what it cost, day by day
   loci query tools --jq 'select(.status==\"error\")' | head
 
 In a project's directory questions are about that project; --all-projects asks about everything.

@@ -153,7 +153,7 @@ impl Text {
             ("analyze", "errors") => self.with_body(
                 &format!(
                     "{:>5} ×  {}  {}  {}",
-                    r["count"],
+                    r["count"].to_string(),
                     self.paint("31", text(r, "tool")),
                     self.paint("2", text(r, "signature")),
                     self.paint(
@@ -247,7 +247,7 @@ impl Text {
             let _ = write!(
                 out,
                 "\n{:>8}  {:<24} {}",
-                tool["count"],
+                tool["count"].to_string(),
                 clean(text(tool, "tool")),
                 if tool["errors"] == 0 {
                     String::new()
