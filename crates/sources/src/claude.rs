@@ -13,7 +13,6 @@ use crate::survey::{Said, flags};
 use crate::walk::{Found, files};
 use crate::{Error, Places, Source, Survey, Transcript, json, place};
 use entry::Entry;
-use memchr::memchr;
 use record::row::WARM_UP;
 use record::{Call, Kind, Message, Role, Row, Session, Status, TitleOrigin, Tokens};
 use rustc_hash::FxHashMap;
@@ -342,7 +341,7 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
 
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
         let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
-        if !entry.whole && !is_sound(bytes, looked) {
+        if !entry.whole && !is_sound(bytes, start, looked) {
             return Err(Broken);
         }
         let end = records::line_end(bytes, looked);
@@ -357,11 +356,17 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
 }
 
 /// What lies behind the point where reading stopped early: a line that ends as a record does and has no other
-/// record spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string.
-fn is_sound(bytes: &[u8], from: usize) -> bool {
-    let rest = &bytes[from.min(bytes.len())..];
-    let rest = memchr(b'\n', rest).map_or(rest, |end| &rest[..end]);
-    rest.trim_ascii_end().ends_with(b"}") && memchr::memmem::find(rest, b"{\"parentUuid\":").is_none()
+/// record spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string. Where there is doubt, and
+/// in a last line that may be half written, the whole of it is walked.
+fn is_sound(bytes: &[u8], start: usize, looked: usize) -> bool {
+    let end = records::line_end(bytes, looked);
+    let rest = &bytes[looked.min(end)..end];
+    let ended = end < bytes.len() && rest.trim_ascii_end().ends_with(b"}");
+    if ended && memchr::memmem::find(rest, b"{\"parentUuid\":").is_none() {
+        return true;
+    }
+    let mut cursor = json::Cursor::new(&bytes[..end], start);
+    cursor.skip().is_ok() && cursor.at_line_end()
 }
 
 #[cfg(test)]
