@@ -1,7 +1,7 @@
 //! The command line, built from the tables of `api`: a view is a command, a parameter a flag of the same name.
 
 use crate::output::Shown;
-use api::{Ask, Param, Shape, VIEWS, View};
+use api::{Ask, Code, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -24,6 +24,9 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
             let failed = e.use_stderr();
             // A closed pipe behind `--help | head` is no error.
             let _ = e.print();
+            if failed {
+                crate::output::refuse(asked_format(), &refusal(&e));
+            }
             return Err(ExitCode::from(u8::from(failed)));
         }
     };
@@ -33,6 +36,26 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
         None => (api::ask::view("", name), sub),
     };
     Ok(view.map(|view| call(view, sub)))
+}
+
+/// What clap complains of, as an error of ours.
+fn refusal(error: &clap::Error) -> api::Error {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return api::Error::new(Code::InvalidArgument, "a command is missing").hint("loci --help");
+    }
+    let said = error.to_string();
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the command line is not understood");
+    let refused = api::Error::new(Code::InvalidArgument, first.trim_start_matches("error: "));
+    lines.filter_map(|line| line.strip_prefix("tip: ")).fold(refused, api::Error::hint)
+}
+
+/// The format of a command line that could not be parsed.
+fn asked_format() -> Shown {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let beside = words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
+    let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
+    beside.or_else(joined).map_or_else(Shown::default, Shown::from_word)
 }
 
 fn call(view: &'static View, matches: &ArgMatches) -> Call {
@@ -92,9 +115,11 @@ pub(crate) fn command() -> Command {
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
     ] {
         let views = VIEWS.iter().filter(|v| v.group == group);
+        let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
         root = root.subcommand(
             Command::new(group)
                 .about(about)
+                .after_help(format!("Examples:\n  {}", examples.join("\n  ")))
                 .arg_required_else_help(true)
                 .subcommand_required(true)
                 .disable_help_subcommand(true)

@@ -101,21 +101,28 @@ impl Out {
 
     /// An error is told to the reader of standard output in its own format, and to the person in words.
     pub(crate) fn fail(&mut self, error: &api::Error) -> Exit {
-        let mut bytes = Vec::new();
-        match self.shown {
-            Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
-            Shown::Tsv => tsv_error(error, &mut bytes),
-            Shown::Text => {}
-        }
-        if !bytes.is_empty() {
-            bytes.push(b'\n');
-            let _ = self.to.write_all(&bytes);
-        }
+        let _ = self.to.write_all(&as_record(self.shown, error));
         let _ = self.to.flush();
         note(&format!("error: {error}"));
         error.hints.iter().for_each(|hint| note(&format!("hint: {hint}")));
         Exit::Failed
     }
+}
+
+/// Tells the reader of standard output of an error that the person has been told of already.
+pub(crate) fn refuse(shown: Shown, error: &api::Error) {
+    let _ = std::io::stdout().lock().write_all(&as_record(shown, error));
+}
+
+fn as_record(shown: Shown, error: &api::Error) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match shown {
+        Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
+        Shown::Tsv => tsv_error(error, &mut bytes),
+        Shown::Text => return bytes,
+    }
+    bytes.push(b'\n');
+    bytes
 }
 
 fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {
