@@ -1,8 +1,7 @@
 //! The command line, built from the tables of `api`: a view is a command, a parameter a flag of the same name.
 
-use crate::output::{Shown, record_error};
-use api::{Ask, Param, Shape, VIEWS, View};
-use clap::error::ErrorKind;
+use crate::output::{Shown, refuse};
+use api::{Ask, Code, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -23,13 +22,11 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
         Ok(matches) => matches,
         Err(e) => {
             let failed = e.use_stderr();
-            if failed && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                let said = e.to_string();
-                let message = said.lines().next().unwrap_or("").trim_start_matches("error: ");
-                record_error(asked_format(), &api::Error::new(api::Code::InvalidArgument, message));
-            }
             // A closed pipe behind `--help | head` is no error.
             let _ = e.print();
+            if failed {
+                refuse(asked_format(), &refusal(&e));
+            }
             return Err(ExitCode::from(u8::from(failed)));
         }
     };
@@ -41,14 +38,24 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
     Ok(view.map(|view| call(view, sub)))
 }
 
-/// The format of an error in the command line itself, which could not be understood as a whole.
+/// What clap complains of, as an error of ours.
+fn refusal(error: &clap::Error) -> api::Error {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return api::Error::new(Code::InvalidArgument, "a command is missing").hint("loci --help");
+    }
+    let said = error.to_string();
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the command line is not understood");
+    let refused = api::Error::new(Code::InvalidArgument, first.trim_start_matches("error: "));
+    lines.filter_map(|line| line.strip_prefix("tip: ")).fold(refused, api::Error::hint)
+}
+
+/// The format of a command line that could not be parsed.
 fn asked_format() -> Shown {
-    let words: Vec<String> = std::env::args().collect();
-    let value = words.iter().enumerate().find_map(|(i, word)| match word.as_str() {
-        "-o" | "--output" => words.get(i + 1).map(String::as_str),
-        _ => word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o")),
-    });
-    value.map_or_else(Shown::default, Shown::from_word)
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let beside = words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
+    let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
+    beside.or_else(joined).map_or_else(Shown::default, Shown::from_word)
 }
 
 /// How many threads were asked for, on the command line or in the environment.
@@ -60,7 +67,7 @@ fn threads(matches: &ArgMatches, places: &service::Places) -> Result<usize, api:
     let Some(set) = service::env::text(places, "LOCI_THREADS") else { return Ok(cores()) };
     set.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
         let message = format!("LOCI_THREADS is `{set}`, not a number from 1 on");
-        api::Error::new(api::Code::InvalidArgument, message)
+        api::Error::new(Code::InvalidArgument, message)
     })
 }
 
@@ -119,9 +126,11 @@ pub(crate) fn command() -> Command {
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
     ] {
         let views = VIEWS.iter().filter(|v| v.group == group);
+        let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
         root = root.subcommand(
             Command::new(group)
                 .about(about)
+                .after_help(format!("Examples:\n  {}", examples.join("\n  ")))
                 .arg_required_else_help(true)
                 .subcommand_required(true)
                 .disable_help_subcommand(true)

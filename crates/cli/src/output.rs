@@ -94,14 +94,16 @@ impl Out {
         let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
         let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask, plain));
         let to = &mut self.to;
-        let outcome = call.service.answer(call.view, ask, format, &mut |line| match &mut text {
+        let answered = call.service.answer(call.view, ask, format, &mut |line| match &mut text {
             Some(text) => text.line(line, to),
             None => to.write_all(line).is_ok(),
-        })?;
+        });
         if let Some(text) = text {
             text.finish(to);
         }
+        // Before an error is told: it stands behind the records that were found.
         let flushed = to.flush();
+        let outcome = answered?;
         match self.to.failed.take() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
             None => Ok(Outcome {
@@ -138,22 +140,26 @@ fn lost_note(outcome: &Outcome) -> String {
 
 /// An error is told to the reader of standard output in its own format, and to the person in words.
 pub(crate) fn fail(shown: Shown, error: &api::Error) -> Exit {
-    record_error(shown, error);
+    refuse(shown, error);
     note(&format!("error: {error}"));
     error.hints.iter().for_each(|hint| note(&format!("hint: {hint}")));
     Exit::Failed
 }
 
-/// The error as a record, for a reader that is no person.
-pub(crate) fn record_error(shown: Shown, error: &api::Error) {
+/// Tells the reader of standard output of an error that the person is told of in words.
+pub(crate) fn refuse(shown: Shown, error: &api::Error) {
+    let _ = std::io::stdout().lock().write_all(&as_record(shown, error));
+}
+
+fn as_record(shown: Shown, error: &api::Error) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shown {
         Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
         Shown::Tsv => tsv_error(error, &mut bytes),
-        Shown::Text => return,
+        Shown::Text => return bytes,
     }
     bytes.push(b'\n');
-    let _ = std::io::stdout().write_all(&bytes); // the same is said on standard error
+    bytes
 }
 
 fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {

@@ -88,7 +88,11 @@ impl Text {
 
     /// Takes one record as JSON. False when nobody reads any more.
     pub(crate) fn line(&mut self, json: &[u8], to: &mut impl Write) -> bool {
-        let Ok(record) = serde_json::from_slice::<Value>(json) else { return to.write_all(json).is_ok() };
+        let Ok(mut record) = serde_json::from_slice::<Value>(json) else {
+            // Nested too deeply to be laid out.
+            return writeln!(to, "{}", clean(&String::from_utf8_lossy(json))).is_ok();
+        };
+        disarm(&mut record);
         if self.plain || !record.is_object() {
             return writeln!(to, "{}", clean(&one_line(&record))).is_ok();
         }
@@ -361,6 +365,18 @@ fn clean(text: &str) -> String {
         .collect()
 }
 
+/// The same for every text of a record, its lines kept: any of them may be printed, names of tools too.
+fn disarm(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            text.retain(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_bidi(c)));
+        }
+        Value::Array(items) => items.iter_mut().for_each(disarm),
+        Value::Object(map) => map.values_mut().for_each(disarm),
+        _ => {}
+    }
+}
+
 fn is_bidi(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
@@ -372,6 +388,9 @@ mod tests {
     #[test]
     fn a_terminal_is_not_told_what_to_do() {
         assert_eq!(clean("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
+        let mut record = serde_json::json!({"tool": "\u{1b}[31mx\u{9b}", "list": ["a\n\u{7}b"]});
+        disarm(&mut record);
+        assert_eq!(record, serde_json::json!({"tool": "[31mx", "list": ["a\nb"]}));
         assert_eq!(grouped("1234567"), "1,234,567");
         assert_eq!(cut("abcdef", 4), "abc…");
     }

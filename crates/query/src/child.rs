@@ -32,10 +32,14 @@ pub const LIMITS: Limits =
 /// The hidden command under which the binary becomes the child.
 pub const COMMAND: &str = "internal-jq";
 
+/// What the child says first: the filter is compiled, records may come.
+const READY: &[u8] = b"ready";
+
 const BAD_FILTER: i32 = 65;
 const FAILED: i32 = 66;
 const TOO_LONG: i32 = 67;
 const TOO_MUCH: i32 = 68;
+const NO_WATCH: i32 = 69;
 
 // ---- the parent
 
@@ -51,9 +55,9 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Starts `exe` as the child. The filter is compiled here first, so that its errors are immediate.
+    /// Starts `exe` as the child and waits until it has compiled the filter, so that its errors are immediate.
+    /// Compiling is the child's too: a filter of nothing but brackets overflows the stack of who parses it.
     pub fn start(exe: &Path, filter: &str, slurp: bool) -> Result<Runner, Error> {
-        Program::compile(filter)?;
         let fail = |e: std::io::Error| Error::Child(e.to_string());
         let mut child = Command::new(exe)
             .arg(COMMAND)
@@ -86,10 +90,29 @@ impl Runner {
             broken: false,
         };
         runner.write(format!("{head}\n").as_bytes());
+        runner.flush();
+        if runner.results.recv().ok().as_deref() != Some(READY) {
+            runner.end()?;
+            return Err(Error::Child("it ended before it began".to_string()));
+        }
         if array {
             runner.write(b"[");
         }
         Ok(runner)
+    }
+
+    fn flush(&mut self) {
+        if let Some(input) = &mut self.input {
+            let _ = input.flush(); // a child that stopped reading says why on its way out
+        }
+    }
+
+    /// Waits for the child's end, and tells how it ended.
+    fn end(&mut self) -> Result<(), Error> {
+        self.input = None;
+        let status = self.child.wait().map_err(|e| Error::Child(e.to_string()))?;
+        let said = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
+        verdict(status, said.trim())
     }
 
     /// Feeds one record, a JSON text. False: the child wants no more.
@@ -114,20 +137,14 @@ impl Runner {
         if self.array {
             self.write(b"]\n");
         }
-        if let Some(mut input) = self.input.take() {
-            let _ = input.flush(); // a child that stopped reading says why on its way out
-        }
-        let mut stopped = false;
+        self.flush();
+        self.input = None;
         while let Ok(result) = self.results.recv() {
             if !each(result) {
-                stopped = true;
-                let _ = self.child.kill();
-                break;
+                return Ok(()); // and with the runner the child
             }
         }
-        let status = self.child.wait().map_err(|e| Error::Child(e.to_string()))?;
-        let said = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
-        if stopped { Ok(()) } else { verdict(status, said.trim()) }
+        self.end()
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -176,6 +193,7 @@ fn verdict(status: ExitStatus, said: &str) -> Result<(), Error> {
         Some(TOO_LONG) => {
             Err(Error::Stopped(format!("it took longer than {} s for one input", LIMITS.time.as_secs())))
         }
+        Some(NO_WATCH) => Err(Error::Child(said.to_string())),
         Some(TOO_MUCH) => Err(Error::Stopped("it produced too many results".to_string())),
         _ => Err(Error::Stopped(format!(
             "it ran out of stack or of its {} MB of memory; a filter that takes one record at a time needs less",
@@ -189,8 +207,12 @@ fn verdict(status: ExitStatus, said: &str) -> Result<(), Error> {
 /// What the child does: reads the program and records from `input`, writes results to `output`. Returns its
 /// exit code and what to complain of.
 pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
+    // The thread comes first: the limits allow no further one, and without it nothing would limit the time.
+    let watch = match Watch::start() {
+        Ok(watch) => watch,
+        Err(e) => return (NO_WATCH, e.to_string()),
+    };
     limit_self();
-    let watch = Watch::start();
     let mut input = BufReader::with_capacity(64 * 1024, input);
     let mut output = BufWriter::with_capacity(64 * 1024, output);
     match serve(&mut input, &mut output, &watch) {
@@ -210,7 +232,7 @@ fn limit_self() {
     limit(Resource::Core, 0);
     limit(Resource::Nofile, 8);
     limit(Resource::Fsize, 0);
-    limit(Resource::Nproc, 64);
+    limit(Resource::Nproc, 0);
 }
 
 type Verdict<T> = Result<T, (i32, String)>;
@@ -220,7 +242,11 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Ve
     input.read_until(b'\n', &mut head).map_err(|e| (FAILED, e.to_string()))?;
     let head: serde_json::Value = serde_json::from_slice(&head).map_err(|e| (FAILED, e.to_string()))?;
     let filter = head["filter"].as_str().unwrap_or(".");
+    watch.expect(LIMITS.time);
     let program = Program::compile(filter).map_err(|e| (BAD_FILTER, plain(&e)))?;
+    watch.rest();
+    let ready = [READY, b"\n"].concat();
+    output.write_all(&ready).and_then(|()| output.flush()).map_err(|e| (FAILED, e.to_string()))?;
     let mut record = Vec::new();
     let mut number = 0u64;
     loop {
@@ -276,10 +302,10 @@ fn plain(error: &Error) -> String {
 struct Watch(Arc<AtomicU64>);
 
 impl Watch {
-    fn start() -> Watch {
+    fn start() -> std::io::Result<Watch> {
         let deadline = Arc::new(AtomicU64::new(u64::MAX));
         let (watched, started) = (deadline.clone(), Instant::now());
-        let watching = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+        std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
             loop {
                 std::thread::sleep(Duration::from_millis(20));
                 if started.elapsed().as_millis() as u64 > watched.load(Ordering::Relaxed) {
@@ -287,10 +313,9 @@ impl Watch {
                     std::process::exit(TOO_LONG);
                 }
             }
-        });
-        drop(watching);
+        })?;
         STARTED.get_or_init(|| started);
-        Watch(deadline)
+        Ok(Watch(deadline))
     }
 
     fn expect(&self, within: Duration) {

@@ -208,9 +208,13 @@ type Shared = Mutex<(Sorter, Option<catalogue::Error>)>;
 fn survey_one(file: u32, transcript: &Transcript, names: &Names, want: Want, sorter: &Shared) -> Facts {
     let mut emit = |rows: &mut Vec<Row>| {
         let Ok(mut shared) = sorter.lock() else { return };
+        // After a failure nothing more is sorted: each further row would try the full disk again.
         for row in rows.drain(..) {
+            if shared.1.is_some() {
+                break;
+            }
             if let Err(e) = shared.0.push(row) {
-                shared.1.get_or_insert(e);
+                shared.1 = Some(e);
             }
         }
     };

@@ -12,7 +12,7 @@ mod printer;
 mod scope;
 
 pub use printer::Format;
-pub use query::child::{COMMAND as JQ_COMMAND, work as jq_work};
+pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;
 
 use api::{Ask, Code, Error, View};

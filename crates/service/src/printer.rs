@@ -65,6 +65,8 @@ pub(crate) struct Printer<'a> {
     take: Take<'a>,
     jq: Option<Runner>,
     tsv: bool,
+    /// The first line of a table, until there is something to stand below it: an error has a table of its own.
+    header: Option<String>,
     skip: u64,
     left: u64,
     pub(crate) printed: u64,
@@ -85,6 +87,7 @@ impl<'a> Printer<'a> {
             take,
             jq: jq.transpose().map_err(|e| query_error(&e))?,
             tsv: format == Format::Tsv,
+            header: None,
             skip: ask.offset.unwrap_or(0),
             left: ask.limit.unwrap_or(u64::MAX),
             printed: 0,
@@ -93,10 +96,7 @@ impl<'a> Printer<'a> {
         if printer.left == 0 {
             printer.open = false;
         }
-        if let Some(columns) = &printer.encoder.tsv {
-            let header = columns.join("\t") + "\n";
-            printer.open &= (printer.take)(header.as_bytes());
-        }
+        printer.header = printer.encoder.tsv.as_ref().map(|columns| columns.join("\t") + "\n");
         Ok(printer)
     }
 
@@ -128,10 +128,17 @@ impl<'a> Printer<'a> {
             self.skip -= 1;
             return true;
         }
+        self.print_header();
         self.printed += 1;
         self.left -= 1;
         self.open = (self.take)(bytes) && self.left > 0;
         self.open
+    }
+
+    fn print_header(&mut self) {
+        if let Some(header) = self.header.take() {
+            (self.take)(header.as_bytes());
+        }
     }
 
     /// One value of a filter. In TSV an array is a row and anything else one field.
@@ -151,6 +158,7 @@ impl<'a> Printer<'a> {
                 runner.finish(&mut |result| self.result(&result)).map_err(|e| query_error(&e))?;
             }
         }
+        self.print_header();
         Ok(self.printed)
     }
 }

@@ -346,7 +346,7 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
 
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
         let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
-        let end = if entry.whole { looked } else { sound_end(bytes, looked).ok_or(Broken)? };
+        let end = if entry.whole { looked } else { sound_end(bytes, start, looked).ok_or(Broken)? };
         self.survey.coverage().lines += 1;
         self.entry(&entry, base + start as u64, &bytes[start..end]);
         Ok(end)
@@ -375,12 +375,18 @@ fn is_refusal(title: &str) -> bool {
 static SPLICED: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(b"{\"parentUuid\":"));
 
-/// Where the line ends of which only the head was read; None if it does not end as a record does, or another
-/// record is spliced into it. An unescaped `{"parentUuid":` cannot stand inside a string.
-fn sound_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let end = records::line_end(bytes, from);
-    let rest = &bytes[from.min(end)..end];
-    (rest.trim_ascii_end().ends_with(b"}") && SPLICED.find(rest).is_none()).then_some(end)
+/// Where the line ends of which only the head was read; None if it is no whole record. It is one if it ends as a
+/// record does and no other is spliced into it: an unescaped `{"parentUuid":` cannot stand inside a string.
+/// Where there is doubt, and in a last line that may be half written, the whole of it is walked.
+fn sound_end(bytes: &[u8], start: usize, looked: usize) -> Option<usize> {
+    let end = records::line_end(bytes, looked);
+    let rest = &bytes[looked.min(end)..end];
+    let ended = end < bytes.len() && rest.trim_ascii_end().ends_with(b"}");
+    if ended && SPLICED.find(rest).is_none() {
+        return Some(end);
+    }
+    let mut cursor = json::Cursor::new(&bytes[..end], start);
+    (cursor.skip().is_ok() && cursor.at_line_end()).then_some(end)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! Forgiving on purpose (it does not judge numbers or match bracket kinds): a record that a strict parser
 //! refuses may still hold a tool call. Never crosses a line end.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memmem};
+use serde_json::value::RawValue;
 use std::fmt::Write;
 
 /// The bytes are not the JSON they should be.
@@ -161,6 +162,10 @@ impl<'a> Cursor<'a> {
             match self.peek() {
                 b'"' => {
                     self.string()?;
+                    // Letters here mean that a splice has turned the insides of strings out.
+                    if !matches!(self.peek(), b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\r') {
+                        return Err(Broken);
+                    }
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
@@ -322,14 +327,31 @@ fn hex4(b: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// A value's bytes as JSON text that may be printed: bad UTF-8 replaced, raw control characters escaped.
+/// Nested deeper than this, a value is more than most readers of JSON can take.
+const DEEPEST: usize = 500;
+
+/// A value's bytes as JSON text that may be printed. What is not Unicode is replaced, raw control characters are
+/// escaped; what is no JSON after that, or nested beyond reason, becomes a string of its text.
 pub fn printable(raw: &[u8]) -> String {
-    let text = decoded(raw);
+    let mut text = decoded(raw);
     // In blocks without an early end, so that the compiler compares 32 bytes at a time.
     let control = |block: &[u8]| block.iter().fold(0, |found, b| found | u8::from(*b < 0x20)) > 0;
-    if !raw.chunks(256).any(control) {
+    if raw.chunks(256).any(control) {
+        text = escape_controls(&text);
+    }
+    if memmem::find(text.as_bytes(), b"\\u").is_some() {
+        text = without_half_pairs(text);
+    }
+    if text.starts_with('"') && text.len() > 1 && text.ends_with('"') {
+        return if escapes_are_sound(&text) { text } else { quoted(&self::text(inside(raw))) };
+    }
+    if depth(&text) <= DEEPEST && serde_json::from_str::<&RawValue>(&text).is_ok() {
         return text;
     }
+    quoted(&String::from_utf8_lossy(raw))
+}
+
+fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if (c as u32) < 0x20 {
@@ -339,6 +361,72 @@ pub fn printable(raw: &[u8]) -> String {
         }
     }
     out
+}
+
+/// Calls `each` with the place of every backslash that begins an escape, and takes the escape's length from it.
+fn escapes(text: &[u8], mut each: impl FnMut(usize) -> usize) {
+    let mut at = 0;
+    while let Some(slash) = text.get(at..).and_then(|rest| memchr(b'\\', rest)) {
+        at += slash;
+        at += each(at);
+    }
+}
+
+/// Half a surrogate pair is valid in JSON's grammar, and many readers refuse it.
+fn without_half_pairs(text: String) -> String {
+    let bytes = text.as_bytes();
+    let code = |at: usize| match bytes.get(at..at + 2) {
+        Some(b"\\u") => hex4(&bytes[at + 2..]),
+        _ => None,
+    };
+    let mut halves = Vec::new();
+    escapes(bytes, |at| match (code(at), code(at + 6)) {
+        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+        (Some(0xd800..=0xdfff), _) => {
+            halves.push(at);
+            6
+        }
+        _ => 2,
+    });
+    let mut text = text;
+    for at in halves {
+        text.replace_range(at + 2..at + 6, "fffd");
+    }
+    text
+}
+
+fn escapes_are_sound(text: &str) -> bool {
+    let (bytes, mut sound) = (text.as_bytes(), true);
+    escapes(bytes, |at| {
+        let known = match bytes.get(at + 1) {
+            Some(b'u') => hex4(&bytes[at + 2..]).is_some(),
+            Some(c) => b"\"\\/bfnrt".contains(c),
+            None => false,
+        };
+        sound &= known;
+        2
+    });
+    sound
+}
+
+/// How deeply a value is nested, or more: brackets inside strings are counted only where there are many.
+fn depth(text: &str) -> usize {
+    let opening = |b: &u8| matches!(b, b'[' | b'{');
+    if text.bytes().filter(opening).take(DEEPEST + 1).count() <= DEEPEST {
+        return 0;
+    }
+    let (mut depth, mut deepest, mut cursor) = (0usize, 0, Cursor::new(text.as_bytes(), 0));
+    while cursor.at < text.len() {
+        match cursor.peek() {
+            b'"' if cursor.string().is_ok() => continue,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+        cursor.at += 1;
+    }
+    deepest
 }
 
 /// Text as a JSON string.
@@ -418,5 +506,22 @@ mod tests {
         let raw = b"\"a\x00b\xffc\"";
         let shown = printable(raw);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), "a\0b\u{fffd}c");
+        for (raw, shown) in [
+            (r#"{"a":[1,"x\n\u00e9\ud83d\ude80"]}"#, r#"{"a":[1,"x\n\u00e9\ud83d\ude80"]}"#),
+            (r#"{"a":"\ud83d","b":"\\ud83d\udc00"}"#, r#"{"a":"\ufffd","b":"\\ud83d\ufffd"}"#),
+            (r#""\ud83d\ud83d\ude80""#, r#""\ufffd\ud83d\ude80""#),
+            (r#""a\qb\u12""#, "\"aqb\u{fffd}12\""),
+            (r"[1}", r#""[1}""#),
+            (r#"{"a":NaN}"#, r#""{\"a\":NaN}""#),
+            (r#"""#, r#""\"""#),
+            ("1e9999", "1e9999"),
+        ] {
+            assert_eq!(printable(raw.as_bytes()), shown, "{raw}");
+        }
+        let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert_eq!(printable(nested(DEEPEST).as_bytes()), nested(DEEPEST));
+        assert_eq!(printable(nested(100_000).as_bytes()), quoted(&nested(100_000)));
+        let wide = format!("[{}\"[[\"]", "[],\"[\",".repeat(DEEPEST));
+        assert_eq!(printable(wide.as_bytes()), wide);
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::json::whole;
 use memchr::memmem;
+use serde_json::value::RawValue;
 
 /// How many bytes may be walked per byte of line: enough for a record inside every tenth byte, and not
 /// the square that a line of nothing but `{"` would cost.
@@ -22,7 +23,8 @@ pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, us
             break;
         }
         match whole(&line[start..]) {
-            Ok(span) if is_record(span) => {
+            // By accident a splice can look balanced; a strict reader is not deceived.
+            Ok(span) if is_record(span) && is_json(span) => {
                 found.push((start, start + span.len()));
                 at = start + span.len();
             }
@@ -31,6 +33,10 @@ pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, us
         }
     }
     found
+}
+
+fn is_json(span: &[u8]) -> bool {
+    serde_json::from_str::<&RawValue>(&String::from_utf8_lossy(span)).is_ok()
 }
 
 #[cfg(test)]
@@ -56,6 +62,12 @@ mod tests {
             (format!("{}{b}", &a[..40]), vec![b]),
             (format!("{}{b}", &a[..a.len() - 1]), vec![b]),
             (a[..60].to_string(), vec![]),
+            // The backslashes turn the quotes right again: both together look like one record.
+            (
+                r#"{"type":"x","uuid":"1","n":{"a":1,"to{"uuid":"2","type":"y","t":"w { \\ \"q\" } "}"#
+                    .to_string(),
+                vec![r#"{"uuid":"2","type":"y","t":"w { \\ \"q\" } "}"#],
+            ),
             (String::new(), vec![]),
         ] {
             assert_eq!(saved(&line), expected, "{line}");

@@ -1,12 +1,13 @@
-//! Finds files below a directory without being led astray: links are not followed into directories already
-//! seen, and a FIFO, socket or device is never opened.
+//! Finds files below a directory without being led astray: no directory is entered twice, and a FIFO, socket,
+//! device or file of the kernel's is never opened.
 //!
 //! Does not know what the files hold.
 
 use crate::Transcript;
 use record::{Problem, ProblemKind};
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a look for transcripts turned up.
@@ -15,7 +16,7 @@ pub struct Found {
     pub source: usize,
     pub transcripts: Vec<Transcript>,
     pub problems: Vec<Problem>,
-    /// Entries passed over because they are no regular files (FIFO, socket, device, loop of links).
+    /// Entries passed over because they are no regular files (FIFO, socket, device, loop of links, /proc).
     pub odd: u64,
 }
 
@@ -34,66 +35,78 @@ impl Found {
 
 /// Deeper than any agent's store; a bind mount of a parent into itself ends here.
 const DEEPEST: usize = 12;
+/// What the kernel makes up: files of no size that may be endless or wait for ever.
+const KERNEL: &[&str] = &["/proc", "/sys"];
+
+type Each<'a> = &'a mut dyn FnMut(&Path, u64, &mut Found);
 
 /// Calls `each` for every regular file below `root`, links to files included. A missing root is no problem.
-pub fn files(root: &Path, found: &mut Found, each: &mut dyn FnMut(&Path, u64, &mut Found)) {
-    let mut seen = Vec::new();
-    go(root, 0, &mut seen, found, each);
-}
-
-fn go(
-    dir: &Path,
-    depth: usize,
-    seen: &mut Vec<(u64, u64)>,
-    found: &mut Found,
-    each: &mut dyn FnMut(&Path, u64, &mut Found),
-) {
-    let identity = match fs::metadata(dir) {
-        Ok(meta) => (meta.dev(), meta.ino()),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
-        Err(e) => return found.problem(dir, &e),
-    };
-    if depth > DEEPEST || seen.contains(&identity) {
-        found.odd += 1;
-        return;
-    }
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(e) => return found.problem(dir, &e),
-    };
-    seen.push(identity);
-    for entry in entries {
-        match entry {
-            Ok(entry) => one(&entry, depth, seen, found, each),
-            Err(e) => found.problem(dir, &e),
+///
+/// A directory is entered once, however many ways lead to it: first what is really there, then, in their order,
+/// what links lead to. A link to a directory above the root leads nowhere.
+pub fn files(root: &Path, found: &mut Found, each: Each<'_>) {
+    let kernel = KERNEL.iter().filter_map(|dir| fs::metadata(dir).ok()).map(|meta| meta.dev()).collect();
+    let mut walk = Walk { kernel, seen: BTreeSet::new(), links: Vec::new(), found, each };
+    let above = fs::canonicalize(root).unwrap_or_default();
+    let above = above.ancestors().skip(1).filter_map(|dir| fs::metadata(dir).ok());
+    walk.seen.extend(above.map(|meta| (meta.dev(), meta.ino())));
+    walk.directory(root, 0);
+    while !walk.links.is_empty() {
+        let mut links = std::mem::take(&mut walk.links);
+        links.sort();
+        for (link, depth) in &links {
+            walk.directory(link, *depth);
         }
     }
-    seen.pop();
 }
 
-fn one(
-    entry: &fs::DirEntry,
-    depth: usize,
-    seen: &mut Vec<(u64, u64)>,
-    found: &mut Found,
-    each: &mut dyn FnMut(&Path, u64, &mut Found),
-) {
-    let path = entry.path();
-    let Ok(kind) = entry.file_type() else { return };
-    if kind.is_dir() {
-        return go(&path, depth + 1, seen, found, each);
-    }
-    // A link is followed by one stat; a link to nothing is passed over like any other odd entry.
-    let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
-    match meta {
-        Ok(meta) if meta.is_dir() => go(&path, depth + 1, seen, found, each),
-        Ok(meta) if meta.is_file() => each(&path, meta.len(), found),
-        Ok(meta) => {
-            let kind = meta.file_type();
-            found.odd += u64::from(
-                kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device(),
-            );
+struct Walk<'a> {
+    kernel: Vec<u64>,
+    seen: BTreeSet<(u64, u64)>,
+    /// Links to directories, with their depth, that wait for their turn.
+    links: Vec<(PathBuf, usize)>,
+    found: &'a mut Found,
+    each: Each<'a>,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, dir: &Path, depth: usize) {
+        let meta = match fs::metadata(dir) {
+            Ok(meta) => meta,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) => return self.found.problem(dir, &e),
+        };
+        let made_up = self.kernel.contains(&meta.dev());
+        if depth > DEEPEST || made_up || !self.seen.insert((meta.dev(), meta.ino())) {
+            self.found.odd += 1;
+            return;
         }
-        Err(_) => found.odd += 1,
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(e) => return self.found.problem(dir, &e),
+        };
+        for entry in entries {
+            match entry {
+                Ok(entry) => self.entry(&entry, depth),
+                Err(e) => self.found.problem(dir, &e),
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &fs::DirEntry, depth: usize) {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { return };
+        if kind.is_dir() {
+            return self.directory(&path, depth + 1);
+        }
+        // A link is followed by one stat; a link to nothing is passed over like any other odd entry.
+        let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
+        match meta {
+            Ok(meta) if meta.is_dir() => self.links.push((path, depth + 1)),
+            Ok(meta) if meta.is_file() && !self.kernel.contains(&meta.dev()) => {
+                (self.each)(&path, meta.len(), self.found);
+            }
+            _ => self.found.odd += 1,
+        }
     }
 }

@@ -1,0 +1,330 @@
+//! Transcripts as they really are: half written, spliced, torn, and changed between two questions.
+
+use crate::builder::{ALPHA, Home, Session, put};
+use crate::run::{loci, typed};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+const ID: &str = "aaaa1111-0000-4000-8000-000000000001";
+
+fn append(path: &Path, bytes: &[u8]) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+/// What is told of a history: every message and every call, in full.
+fn told(home: &Home) -> Vec<Value> {
+    let all = |view: &str| loci(home, &["query", view, "--all-projects"]);
+    [all("messages"), all("tools")].iter().flat_map(|ended| ended.records()).collect()
+}
+
+// ---- half a record
+
+fn half_way(session: &Session, line: &str, cuts: impl Iterator<Item = usize>) {
+    let home = Home::new();
+    let path = home.add(session);
+    let (before, mut whole) = (told(&home), session.clone());
+    whole.raw(line);
+    let after = {
+        let other = Home::new();
+        other.add(&whole);
+        told(&other)
+    };
+    assert_ne!(before, after);
+    for cut in cuts {
+        home.add(session);
+        append(&path, &line.as_bytes()[..cut]);
+        let (messages, tools) = (
+            loci(&home, &["query", "messages", "--all-projects"]),
+            loci(&home, &["query", "tools", "--all-projects"]),
+        );
+        let shown: Vec<Value> = [&messages, &tools].iter().flat_map(|e| e.records()).collect();
+        assert_eq!(shown, before, "cut at {cut} of {}: {}", line.len(), &line[..cut]);
+        assert_eq!((messages.code, tools.code), (Some(0), Some(0)), "cut at {cut}: {}", messages.stderr);
+        append(&path, &line.as_bytes()[cut..]);
+        append(&path, b"\n");
+        assert_eq!(told(&home), after, "completed after {cut}");
+    }
+}
+
+/// The last line may be half written at any moment: nothing of it is shown until it is whole, then all of it once.
+#[test]
+fn half_a_record_is_not_shown() {
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go").reply(&["yes"]);
+    let call = session.call("Bash", json!({"command": "ls"}));
+    let mut next = session.clone();
+    next.result(
+        &call,
+        "done",
+        json!({"stdout": "done", "parts": [{"n": 1}, {"n": 2}], "deep": {"a": {"b": {}}}}),
+    );
+    let result = next.lines.last().unwrap().clone();
+    let ends: Vec<usize> =
+        (1..result.len()).filter(|n| matches!(result.as_bytes()[n - 1], b'}' | b']')).collect();
+    half_way(&session, &result, (1..result.len()).step_by(29).chain(ends));
+    let mut next = session.clone();
+    next.prompt("a later prompt");
+    let prompt = next.lines.last().unwrap().clone();
+    half_way(&session, &prompt, (1..prompt.len()).step_by(37));
+}
+
+// ---- damage in the middle
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+/// Entries of every shape, each with a word of its own that tells whether it was found.
+fn varied(n: usize, dice: &mut Dice) -> Session {
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("word-first");
+    for i in 0..n {
+        let word = format!("word-{i} {{\"type\":\"user\",\"uuid\":\"x\"}} \\ \"quoted\" é 🚀");
+        match dice.roll(5) {
+            0 => session.prompt(&word),
+            1 => session.reply(&[&word]),
+            2 => session.entry(
+                "user",
+                json!({"message": {"role": "user", "content": [{"type": "text", "text": word}]}}),
+            ),
+            3 => session.did("Bash", json!({"command": word, "more": {"a": [1, {"b": {"c": {}}}]}}), "out"),
+            _ => session.failed("Read", json!({"file_path": word}), "no"),
+        };
+        if dice.roll(6) == 0 {
+            let line = json!({"type": "progress", "sessionId": ID, "data": {"type": "x", "n": i}});
+            session.raw(line.to_string());
+        }
+    }
+    session
+}
+
+/// What was done to the lines: which lines the file then has, which records can still be told, how many are bad.
+struct Torn {
+    bytes: Vec<u8>,
+    lost: BTreeSet<usize>,
+    bad: u64,
+}
+
+/// Damages about every third line: a record cut short with the next spliced behind it, a missing line end, or a
+/// run of NULs.
+fn tear(lines: &[String], dice: &mut Dice) -> Torn {
+    let mut torn = Torn { bytes: Vec::new(), lost: BTreeSet::new(), bad: 0 };
+    let mut i = 0;
+    while i < lines.len() {
+        let line = lines[i].as_bytes();
+        let last = i + 1 == lines.len();
+        let damage = if i == 0 { 9 } else { dice.roll(9) };
+        match damage {
+            0 if !last => {
+                torn.bytes.extend_from_slice(&line[..1 + dice.roll(line.len() - 1)]);
+                torn.bytes.extend_from_slice(lines[i + 1].as_bytes());
+                torn.lost.insert(i);
+                torn.bad += 1;
+                i += 1;
+            }
+            1 if !last => {
+                torn.bytes.extend_from_slice(line);
+                torn.bytes.extend_from_slice(lines[i + 1].as_bytes());
+                torn.bad += 1;
+                i += 1;
+            }
+            2 => {
+                let (before, after) = (dice.roll(300), dice.roll(3));
+                torn.bytes.extend(std::iter::repeat_n(0, 1 + before));
+                torn.bytes.extend_from_slice(line);
+                torn.bytes.extend(std::iter::repeat_n(0, after));
+                torn.bad += 1;
+            }
+            3 => {
+                torn.bytes.extend_from_slice(&line[..1 + dice.roll(line.len() - 1)]);
+                torn.bytes.extend(std::iter::repeat_n(0, 1 + dice.roll(5000)));
+                torn.lost.insert(i);
+                torn.bad += 1;
+            }
+            _ => torn.bytes.extend_from_slice(line),
+        }
+        torn.bytes.push(b'\n');
+        i += 1;
+    }
+    torn
+}
+
+/// Every record by its `uuid` or the id of its call, as an undamaged reader would tell it.
+fn ids(records: &[Value]) -> BTreeSet<String> {
+    records.iter().map(|r| r["id"].as_str().unwrap().to_string()).collect()
+}
+
+/// The ids that the lines still hold: of messages (a reply's own id, else the entry's) and of calls.
+fn expected(lines: &[String], lost: &BTreeSet<usize>) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for (i, line) in lines.iter().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if lost.contains(&i) || line["message"].is_null() {
+            continue;
+        }
+        let message = &line["message"];
+        let content = message["content"].as_array().cloned().unwrap_or_default();
+        all.extend(
+            content.iter().filter(|b| b["type"] == "tool_use").map(|b| b["id"].as_str().unwrap().to_string()),
+        );
+        if content.iter().all(|b| b["type"] != "tool_result") {
+            all.insert(message["id"].as_str().or(line["uuid"].as_str()).unwrap().to_string());
+        }
+    }
+    all
+}
+
+#[test]
+fn what_can_be_saved_is_saved_and_nothing_is_invented() {
+    let (mut damages, mut dice) = (0, Dice(42));
+    for round in 0..12 {
+        let session = varied(90, &mut dice);
+        let torn = tear(&session.lines, &mut dice);
+        damages += torn.bad;
+        let home = Home::new();
+        home.add_bytes(&session, &torn.bytes);
+        let (found, wanted) = (ids(&told(&home)), expected(&session.lines, &torn.lost));
+        let (missing, invented): (Vec<_>, Vec<_>) =
+            (wanted.difference(&found).collect(), found.difference(&wanted).collect());
+        for id in missing.iter().chain(&invented) {
+            let lines = torn.bytes.split(|b| *b == b'\n');
+            let line = lines.map(String::from_utf8_lossy).find(|line| line.contains(id.as_str()));
+            panic!("round {round}: missing {missing:?}, invented {invented:?}:\n{line:?}");
+        }
+        let sources = typed(&home, "sources --source claude-code");
+        assert_eq!(sources.all("bad"), [torn.bad], "round {round}");
+        let coverage = &sources.records()[0];
+        let n = |name: &str| coverage[name].as_u64().unwrap();
+        assert_eq!(
+            n("lines"),
+            n("understood") + n("ignored") + n("unknown") + n("bad") + n("blank") + n("unfinished")
+        );
+    }
+    assert!(damages >= 300, "{damages} damages are too few");
+}
+
+// ---- a file that changes between two questions
+
+fn base() -> Session {
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    session
+        .prompt("one")
+        .reply(&["a", "b"])
+        .did("Bash", json!({"command": "ls"}), "x")
+        .prompt("two")
+        .reply(&["c"]);
+    session
+}
+
+fn more(session: &Session) -> Vec<u8> {
+    let mut more = session.clone();
+    more.prompt("three").did("Read", json!({"file_path": "/y"}), "z");
+    more.lines[session.lines.len()..].iter().map(|l| format!("{l}\n")).collect::<String>().into_bytes()
+}
+
+/// Writes over the file without touching its inode, then puts the old time back.
+fn rewrite(path: &Path, bytes: &[u8], keep_time: bool) {
+    let time = fs::metadata(path).unwrap().modified().unwrap();
+    fs::write(path, bytes).unwrap();
+    if keep_time {
+        File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+}
+
+type Change = fn(&Path, &Session);
+
+const CHANGES: &[(&str, Change)] = &[
+    ("append", |path, session| append(path, &more(session))),
+    ("append half a record", |path, session| append(path, &more(session)[..100])),
+    ("truncate at a line", |path, session| {
+        rewrite(path, (session.lines[..4].join("\n") + "\n").as_bytes(), false)
+    }),
+    ("truncate inside a line", |path, session| rewrite(path, &session.text().as_bytes()[..900], false)),
+    ("truncate to nothing", |path, _| rewrite(path, b"", false)),
+    ("truncate, then grow past the old end", |path, session| {
+        rewrite(path, (session.lines[..2].join("\n") + "\n").as_bytes(), false);
+        (0..4).for_each(|_| append(path, &more(session)));
+    }),
+    ("rewrite in the same size", |path, session| {
+        rewrite(path, session.text().replace("two", "TWO").as_bytes(), false)
+    }),
+    ("rewrite in the same size and time", |path, session| {
+        rewrite(path, session.text().replace("two", "2nd").as_bytes(), true)
+    }),
+    ("replace the inode", |path, session| {
+        let beside = path.with_extension("new");
+        fs::write(&beside, session.text().replace("one", "uno")).unwrap();
+        fs::rename(&beside, path).unwrap();
+    }),
+    ("rotate", |path, session| {
+        fs::rename(path, path.with_file_name("aaaa9999-0000-4000-8000-000000000009.jsonl")).unwrap();
+        fs::write(path, more(session)).unwrap();
+    }),
+    ("delete", |path, session| {
+        let mut other =
+            Session::new("bbbb1111-0000-4000-8000-000000000002", &session.cwd, "2026-03-01T11:00:00Z");
+        put(
+            &path.with_file_name("bbbb1111-0000-4000-8000-000000000002.jsonl"),
+            other.prompt("left").text().as_bytes(),
+        );
+        fs::remove_file(path).unwrap();
+    }),
+    ("move to another folder", |path, _| {
+        let there = path.parent().unwrap().with_file_name("-srv-demo-beta").join("x.jsonl");
+        fs::create_dir_all(there.parent().unwrap()).unwrap();
+        fs::rename(path, there).unwrap();
+    }),
+    ("insert a line at the start", |path, session| {
+        let mut first = Session::new(ID, &session.cwd, "2026-02-28T10:00:00Z");
+        first.agent = None;
+        let line = json!({"type": "summary", "summary": "A title", "leafUuid": "u-none"}).to_string();
+        rewrite(path, format!("{line}\n{}", session.text()).as_bytes(), true);
+    }),
+];
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let there = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &there)
+        } else {
+            let _ = fs::copy(entry.path(), there).unwrap();
+        }
+    }
+}
+
+/// After any change the answer is that of a fresh copy of the files.
+#[test]
+fn a_changed_file_is_read_as_if_for_the_first_time() {
+    assert!(CHANGES.len() >= 12);
+    for (name, change) in CHANGES {
+        let (home, fresh, session) = (Home::new(), Home::new(), base());
+        let path = home.add(&session);
+        let before = told(&home);
+        change(&path, &session);
+        copy_tree(&home.path().join(".claude"), &fresh.path().join(".claude"));
+        for line in [
+            "query messages --all-projects",
+            "query tools --all-projects",
+            "query sessions --all-projects",
+            "stats --all-projects",
+            "usage --all-projects",
+            "sources --source claude-code",
+        ] {
+            assert_eq!(typed(&home, line).stdout, typed(&fresh, line).stdout, "{name}: {line}");
+        }
+        if !name.contains("half") && !name.contains("start") {
+            assert_ne!(told(&home), before, "{name} changes nothing");
+        }
+    }
+}

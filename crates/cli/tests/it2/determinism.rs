@@ -1,0 +1,105 @@
+//! Same input, same bytes out: whatever the run and however many threads read.
+
+use crate::builder::{ALPHA, BETA, Home, Rollout, Session};
+use crate::run::{command, ended, typed};
+use api::{VIEWS, View};
+use serde_json::json;
+
+/// Two hundred files with what makes an order hard to keep: equal times, forks, copies under other names.
+fn crowd() -> Home {
+    let home = Home::new();
+    for n in 0..100 {
+        // Ten sessions start at the same moment.
+        let start = format!("2026-03-01T10:{:02}:00Z", n / 10);
+        let cwd = if n % 3 == 0 { ALPHA } else { BETA };
+        let mut session = Session::new(&format!("{n:08}-0000-4000-8000-000000000000"), cwd, &start);
+        session.prompt("The same words in every session").reply(&["Yes.", "And more."]);
+        for call in 0..3 {
+            session.did("Read", json!({"file_path": format!("/srv/demo/{}.rs", call + n % 2)}), "text");
+            session.did("Edit", json!({"file_path": "/srv/demo/one.rs"}), "edited");
+        }
+        session.failed("Bash", json!({"command": "make"}), &format!("Exit code 2\nmake: error {n}"));
+        session.wait_minutes(6).prompt("on").api_error("overloaded").reply(&["Done."]);
+        home.add(&session);
+        if n % 2 == 0 {
+            home.add(&fork(&session, n));
+        }
+        if n % 4 == 0 {
+            let mut copy = session.clone();
+            copy.id = format!("{n:08}-1111-4000-8000-000000000000");
+            home.add(&copy);
+            home.add(
+                &session.subagent(&format!("ace{n}")).prompt("look").did("Glob", json!({}), "x").clone(),
+            );
+        }
+    }
+    let mut codex = Rollout::new("cccc1111-0000-4000-8000-000000000004", ALPHA, "2026-03-01T10:00:00Z");
+    codex.prompt("Codex too").did("call_1", "ls", 0).did("call_2", "false", 1).reply("Listed.");
+    home.add_codex(&codex);
+    home
+}
+
+/// The session goes on in a new file that repeats its history under a new session id.
+fn fork(session: &Session, n: usize) -> Session {
+    let mut fork = session.clone();
+    let id = format!("{n:08}-2222-4000-8000-000000000000");
+    fork.lines = session
+        .lines
+        .iter()
+        .map(|line| {
+            line.replace(&format!("\"sessionId\":\"{}\"", session.id), &format!("\"sessionId\":\"{id}\""))
+        })
+        .collect();
+    fork.id = id;
+    fork.prompt("A fork of the conversation").reply(&["It forks."]);
+    fork
+}
+
+/// A view in the shapes in which order could slip.
+fn shapes(view: &View) -> Vec<String> {
+    let all = if view.takes("all_projects") { "--all-projects" } else { "" };
+    let base = format!("{} {all}", view.title());
+    match view.name {
+        "usage" => vec![base.clone(), format!("{base} --explain"), format!("{base} --by session --reverse")],
+        "sources" => vec![base.clone(), format!("{base} --problems")],
+        "stats" => vec![base.clone(), format!("{base} --by session")],
+        "sequences" | "file-churn" => vec![format!("{base} --min-count 1")],
+        _ => vec![base.clone(), format!("{base} --reverse -o tsv")],
+    }
+}
+
+#[test]
+fn threads_and_repetition_change_no_byte() {
+    let home = crowd();
+    for line in VIEWS.iter().flat_map(shapes) {
+        let first = typed(&home, &line);
+        assert!(matches!(first.code, Some(0 | 2)), "{line}: {:?} {}", first.code, first.stderr);
+        assert!(line.contains("--problems") || !first.stdout.is_empty(), "{line}");
+        for added in ["", "--threads 1", "--threads 2", "--threads 7"] {
+            let again = typed(&home, &format!("{line} {added}"));
+            assert!(again.stdout == first.stdout, "{line} {added} differs");
+            assert_eq!((again.code, &again.stderr), (first.code, &first.stderr), "{line} {added}");
+        }
+    }
+}
+
+#[test]
+fn the_environment_sets_threads_as_the_flag_does() {
+    let home = crowd();
+    let first = typed(&home, "query tools --all-projects");
+    let mut command = command(home.path(), &["query", "tools", "--all-projects"]);
+    command.env("LOCI_THREADS", "5");
+    assert_eq!(ended(command).stdout, first.stdout);
+}
+
+/// A fork and a copy add only what is new in them.
+#[test]
+fn copies_are_counted_once() {
+    let home = crowd();
+    let stats = &typed(&home, "stats --all-projects").expect(0).records()[0];
+    // 7 calls in each of 100 sessions, one in each of 25 subagents, two of Codex.
+    assert_eq!(stats["tool_calls"], 100 * 7 + 25 + 2);
+    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(0);
+    let forks = prompts.lines().iter().filter(|line| line.contains("A fork")).count();
+    assert_eq!((prompts.lines().len(), forks), (2 * 100 + 50 + 1, 50));
+}

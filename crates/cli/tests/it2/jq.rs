@@ -1,0 +1,322 @@
+//! A filter that a model wrote, or an enemy: whatever it does, Loci survives it, ends in time, and tells it
+//! nothing about the machine.
+
+use crate::builder::{ALPHA, Home, Session};
+use crate::run::{Ended, command, ended, typed, wait};
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+const SECRET: &str = "open-sesame-73519";
+/// What starting processes and reading a small history may add to the limit, on a busy machine and in a debug build.
+const SLACK: Duration = Duration::from_secs(15);
+
+/// Programs that never end, fill memory or the stack, print without end, or ask about the machine.
+const HOSTILE: &[&str] = &[
+    "[range(1e9)]",
+    "def f: 1+f; f",
+    "\"x\"*2e9",
+    "[limit(1e8;repeat(\"xxxxxxxxxx\"))]",
+    "[[range(200)]|combinations(4)]",
+    "\"[\"*100000|fromjson",
+    "def f: f; f",
+    "last(repeat(1))",
+    "reduce range(1e12) as $x (0;.+$x)",
+    "[recurse(.+1; .<1e8)]",
+    "0 | [recurse(.+1; .<1e8)]",
+    "halt",
+    "halt_error",
+    "\"x\" | halt_error(3)",
+    "env",
+    "$ENV",
+    "env.LOCI_TEST_SECRET",
+    "$ENV.LOCI_TEST_SECRET",
+    "input",
+    "inputs",
+    "[inputs]",
+    "input_filename",
+    "debug",
+    "debug(\"x\")",
+    "stderr",
+    "now",
+    "localtime",
+    "import \"x\" as x; .",
+    "include \"x\"; .",
+    "import \"/etc/passwd\" as $d; $d",
+    "range(1e12)",
+    "until(false;.)",
+    "0 | until(false; .+1)",
+    "limit(1e12; repeat(1))",
+    "while(true;.)",
+    "[paths] | [range(1e7) as $i | .[]] | length",
+    "reduce range(1e7) as $i (null; setpath([$i]; 1)) | length",
+    "null | setpath([1e9]; 1)",
+    "reduce range(1e5) as $i (null; [.]) | getpath([range(1e5)|0])",
+    "reduce range(1e6) as $i (null; [.])",
+    "reduce range(1e5) as $i (null; [.]) | tojson | length",
+    "reduce range(1e5) as $i (null; [.]) | tojson",
+    "reduce range(1e5) as $i (\"x\"; [.]) | [tojson] | @sh",
+    "reduce range(2e3) as $i (null; {a: .}) | tostring | @base64",
+    "\"a\"*100000 | test(\"(a*)*(a*)*(a*)*b\")",
+    "\"a\"*30 | test(\"(a?){500}a{500}\")",
+    "test(\"(a{1000}){1000}{1000}\")?",
+    "\"a\" | test(\"((((((((((a{9}){9}){9}){9}){9}){9}){9}){9}){9}){9}\")",
+    "def f: ltrimstr(\"x\") | f; \"xxx\" | f",
+    "\"abc\" | until(false; ascii_downcase)",
+    "\"abc\" | [limit(1e9; repeat(explode))]",
+    "[splits(\"a\"; null)] | while(true; .+.)",
+    "def f(x): f(x|x); f(.)",
+    "[.,.] | until(false; [.,.])",
+    "\"\\(repeat(1))\" | length",
+    "[range(1e6)] | sort_by(-.) | group_by(.%7) | [range(1e5) as $i | .] | length",
+    "@text \"\\([range(1e8)])\"",
+    "ltrimstr(1) as $x | label $out | repeat(1) | if . > 1 then break $out else empty end",
+    "[range(300000)] | combinations",
+    "$__loc__",
+    "get_search_list",
+    "$__prog_args",
+    "modulemeta",
+    "input_line_number",
+    "getpath([\"a\",\"b\"]) |= repeat(.)",
+    "try error(\"x\"*1e9) catch length",
+    "splits(\"\")",
+    "ascii",
+    "implode",
+    "[1e18] | implode",
+    "@json \"\\(.)\" | fromjson | tojson | fromjson",
+    "tojson | until(false; tojson)",
+    "1e1000 | tostring",
+    "[range(100000)] | map(tostring) | join(\",\") | [range(100) as $i | .] | add | length",
+    "pow(10; 400) | [limit(3; range(.))]",
+    "limit(-1; repeat(1))",
+    "first(range(10;0;-1e-9))",
+    "range(0;1;0)",
+    "getpath([range(1e6)])",
+    "to_entries | until(false; to_entries)",
+    "mktime",
+    "\"x\" | strptime(\"%Y\")",
+    "1e300 | todate",
+    "ltrimstr",
+    "",
+    "   ",
+    "#",
+];
+
+/// Programs whose text alone is hostile: they are compiled before any limit holds.
+fn nested() -> Vec<String> {
+    let mut all = Vec::new();
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("{a:", "}"),
+        ("-", ""),
+        ("if ", ""),
+        ("try ", ""),
+        ("def f: ", ""),
+        ("\"\\(", ")\""),
+        (".[", "]"),
+        ("reduce ", ""),
+        ("..", ""),
+        ("first(", ")"),
+        ("not|", ""),
+        ("1,", ""),
+        ("1+", ""),
+        (".a?//", ""),
+        ("1 as $x|", ""),
+        ("label $x|", ""),
+        ("..?", ""),
+        (".[]|=", ""),
+        ("def f:.;", ""),
+    ] {
+        let n = 4000 / (open.len() + close.len());
+        all.push(open.repeat(n) + "." + &close.repeat(n));
+        all.push(open.repeat(n));
+    }
+    // Each name doubles the one before it.
+    all.push(
+        "def a: .,.;".to_string()
+            + &(b'b'..=b'z')
+                .map(|c| format!("def {}: {p},{p};", c as char, p = (c - 1) as char))
+                .collect::<String>()
+            + "z",
+    );
+    all
+}
+
+fn small() -> Home {
+    let home = Home::new();
+    let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go").did("Bash", json!({"command": "ls"}), "a b").failed(
+        "Read",
+        json!({"file_path": "/x"}),
+        "no",
+    );
+    home.add(&session);
+    home
+}
+
+fn filtered(home: &Home, filter: &str, slurp: bool) -> Ended {
+    let mut args = vec!["query", "tools", "--all-projects", "--jq", filter];
+    args.extend(slurp.then_some("--slurp"));
+    let mut command = command(home.path(), &args);
+    command.env("LOCI_TEST_SECRET", SECRET);
+    ended(command)
+}
+
+fn survives(home: &Home, filter: &str, slurp: bool) {
+    let done = filtered(home, filter, slurp);
+    let shown = format!("{filter:.80} (slurp {slurp}): code {:?}\n{:.500}", done.code, done.stderr);
+    assert!(matches!(done.code, Some(0..=2)), "{shown}");
+    if done.code == Some(1) {
+        let last = done.records().pop().unwrap_or_default();
+        assert_eq!(last["code"], "FILTER_ERROR", "{shown}");
+    }
+    assert!(done.took < service::JQ_LIMITS.time + SLACK, "{:?} for {shown}", done.took);
+    for output in [done.text(), &done.stderr] {
+        assert!(!output.contains(SECRET), "the environment leaks: {shown}");
+        assert!(!output.contains("panicked"), "{shown}");
+    }
+}
+
+/// Several at once: most of them only wait for their limit.
+fn survive_all(filters: &[String], slurp: bool) {
+    let home = small();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(filter) = filters.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    survives(&home, filter, slurp);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn hostile_programs_are_survived() {
+    let filters: Vec<String> = HOSTILE.iter().map(ToString::to_string).collect();
+    survive_all(&filters, false);
+}
+
+#[test]
+fn hostile_programs_over_all_records_are_survived() {
+    let filters: Vec<String> = HOSTILE[..12].iter().map(ToString::to_string).collect();
+    survive_all(&filters, true);
+}
+
+#[test]
+fn deeply_nested_programs_are_survived() {
+    survive_all(&nested(), false);
+}
+
+/// What asks about the machine is refused by name, before anything runs.
+#[test]
+fn the_machine_is_not_told_of() {
+    let home = small();
+    for filter in [
+        "env",
+        "$ENV",
+        "input",
+        "inputs",
+        "input_filename",
+        "halt",
+        "halt_error",
+        "debug",
+        "stderr",
+        "now",
+        "import \"x\" as x; .",
+        "include \"x\"; .",
+    ] {
+        let refused = filtered(&home, filter, false).expect(1);
+        assert_eq!(refused.records()[0]["code"], "FILTER_ERROR", "{filter}");
+        assert!(refused.took < SLACK, "{filter}");
+    }
+}
+
+/// A history long enough that a filter's results cannot all wait in a pipe.
+fn long() -> Home {
+    let home = Home::new();
+    let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go");
+    for n in 0..4000 {
+        session.did("Bash", json!({"command": format!("echo {n}")}), &"out ".repeat(50));
+    }
+    home.add(&session);
+    home
+}
+
+#[test]
+fn a_filter_over_many_records_streams() {
+    let home = long();
+    let all = typed(&home, "query tools --all-projects --jq .input.command").expect(0);
+    let expected: Vec<String> = (0..4000).map(|n| format!("\"echo {n}\"")).collect();
+    assert_eq!(all.lines(), expected);
+    let few = typed(&home, "query tools --all-projects --limit 3 --offset 2 --jq .input.command").expect(0);
+    assert_eq!(few.lines(), expected[2..5]);
+    let array = typed(&home, "query tools --all-projects --jq '.[] | .input.command' --limit 3").expect(0);
+    assert_eq!(array.lines(), expected[..3]);
+    // The first records come even if a later one would end the filter.
+    let first = typed(
+        &home,
+        "query tools --all-projects --limit 1 --jq 'if .sequence > 2000 then error(\"late\") else .tool end'",
+    );
+    assert_eq!(first.expect(0).lines(), ["\"Bash\""]);
+    let late = typed(
+        &home,
+        "query tools --all-projects --jq 'if .sequence > 2000 then error(\"late\") else .sequence end'",
+    )
+    .expect(1);
+    let records = late.records();
+    assert!(records.len() > 100 && records.last().unwrap()["code"] == "FILTER_ERROR", "{}", records.len());
+}
+
+/// A reader that goes away ends Loci and the filter, which would otherwise go on for ever.
+#[test]
+fn a_closed_pipe_ends_everything() {
+    let home = long();
+    for filter in [".", "., (range(100000)|tostring)", ".[]", "repeat(\"xxxxxxxxxxxxxxxxxxxxxxxxxx\")"] {
+        let mut command = command(home.path(), &["query", "tools", "--all-projects", "--jq", filter]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "{filter}");
+        drop(out);
+        let code = wait(&mut child, service::JQ_LIMITS.time + SLACK);
+        assert_eq!(code, Some(Some(0)), "{filter}");
+    }
+}
+
+/// The time limit holds for a person with many processes, whose share of threads is used up.
+#[test]
+fn the_time_limit_holds_for_a_busy_user() {
+    use crate::run::{EXE, can, dress, is_root};
+    let nobody = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
+    if !is_root() || !can("setpriv", &[nobody[0], nobody[1], nobody[2], "true"]) {
+        println!("passed over: only root can become a busy nobody");
+        return;
+    }
+    let home = small();
+    open_up(home.path());
+    let sleeper =
+        || std::process::Command::new("setpriv").args(nobody).args(["sleep", "60"]).spawn().unwrap();
+    let mut crowd: Vec<_> = (0..80).map(|_| sleeper()).collect();
+    let mut command = std::process::Command::new("setpriv");
+    dress(&mut command, home.path());
+    command.args(nobody).arg(EXE).args(["query", "tools", "--all-projects", "--jq", "def f: f; f"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let code = wait(&mut child, service::JQ_LIMITS.time + SLACK);
+    for sleeper in &mut crowd {
+        let _ = sleeper.kill();
+        let _ = sleeper.wait();
+    }
+    assert_eq!(code, Some(Some(1)), "no limit held");
+}
+
+fn open_up(dir: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

@@ -1,0 +1,81 @@
+//! What is wrong is refused: exit code 1, words and a hint for the person, an error record for the reader of
+//! standard output in the format it asked for.
+
+use crate::builder::world;
+use crate::run::{Ended, typed};
+
+/// A command line, and the code its error has.
+const REFUSED: &[(&str, &str)] = &[
+    ("query tools --nope", "INVALID_ARGUMENT"),
+    ("query tools --signature x", "INVALID_ARGUMENT"),
+    ("query nothing", "INVALID_ARGUMENT"),
+    ("frobnicate", "INVALID_ARGUMENT"),
+    ("query tools --limit many", "INVALID_ARGUMENT"),
+    ("query tools --limit -1", "INVALID_ARGUMENT"),
+    ("query tools extra", "INVALID_ARGUMENT"),
+    ("query tools --threads 0", "INVALID_ARGUMENT"),
+    ("query tools --fields nope", "INVALID_ARGUMENT"),
+    ("query tools --fields tool,nope", "INVALID_ARGUMENT"),
+    ("query tools --status broken", "INVALID_ARGUMENT"),
+    ("query tools --since whenever", "INVALID_ARGUMENT"),
+    ("query tools --until soon", "INVALID_ARGUMENT"),
+    ("query tools --source notes", "INVALID_ARGUMENT"),
+    ("query tools --project x --all-projects", "INVALID_ARGUMENT"),
+    ("query tools --slurp", "INVALID_ARGUMENT"),
+    ("stats --by colour", "INVALID_ARGUMENT"),
+    ("usage --by tool", "INVALID_ARGUMENT"),
+    ("sources --session aaaa", "INVALID_ARGUMENT"),
+    ("query tools --session zzzz", "SESSION_NOT_FOUND"),
+    ("query tools --all-projects --pattern (", "FILTER_ERROR"),
+    ("query tools --all-projects --jq '.['", "FILTER_ERROR"),
+    ("query tools --all-projects --jq nope", "FILTER_ERROR"),
+    ("query tools --all-projects --jq '.tool.x'", "FILTER_ERROR"),
+];
+
+fn one_refusal(ended: &Ended, line: &str) {
+    assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
+    assert!(ended.stderr.contains("error"), "{line}: {}", ended.stderr);
+    let hinted = ["hint:", "tip:", "Usage:", "--help"].iter().any(|word| ended.stderr.contains(word));
+    assert!(hinted, "{line} gives no hint: {}", ended.stderr);
+    assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
+}
+
+#[test]
+fn an_error_is_a_json_record() {
+    let home = world();
+    for (line, code) in REFUSED {
+        for format in ["", " -o jsonl"] {
+            let ended = typed(&home, &format!("{line}{format}"));
+            one_refusal(&ended, line);
+            let records = ended.records();
+            assert_eq!(records.len(), 1, "{line}: {}", ended.text());
+            assert_eq!(records[0]["code"], *code, "{line}");
+            assert!(records[0]["error"].as_str().is_some_and(|e| !e.is_empty()), "{line}");
+        }
+    }
+}
+
+#[test]
+fn an_error_is_a_tsv_table() {
+    let home = world();
+    for (line, code) in REFUSED {
+        let ended = typed(&home, &format!("{line} -o tsv"));
+        one_refusal(&ended, line);
+        let lines = ended.lines();
+        assert_eq!(lines.len(), 2, "{line}: {}", ended.text());
+        assert_eq!(lines[0], "error\tcode", "{line}");
+        let fields: Vec<&str> = lines[1].split('\t').collect();
+        assert_eq!((fields.len(), fields[1]), (2, *code), "{line}");
+    }
+}
+
+/// A person who asked for text reads the words; nothing stands between the records.
+#[test]
+fn an_error_is_told_in_words() {
+    let home = world();
+    for (line, _) in REFUSED {
+        let ended = typed(&home, &format!("{line} -o text"));
+        one_refusal(&ended, line);
+        assert!(ended.stdout.is_empty(), "{line}: {}", ended.text());
+    }
+}

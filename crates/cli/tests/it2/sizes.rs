@@ -1,0 +1,137 @@
+//! Lines and files of any size, in bounded memory. The largest form takes minutes and gigabytes of disk:
+//! `cargo test --release -p loci --test it2 -- --ignored five_gigabytes`.
+
+use crate::builder::{ALPHA, Home, Session};
+use crate::run::{command, peak, typed};
+use serde_json::json;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+const ID: &str = "aaaa1111-0000-4000-8000-000000000001";
+const MB: u64 = 1 << 20;
+/// The promised bound, in kilobytes.
+const MOST: u64 = 300 * 1024;
+/// A record that is read again is held as its line, in a buffer that grows by leaps, and as its text.
+const MOST_AGAIN: u64 = 400 * 1024;
+
+/// The most memory a question had at once, in kilobytes, and what it printed in bytes.
+fn memory(home: &Home, args: &[&str]) -> (u64, u64) {
+    let (code, most, length) = peak(command(home.path(), args));
+    assert_eq!(code, Some(0), "{args:?}");
+    println!("{args:?}: {} MB at most, {length} bytes printed", most / 1024);
+    (most, length)
+}
+
+/// One line of 100 MB that is the result of a call, among others.
+fn one_long_line() -> Home {
+    let home = Home::new();
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("before").did("Read", json!({"file_path": "/small"}), "text");
+    let call = session.call("Bash", json!({"command": "cat big"}));
+    session.result(&call, "@BIG@", json!({"stdout": "short"}));
+    session.prompt("after").did("Read", json!({"file_path": "/last"}), "text");
+    let text = session.text();
+    let (head, tail) = text.split_once("@BIG@").unwrap();
+    let path = home.add_bytes(&session, head.as_bytes());
+    let mut file = BufWriter::new(OpenOptions::new().append(true).open(&path).unwrap());
+    let block = "line of output \\u00e9\\n".repeat(5000);
+    for _ in 0..(100 * MB as usize) / block.len() {
+        file.write_all(block.as_bytes()).unwrap();
+    }
+    file.write_all(b"the needle").unwrap();
+    file.write_all(tail.as_bytes()).unwrap();
+    file.flush().unwrap();
+    home
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_is_found_in_bounded_memory() {
+    let home = one_long_line();
+    let mut over = Vec::new();
+    for args in [
+        &["stats", "--all-projects"][..],
+        &["query", "tools", "--all-projects", "--fields", "tool,status"],
+        &["query", "messages", "--all-projects"],
+        &["sources"],
+        &["query", "tools", "--all-projects", "--pattern", "the needle", "--fields", "id,tool"],
+    ] {
+        let (most, _) = memory(&home, args);
+        if most > if args.contains(&"--pattern") { MOST_AGAIN } else { MOST } {
+            over.push(format!("{args:?}: {} MB", most / 1024));
+        }
+    }
+    assert!(over.is_empty(), "over {} MB: {over:#?}", MOST / 1024);
+    let found = typed(&home, "query tools --all-projects --pattern 'the needle' --fields input").expect(0);
+    assert_eq!(found.lines(), [r#"{"input":{"command":"cat big"}}"#]);
+    let around = typed(&home, "query tools --all-projects --tool Read --fields input").expect(0);
+    assert_eq!(around.lines().len(), 2);
+}
+
+/// A conversation buried in progress entries of 3 MB each.
+fn progress(total: u64) -> (Home, PathBuf) {
+    let home = Home::new();
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("before");
+    let path = home.add(&session);
+    let mut file: BufWriter<File> =
+        BufWriter::with_capacity(1 << 20, OpenOptions::new().append(true).open(&path).unwrap());
+    let filling = "progress ".repeat((3 * MB as usize) / 9);
+    for n in 0..total / (3 * MB) {
+        let head = json!({"type": "progress", "sessionId": ID, "timestamp": "2026-03-01T10:00:01Z", "uuid": format!("p{n}")}).to_string();
+        writeln!(file, "{},\"data\":{{\"text\":\"{filling}\"}}}}", &head[..head.len() - 1]).unwrap();
+    }
+    session.lines.clear();
+    session.did("Bash", json!({"command": "ls"}), "x").prompt("after");
+    file.write_all(session.text().as_bytes()).unwrap();
+    file.flush().unwrap();
+    (home, path)
+}
+
+fn buried(total: u64) {
+    let (home, path) = progress(total);
+    let size = std::fs::metadata(&path).unwrap().len();
+    for args in [&["stats", "--all-projects"][..], &["query", "messages", "--all-projects"], &["sources"]] {
+        let started = std::time::Instant::now();
+        let (most, _) = memory(&home, args);
+        println!("{args:?}: {} MB/s", size as f64 / MB as f64 / started.elapsed().as_secs_f64());
+        assert!(most < MOST, "{args:?}: {} MB", most / 1024);
+    }
+    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(0);
+    assert_eq!(prompts.all("text"), ["before", "after"]);
+    let sources = typed(&home, "sources --source claude-code").expect(0);
+    assert_eq!((sources.all("ignored"), sources.all("bad")), (vec![json!(total / (3 * MB))], vec![json!(0)]));
+}
+
+#[test]
+fn a_file_of_long_progress_lines_is_stepped_over() {
+    buried(300 * MB);
+}
+
+#[test]
+#[ignore = "writes 5 GB; the first lines of this file tell how to run it"]
+fn five_gigabytes() {
+    buried(5 * 1024 * MB);
+}
+
+/// Beyond the reader's limit a line is stepped over, counted and reported; its neighbours are not lost.
+#[test]
+fn a_line_beyond_the_limit_is_counted() {
+    let home = Home::new();
+    let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
+    let path = home.add(session.prompt("before"));
+    let mut file = BufWriter::new(OpenOptions::new().append(true).open(&path).unwrap());
+    file.write_all(b"{\"type\":\"user\",\"message\":{\"content\":\"").unwrap();
+    let block = vec![b'x'; MB as usize];
+    (0..170).for_each(|_| file.write_all(&block).unwrap());
+    session.lines.clear();
+    file.write_all(format!("\"}}}}\n{}", session.prompt("after").text()).as_bytes()).unwrap();
+    file.flush().unwrap();
+    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(3);
+    assert_eq!(prompts.all("text"), ["before", "after"]);
+    assert_eq!(typed(&home, "sources --source claude-code").all("bad"), [1]);
+    let problems = typed(&home, "sources --problems");
+    assert_eq!(problems.all("problem"), ["line_too_long"]);
+    let (code, most, _) = peak(command(home.path(), &["stats", "--all-projects"]));
+    assert!(code == Some(3) && most < MOST, "{} MB", most / 1024);
+}
