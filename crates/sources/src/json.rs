@@ -77,6 +77,9 @@ impl<'a> Cursor<'a> {
 
     /// Whether the array the cursor is in has another item, to be taken next.
     pub fn item(&mut self) -> Look<bool> {
+        if self.at > 0 && self.bytes.get(self.at - 1) == Some(&b'"') {
+            self.after_string()?;
+        }
         loop {
             self.blank();
             match self.peek() {
@@ -125,6 +128,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Letters behind a string mean that a splice has turned the insides of strings out.
+    #[inline]
+    fn after_string(&self) -> Look<()> {
+        match self.peek() {
+            b',' | b':' | b']' | b'}' | b'"' | b' ' | b'\t' | b'\r' => Ok(()),
+            _ => Err(Broken),
+        }
+    }
+
     /// A string's inside, or empty for any other value (which is stepped over).
     pub fn string_or_skip(&mut self) -> Look<&'a [u8]> {
         self.blank();
@@ -162,10 +174,7 @@ impl<'a> Cursor<'a> {
             match self.peek() {
                 b'"' => {
                     self.string()?;
-                    // Letters here mean that a splice has turned the insides of strings out.
-                    if !matches!(self.peek(), b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\r') {
-                        return Err(Broken);
-                    }
+                    self.after_string()?;
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
@@ -471,6 +480,8 @@ mod tests {
             r#"{"a":[1,2}"#,
             "{\"a\":\"x\ny\"}",
             r#"{"a":,}"#,
+            r#"{"a":["x"y]}"#,
+            r#"{"a":{"x":"1{"b":"2"}}"#,
             "\0\0",
         ] {
             assert!(keys(bad.as_bytes()).is_err(), "{bad:?}");

@@ -8,6 +8,8 @@ pub mod chatwise;
 pub mod claude;
 pub mod codex;
 pub mod conversation;
+#[cfg(fuzzing)]
+mod fuzz;
 pub mod gemini;
 pub mod json;
 pub mod lines;
@@ -18,6 +20,9 @@ pub mod salvage;
 pub mod survey;
 pub mod walk;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use fuzz::survey as fuzz_survey;
 pub use survey::{Facts, Names, Survey, Want};
 
 use record::{Call, Message, Row};

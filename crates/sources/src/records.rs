@@ -61,14 +61,16 @@ pub(crate) fn line_end(bytes: &[u8], from: usize) -> usize {
 }
 
 fn read_damaged<'a, R: Reader<'a>>(reader: &mut R, offset: u64, line: &[u8], unfinished: bool) {
-    reader.survey().coverage().lines += 1;
     if line.iter().all(u8::is_ascii_whitespace) {
+        reader.survey().coverage().lines += 1;
         reader.survey().coverage().blank += 1;
         return;
     }
     let saved = salvage(line, R::is_record);
     let used = saved.iter().filter(|(from, to)| reader.take(&line[..*to], *from, offset).is_ok()).count();
     let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };
+    // Counted last and together: a record that was saved may be of another version than the one before it.
+    reader.survey().coverage().lines += 1;
     reader.survey().problem(kind, offset, &format!("{} bytes, {used} records saved", line.len()));
     if used > 0 {
         reader.survey().problem(ProblemKind::Salvaged, offset, &format!("{used} records"));
