@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr2, memmem};
 use serde_json::value::RawValue;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// The bytes are not the JSON they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -339,6 +340,9 @@ fn hex4(b: &[u8]) -> Option<u32> {
 /// Nested deeper than this, a value is more than most readers of JSON can take.
 const DEEPEST: usize = 500;
 
+static HALVES: LazyLock<[memmem::Finder<'static>; 2]> =
+    LazyLock::new(|| [memmem::Finder::new(b"\\ud"), memmem::Finder::new(b"\\uD")]);
+
 /// A value's bytes as JSON text that may be printed. What is not Unicode is replaced, raw control characters are
 /// escaped; what is no JSON after that, or nested beyond reason, becomes a string of its text.
 pub fn printable(raw: &[u8]) -> String {
@@ -348,7 +352,8 @@ pub fn printable(raw: &[u8]) -> String {
     if raw.chunks(256).any(control) {
         text = escape_controls(&text);
     }
-    if memmem::find(text.as_bytes(), b"\\u").is_some() {
+    // Halves of pairs are written \ud800 to \udfff; other escapes need no second look.
+    if HALVES.iter().any(|half| half.find(text.as_bytes()).is_some()) {
         text = without_half_pairs(text);
     }
     if text.starts_with('"') && text.len() > 1 && text.ends_with('"') {

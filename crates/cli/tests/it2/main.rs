@@ -1,7 +1,14 @@
 //! What Loci promises of its command line when parameters, files, filters and machines misbehave. Every test
 //! runs the real binary over histories that it generates itself.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both in tests, but knows no helpers
+// clippy.toml allows unwrapping and printing in tests, but knows no helpers; the pedantic lints are for shipped code.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::pedantic,
+    clippy::type_complexity,
+    clippy::redundant_closure
+)]
 
 mod builder;
 mod run;
