@@ -6,6 +6,7 @@
 
 use memchr::{memchr, memchr2, memmem};
 use serde_json::value::RawValue;
+use std::fmt::Write;
 
 /// The bytes are not the JSON they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -320,7 +321,7 @@ fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if (c as u32) < 0x20 {
-            out.push_str(&format!("\\u{:04x}", c as u32));
+            let _ = write!(out, "\\u{:04x}", c as u32);
         } else {
             out.push(c);
         }
@@ -354,7 +355,9 @@ fn without_half_pairs(text: String) -> String {
         _ => 2,
     });
     let mut text = text;
-    halves.iter().for_each(|at| text.replace_range(at + 2..at + 6, "fffd"));
+    for at in halves {
+        text.replace_range(at + 2..at + 6, "fffd");
+    }
     text
 }
 

@@ -54,7 +54,9 @@ pub fn files(root: &Path, found: &mut Found, each: Each<'_>) {
     while !walk.links.is_empty() {
         let mut links = std::mem::take(&mut walk.links);
         links.sort();
-        links.iter().for_each(|(link, depth)| walk.directory(link, *depth));
+        for (link, depth) in links {
+            walk.directory(&link, depth);
+        }
     }
 }
 
