@@ -85,11 +85,12 @@ fn stand(files: &[Vec<u8>], deep: bool, what: &str) {
     }
 }
 
-/// serde_json's own values stop at 128 levels; stepping over one has no such limit.
+/// `serde_json`'s own values stop at 128 levels; stepping over one has no such limit.
 fn valid(text: &str, deep: bool) -> Result<(), serde_json::Error> {
-    match deep {
-        true => serde_json::from_str::<Box<serde_json::value::RawValue>>(text).map(drop),
-        false => serde_json::from_str::<serde_json::Value>(text).map(drop),
+    if deep {
+        serde_json::from_str::<Box<serde_json::value::RawValue>>(text).map(drop)
+    } else {
+        serde_json::from_str::<serde_json::Value>(text).map(drop)
     }
 }
 

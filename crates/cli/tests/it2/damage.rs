@@ -17,7 +17,7 @@ fn append(path: &Path, bytes: &[u8]) {
 /// What is told of a history: every message and every call, in full.
 fn told(home: &Home) -> Vec<Value> {
     let all = |view: &str| loci(home, &["query", view, "--all-projects"]);
-    [all("messages"), all("tools")].iter().flat_map(|ended| ended.records()).collect()
+    [all("messages"), all("tools")].iter().flat_map(super::run::Ended::records).collect()
 }
 
 // ---- half a record
@@ -125,7 +125,7 @@ fn tear(lines: &[String], dice: &mut Dice) -> Torn {
         let damage = if i == 0 { 9 } else { dice.roll(9) };
         match damage {
             0 if !last => {
-                torn.bytes.extend_from_slice(&line[..1 + dice.roll(line.len() - 1)]);
+                torn.bytes.extend_from_slice(&line[..=dice.roll(line.len() - 1)]);
                 torn.bytes.extend_from_slice(lines[i + 1].as_bytes());
                 torn.lost.insert(i);
                 torn.bad += 1;
@@ -145,7 +145,7 @@ fn tear(lines: &[String], dice: &mut Dice) -> Torn {
                 torn.bad += 1;
             }
             3 => {
-                torn.bytes.extend_from_slice(&line[..1 + dice.roll(line.len() - 1)]);
+                torn.bytes.extend_from_slice(&line[..=dice.roll(line.len() - 1)]);
                 torn.bytes.extend(std::iter::repeat_n(0, 1 + dice.roll(5000)));
                 torn.lost.insert(i);
                 torn.bad += 1;
@@ -246,7 +246,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("append", |path, session| append(path, &more(session))),
     ("append half a record", |path, session| append(path, &more(session)[..100])),
     ("truncate at a line", |path, session| {
-        rewrite(path, (session.lines[..4].join("\n") + "\n").as_bytes(), false)
+        rewrite(path, (session.lines[..4].join("\n") + "\n").as_bytes(), false);
     }),
     ("truncate inside a line", |path, session| rewrite(path, &session.text().as_bytes()[..900], false)),
     ("truncate to nothing", |path, _| rewrite(path, b"", false)),
@@ -255,10 +255,10 @@ const CHANGES: &[(&str, Change)] = &[
         (0..4).for_each(|_| append(path, &more(session)));
     }),
     ("rewrite in the same size", |path, session| {
-        rewrite(path, session.text().replace("two", "TWO").as_bytes(), false)
+        rewrite(path, session.text().replace("two", "TWO").as_bytes(), false);
     }),
     ("rewrite in the same size and time", |path, session| {
-        rewrite(path, session.text().replace("two", "2nd").as_bytes(), true)
+        rewrite(path, session.text().replace("two", "2nd").as_bytes(), true);
     }),
     ("replace the inode", |path, session| {
         let beside = path.with_extension("new");
@@ -296,7 +296,7 @@ fn copy_tree(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let there = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &there)
+            copy_tree(&entry.path(), &there);
         } else {
             let _ = fs::copy(entry.path(), there).unwrap();
         }

@@ -82,13 +82,14 @@ const ALWAYS: &[(&str, &str)] = &[
 /// The two command lines of a case: without the parameter and with it.
 fn case(view: &View, param: &str) -> Option<(String, String)> {
     let title = view.title();
-    let (beside, added) = match OWN.iter().find(|(of, name, ..)| *of == title && *name == param) {
-        Some((_, _, beside, added)) => (format!("--all-projects {beside}"), *added),
-        None => {
-            let (_, beside, added) = SHARED.iter().find(|(name, ..)| *name == param)?;
-            let always = ALWAYS.iter().find(|(of, _)| *of == title).map_or("", |(_, words)| words);
-            (format!("{beside} {always}"), *added)
-        }
+    let (beside, added) = if let Some((_, _, beside, added)) =
+        OWN.iter().find(|(of, name, ..)| *of == title && *name == param)
+    {
+        (format!("--all-projects {beside}"), *added)
+    } else {
+        let (_, beside, added) = SHARED.iter().find(|(name, ..)| *name == param)?;
+        let always = ALWAYS.iter().find(|(of, _)| *of == title).map_or("", |(_, words)| words);
+        (format!("{beside} {always}"), *added)
     };
     let beside = if view.takes("all_projects") { beside } else { beside.replace("--all-projects", "") };
     Some((format!("{title} {beside}"), format!("{title} {beside} {added}")))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_loci");
 /// No run of these tests may take longer; whatever does hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(crate) struct Ended {
