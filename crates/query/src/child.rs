@@ -43,67 +43,101 @@ const NO_WATCH: i32 = 69;
 
 // ---- the parent
 
-/// A program at work in its child.
+/// A program at work in its child. A thread writes to it and one reads from it, each a bounded number of batches
+/// ahead: who feeds it takes results meanwhile, so that neither side waits for the other for ever and a slow
+/// reader holds everything up instead of filling memory.
 pub struct Runner {
     child: Child,
-    input: Option<BufWriter<ChildStdin>>,
-    results: mpsc::Receiver<Vec<u8>>,
+    input: Option<mpsc::SyncSender<Vec<u8>>>,
+    results: mpsc::Receiver<Vec<Vec<u8>>>,
     readers: Vec<JoinHandle<String>>,
+    batch: Vec<u8>,
     array: bool,
     first: bool,
-    broken: bool,
 }
+
+/// What goes through a pipe at once.
+const BATCH: usize = 64 * 1024;
+/// Batches that may wait on either side.
+const AHEAD: usize = 2;
 
 impl Runner {
     /// Starts `exe` as the child and waits until it has compiled the filter, so that its errors are immediate.
     /// Compiling is the child's too: a filter of nothing but brackets overflows the stack of who parses it.
     pub fn start(exe: &Path, filter: &str, slurp: bool) -> Result<Runner, Error> {
-        let fail = |e: std::io::Error| Error::Child(e.to_string());
-        let mut child = Command::new(exe)
-            .arg(COMMAND)
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(fail)?;
-        let (Some(input), Some(output), Some(complaints)) =
+        let mut child = spawn(exe).map_err(|e| Error::Child(e.to_string()))?;
+        let (Some(stdin), Some(output), Some(complaints)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(Error::Child("no pipes".to_string()));
         };
-        let (send, results) = mpsc::channel();
-        let array = slurp || takes_array(filter);
-        let head = serde_json::json!({ "filter": filter, "array": array });
+        let (send, results) = mpsc::sync_channel(AHEAD);
+        let (input, given) = mpsc::sync_channel(AHEAD);
+        std::thread::spawn(move || write_all(stdin, &given));
         let readers = vec![
             std::thread::spawn(move || lines(output, &send)),
             std::thread::spawn(move || words(complaints)),
         ];
-        let mut runner = Runner {
-            child,
-            input: Some(BufWriter::with_capacity(64 * 1024, input)),
-            results,
-            readers,
-            array,
-            first: true,
-            broken: false,
-        };
-        runner.write(format!("{head}\n").as_bytes());
-        runner.flush();
-        if runner.results.recv().ok().as_deref() != Some(READY) {
+        let array = slurp || takes_array(filter);
+        let input = Some(input);
+        let mut runner = Runner { child, input, results, readers, batch: Vec::new(), array, first: true };
+        let head = serde_json::json!({ "filter": filter, "array": array });
+        runner.batch = format!("{head}\n").into_bytes();
+        runner.pass_on(&mut |_| true);
+        // The child answers with one word before it reads any record.
+        if runner.results.recv().ok().is_none_or(|lines| lines != [READY]) {
             runner.end()?;
             return Err(Error::Child("it ended before it began".to_string()));
         }
         if array {
-            runner.write(b"[");
+            runner.batch.push(b'[');
         }
         Ok(runner)
     }
 
-    fn flush(&mut self) {
-        if let Some(input) = &mut self.input {
-            let _ = input.flush(); // a child that stopped reading says why on its way out
+    /// Feeds one record, a JSON text, and hands on the results that have come meanwhile. False: no more is
+    /// wanted, by the child or by who takes the results.
+    pub fn feed(&mut self, record: &[u8], each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
+        if self.array && !std::mem::take(&mut self.first) {
+            self.batch.push(b',');
+        }
+        self.batch.extend_from_slice(record);
+        if !self.array {
+            self.batch.push(b'\n');
+        }
+        self.batch.len() < BATCH || self.pass_on(each)
+    }
+
+    /// No more records: waits for the rest of the results, handing each on. False from `each` stops the child.
+    pub fn finish(mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
+        if self.array {
+            self.batch.extend_from_slice(b"]\n");
+        }
+        self.pass_on(each);
+        self.input = None;
+        while let Ok(results) = self.results.recv() {
+            if !results.into_iter().all(&mut *each) {
+                return Ok(()); // and with the runner the child
+            }
+        }
+        self.end()
+    }
+
+    /// Gives the batch to the writing thread; while that is busy, takes results.
+    fn pass_on(&mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
+        let mut batch = std::mem::take(&mut self.batch);
+        loop {
+            let Some(input) = &self.input else { return false };
+            match input.try_send(batch) {
+                Ok(()) => return true,
+                Err(mpsc::TrySendError::Disconnected(_)) => return false,
+                Err(mpsc::TrySendError::Full(kept)) => batch = kept,
+            }
+            if let Ok(results) = self.results.recv_timeout(Duration::from_millis(1))
+                && !results.into_iter().all(&mut *each)
+            {
+                return false;
+            }
         }
     }
 
@@ -114,46 +148,6 @@ impl Runner {
         let said = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
         verdict(status, said.trim())
     }
-
-    /// Feeds one record, a JSON text. False: the child wants no more.
-    pub fn feed(&mut self, record: &[u8]) -> bool {
-        if self.array && !std::mem::take(&mut self.first) {
-            self.write(b",");
-        }
-        self.write(record);
-        if !self.array {
-            self.write(b"\n");
-        }
-        !self.broken
-    }
-
-    /// Results that have arrived so far, each one JSON value.
-    pub fn ready(&mut self) -> Option<Vec<u8>> {
-        self.results.try_recv().ok()
-    }
-
-    /// No more records: waits for the rest of the results, handing each on. False from `each` stops the child.
-    pub fn finish(mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
-        if self.array {
-            self.write(b"]\n");
-        }
-        self.flush();
-        self.input = None;
-        while let Ok(result) = self.results.recv() {
-            if !each(result) {
-                return Ok(()); // and with the runner the child
-            }
-        }
-        self.end()
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        if let Some(input) = &mut self.input
-            && !self.broken
-        {
-            self.broken = input.write_all(bytes).is_err();
-        }
-    }
 }
 
 impl Drop for Runner {
@@ -163,16 +157,42 @@ impl Drop for Runner {
     }
 }
 
-fn lines(output: impl Read, send: &mpsc::Sender<Vec<u8>>) -> String {
-    let mut output = BufReader::with_capacity(64 * 1024, output);
+fn spawn(exe: &Path) -> std::io::Result<Child> {
+    let mut command = Command::new(exe);
+    command.arg(COMMAND).env_clear().current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+/// A child that stopped reading says why on its way out.
+fn write_all(mut stdin: ChildStdin, given: &mpsc::Receiver<Vec<u8>>) {
+    while let Ok(batch) = given.recv() {
+        if stdin.write_all(&batch).is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands lines on in batches: as many as have arrived, up to a batch's size.
+fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
+    let mut output = BufReader::with_capacity(BATCH, output);
+    let (mut batch, mut size) = (Vec::new(), 0);
     loop {
         let mut line = Vec::new();
-        match output.read_until(b'\n', &mut line) {
-            Ok(n) if n > 0 => {}
-            _ => return String::new(),
-        }
+        let read = output.read_until(b'\n', &mut line);
         // A line without its end was cut off with the child.
-        if line.pop() != Some(b'\n') || send.send(line).is_err() {
+        let whole = read.is_ok() && line.pop() == Some(b'\n');
+        if whole {
+            size += line.len();
+            batch.push(line);
+        }
+        let ready = !whole || size >= BATCH || output.buffer().is_empty();
+        if ready && !batch.is_empty() && send.send(std::mem::take(&mut batch)).is_err() {
+            return String::new();
+        }
+        if ready {
+            size = 0;
+        }
+        if !whole {
             return String::new();
         }
     }
@@ -214,7 +234,7 @@ pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
     };
     limit_self();
     let mut input = BufReader::with_capacity(64 * 1024, input);
-    let mut output = BufWriter::with_capacity(64 * 1024, output);
+    let mut output = BufWriter::with_capacity(64 * 1024, Patient { to: output, watch: &watch });
     match serve(&mut input, &mut output, &watch) {
         Ok(()) => (0, String::new()),
         Err((code, message)) => {
@@ -225,6 +245,8 @@ pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
 }
 
 fn limit_self() {
+    // Whatever ends the parent ends the child.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let limit = |resource, n| {
         let _ = setrlimit(resource, Rlimit { current: Some(n), maximum: Some(n) });
     };
@@ -319,12 +341,39 @@ impl Watch {
     }
 
     fn expect(&self, within: Duration) {
-        let now = STARTED.get().map_or(0, |s| s.elapsed().as_millis() as u64);
-        self.0.store(now + within.as_millis() as u64, Ordering::Relaxed);
+        let now = STARTED.get().map_or(Duration::ZERO, Instant::elapsed);
+        self.0.store((now + within).as_millis() as u64, Ordering::Relaxed);
+        // The kernel watches too, in case the thread cannot: this process has used no more than `now`.
+        let seconds = (now + within).as_secs() + 2;
+        let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: None });
     }
 
     fn rest(&self) {
         self.0.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Does something whose time is not the program's.
+    fn apart<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (deadline, began) = (self.0.swap(u64::MAX, Ordering::Relaxed), Instant::now());
+        let done = work();
+        self.0.store(deadline.saturating_add(began.elapsed().as_millis() as u64), Ordering::Relaxed);
+        done
+    }
+}
+
+/// Output to a reader who may take his time.
+struct Patient<'w, W> {
+    to: W,
+    watch: &'w Watch,
+}
+
+impl<W: Write> Write for Patient<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.watch.apart(|| self.to.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.watch.apart(|| self.to.flush())
     }
 }
 

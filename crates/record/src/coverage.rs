@@ -33,7 +33,8 @@ impl ProblemKind {
 
     /// Whether something was lost that a complete answer would have had.
     pub fn is_loss(self) -> bool {
-        !matches!(self, ProblemKind::Unfinished)
+        // What was saved is told beside the damaged line it was saved from, which is the loss.
+        !matches!(self, ProblemKind::Unfinished | ProblemKind::Salvaged)
     }
 }
 
@@ -45,7 +46,7 @@ pub struct Problem {
     pub note: String,
 }
 
-/// What was read of one file or of many. `lines = understood + ignored + unknown + bad + blank`, always.
+/// What was read of one file or of many. `adds_up` holds, always.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub files: u64,

@@ -108,16 +108,11 @@ impl<'a> Printer<'a> {
 
     /// Prints one record that a thread has encoded already.
     pub(crate) fn encoded(&mut self, bytes: &[u8]) -> bool {
-        match &mut self.jq {
-            None => self.line(bytes),
-            Some(runner) => {
-                let mut open = runner.feed(bytes.strip_suffix(b"\n").unwrap_or(bytes));
-                while let Some(result) = self.jq.as_mut().and_then(Runner::ready) {
-                    open &= self.result(&result);
-                }
-                open && self.open
-            }
-        }
+        let Some(mut runner) = self.jq.take() else { return self.line(bytes) };
+        let record = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let wanted = runner.feed(record, &mut |result| self.result(&result));
+        self.jq = Some(runner);
+        wanted && self.open
     }
 
     fn line(&mut self, bytes: &[u8]) -> bool {

@@ -4,10 +4,9 @@
 //! Forgiving on purpose (it does not judge numbers or match bracket kinds): a record that a strict parser
 //! refuses may still hold a tool call. Never crosses a line end.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2};
 use serde_json::value::RawValue;
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 /// The bytes are not the JSON they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -340,9 +339,6 @@ fn hex4(b: &[u8]) -> Option<u32> {
 /// Nested deeper than this, a value is more than most readers of JSON can take.
 const DEEPEST: usize = 500;
 
-static HALVES: LazyLock<[memmem::Finder<'static>; 2]> =
-    LazyLock::new(|| [memmem::Finder::new(b"\\ud"), memmem::Finder::new(b"\\uD")]);
-
 /// A value's bytes as JSON text that may be printed. What is not Unicode is replaced, raw control characters are
 /// escaped; what is no JSON after that, or nested beyond reason, becomes a string of its text.
 pub fn printable(raw: &[u8]) -> String {
@@ -352,12 +348,12 @@ pub fn printable(raw: &[u8]) -> String {
     if raw.chunks(256).any(control) {
         text = escape_controls(&text);
     }
-    // Halves of pairs are written \ud800 to \udfff; other escapes need no second look.
-    if HALVES.iter().any(|half| half.find(text.as_bytes()).is_some()) {
+    let (sound, halves) = look_at_escapes(text.as_bytes());
+    if halves {
         text = without_half_pairs(text);
     }
     if text.starts_with('"') && text.len() > 1 && text.ends_with('"') {
-        return if escapes_are_sound(&text) { text } else { quoted(&self::text(inside(raw))) };
+        return if sound { text } else { quoted(&self::text(inside(raw))) };
     }
     if depth(&text) <= DEEPEST && serde_json::from_str::<&RawValue>(&text).is_ok() {
         return text;
@@ -409,18 +405,21 @@ fn without_half_pairs(text: String) -> String {
     text
 }
 
-fn escapes_are_sound(text: &str) -> bool {
-    let (bytes, mut sound) = (text.as_bytes(), true);
+/// Whether every escape is one that JSON knows, and whether any could be half of a pair (`\\ud800` to `\\udfff`).
+fn look_at_escapes(bytes: &[u8]) -> (bool, bool) {
+    let (mut sound, mut halves) = (true, false);
     escapes(bytes, |at| {
-        let known = match bytes.get(at + 1) {
-            Some(b'u') => hex4(&bytes[at + 2..]).is_some(),
-            Some(c) => b"\"\\/bfnrt".contains(c),
-            None => false,
-        };
-        sound &= known;
+        match bytes.get(at + 1) {
+            Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') => {}
+            Some(b'u') => {
+                sound &= hex4(&bytes[at + 2..]).is_some();
+                halves |= matches!(bytes.get(at + 2), Some(b'd' | b'D'));
+            }
+            _ => sound = false,
+        }
         2
     });
-    sound
+    (sound, halves)
 }
 
 /// How deeply a value is nested, or more: brackets inside strings are counted only where there are many.
