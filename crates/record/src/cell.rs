@@ -38,6 +38,14 @@ impl<'a> Cell<'a> {
         Cell::Int(n.try_into().unwrap_or(i64::MAX))
     }
 
+    /// About how many bytes it takes to print, as far as that is cheap to say.
+    pub fn size(&self) -> usize {
+        match self {
+            Cell::Text(s) | Cell::Json(s) => s.len() + s.len() / 16,
+            _ => 0,
+        }
+    }
+
     pub fn is_null(&self) -> bool {
         matches!(self, Cell::Null) || matches!(self, Cell::Time(s) if !s.is_some())
     }
@@ -113,9 +121,14 @@ fn escape_tsv(s: &str, out: &mut Vec<u8>) {
 
 /// Writes `{"a":1,…}` without the nulls.
 pub fn write_object(line: &[(&str, Cell<'_>)], out: &mut Vec<u8>) {
+    write_fields(line.iter(), out);
+}
+
+/// The same for some fields of a record.
+pub fn write_fields<'a, 'c: 'a>(fields: impl Iterator<Item = &'a (&'a str, Cell<'c>)>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
-    for (name, cell) in line.iter().filter(|(_, cell)| !cell.is_null()) {
+    for (name, cell) in fields.filter(|(_, cell)| !cell.is_null()) {
         if !std::mem::take(&mut first) {
             out.push(b',');
         }

@@ -21,7 +21,9 @@ fn fnv(text: &str) -> u64 {
 /// The text of an error without what changes from one occurrence to the next: `<path>`, `<id>`, `<n>`.
 pub fn pattern(error: &str) -> String {
     let mut out = String::new();
-    let head: String = plain(error).chars().take(HEAD).collect();
+    // Colours and tags are taken out of the head alone, with room for what goes: errors can be megabytes.
+    let enough = error.char_indices().nth(4 * HEAD).map_or(error, |(end, _)| &error[..end]);
+    let head: String = plain(enough).chars().take(HEAD).collect();
     for word in head.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
@@ -33,7 +35,11 @@ pub fn pattern(error: &str) -> String {
 
 /// Without terminal colours and the client's own wrapping tag.
 fn plain(error: &str) -> String {
-    let error = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
+    let error = error.strip_prefix("<tool_use_error>").unwrap_or(error);
+    let error = error.strip_suffix("</tool_use_error>").unwrap_or(error);
+    if !error.contains('\u{1b}') {
+        return error.to_string();
+    }
     let mut out = String::with_capacity(error.len());
     let mut chars = error.chars();
     while let Some(c) = chars.next() {

@@ -343,9 +343,9 @@ const DEEPEST: usize = 500;
 /// escaped; what is no JSON after that, or nested beyond reason, becomes a string of its text.
 pub fn printable(raw: &[u8]) -> String {
     let mut text = decoded(raw);
-    // In blocks without an early end, so that the compiler compares 32 bytes at a time.
-    let control = |block: &[u8]| block.iter().fold(0, |found, b| found | u8::from(*b < 0x20)) > 0;
-    if raw.chunks(256).any(control) {
+    // The smallest byte of a block is found sixteen at a time; the first control character is not.
+    let control = |block: &[u8]| block.iter().fold(u8::MAX, |least, b| least.min(*b)) < 0x20;
+    if raw.chunks(4096).any(control) {
         text = escape_controls(&text);
     }
     let (sound, halves) = look_at_escapes(text.as_bytes());

@@ -35,7 +35,8 @@ pub(super) fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> R
 
 fn read_result(block: &Block<'_>, row: &Row, call: &mut Call) {
     let output = output(block.content);
-    call.duration_ms = duration(block.rest).or_else(|| between(row.at, row.until));
+    let timed = !UNTIMED.contains(&call.tool.as_str());
+    call.duration_ms = timed.then(|| duration(block.rest)).flatten().or_else(|| between(row.at, row.until));
     if call.status == Status::Error {
         let said = json::text(json::inside(output.as_bytes()));
         call.exit_code = exit_code(&said);
@@ -71,6 +72,9 @@ fn part(item: &[u8]) -> String {
         None => format!("[{kind}]"),
     }
 }
+
+/// Tools whose results never say how long they took, and often are the largest: not searched.
+const UNTIMED: &[&str] = &["Bash", "Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite"];
 
 /// How long the tool itself says it took, in the structured result that follows the message. Searched for, not
 /// walked to: that result can be megabytes. A quote inside a string would have a backslash before it.
