@@ -1,5 +1,5 @@
 //! Lines and files of any size, in bounded memory. The largest form takes minutes and gigabytes of disk:
-//! `cargo test --release -p loci --test it2 -- --ignored five_gigabytes`.
+//! `cargo test --release -p loci --test faults -- --ignored five_gigabytes`.
 
 use crate::builder::{ALPHA, Home, Session};
 use crate::run::{command, peak, typed};
