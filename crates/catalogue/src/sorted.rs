@@ -11,8 +11,8 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Rows held before a run is spilled: 14 MB of them.
-const HELD: usize = 120_000;
+/// Rows held before a run is spilled: 7 MB of them.
+const HELD: usize = 60_000;
 /// Rows read from a run at a time: 58 KB.
 const READ: usize = 512;
 

@@ -101,6 +101,28 @@ fn walk(
     Ok(library.outcome)
 }
 
+/// Prints lines as they come or, the other way round, when the last is known: then they wait as bytes.
+struct Listing<'q, 'p> {
+    printer: &'q mut Printer<'p>,
+    waiting: Option<Vec<Vec<u8>>>,
+}
+
+impl<'q, 'p> Listing<'q, 'p> {
+    fn new(question: &Question<'_>, printer: &'q mut Printer<'p>) -> Listing<'q, 'p> {
+        Listing { printer, waiting: question.ask.reverse.then(Vec::new) }
+    }
+
+    fn print(&mut self, line: &Line<'_>) -> bool {
+        let Some(waiting) = &mut self.waiting else { return self.printer.record(line) };
+        waiting.push(self.printer.encoder.encode(line));
+        true
+    }
+
+    fn finish(self) {
+        self.waiting.into_iter().flatten().rev().all(|line| self.printer.encoded(&line));
+    }
+}
+
 fn text(library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> String {
     let Some(row) = row else { return String::new() };
     match fetch_message(library, row) {
@@ -114,8 +136,7 @@ fn text(library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> St
 
 pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    // The other way round needs the last session first: it is made of lines, not of text in memory.
-    let mut kept: Vec<Vec<u8>> = Vec::new();
+    let mut listing = Listing::new(question, printer);
     let outcome = walk(question, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
             let (prompt, reply) =
@@ -124,15 +145,13 @@ pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
                 continue;
             }
             let line = turn_line(library, turn, &prompt, &reply);
-            if question.ask.reverse {
-                kept.push(printer.encoder.encode(&line));
-            } else if !printer.record(&line) {
+            if !listing.print(&line) {
                 return false;
             }
         }
         true
     })?;
-    kept.iter().rev().all(|line| printer.encoded(line));
+    listing.finish();
     Ok(outcome)
 }
 
@@ -179,7 +198,7 @@ const WINDOW: u32 = 3;
 pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
     let window = question.ask.window.unwrap_or(WINDOW) as usize;
-    let mut kept: Vec<Vec<u8>> = Vec::new();
+    let mut listing = Listing::new(question, printer);
     let outcome = walk(question, |library, turns, problems| {
         for (at, turn) in turns.iter().enumerate() {
             for row in turn.failures.iter().filter(|row| question.holds_failure(library, row)) {
@@ -201,16 +220,14 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
                 let here = shown(&turns[at..=at]);
                 let after = shown(&turns[(at + 1).min(turns.len())..(at + 1 + window).min(turns.len())]);
                 let line = context_line(library, row, &failure, before, here, after);
-                if question.ask.reverse {
-                    kept.push(printer.encoder.encode(&line));
-                } else if !printer.record(&line) {
+                if !listing.print(&line) {
                     return false;
                 }
             }
         }
         true
     })?;
-    kept.iter().rev().all(|line| printer.encoded(line));
+    listing.finish();
     Ok(outcome)
 }
 
