@@ -38,30 +38,44 @@ fn abandoned(library: &Library, row: &Row) -> Cell<'static> {
     if library.abandoned(row) { Cell::Bool(true) } else { Cell::Null }
 }
 
-pub(crate) fn call<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>) -> Line<'a> {
-    let tool = &**library.name(row);
-    let mut line = place(library.session(row), row);
+/// A call with the fields that were asked for. `call` is None where its row alone fills them.
+pub(crate) fn call<'a>(
+    library: &'a Library,
+    row: &Row,
+    call: Option<&'a Call>,
+    fields: &[&'a str],
+) -> Line<'a> {
+    fields.iter().map(|field| (*field, call_cell(library, row, call, field))).collect()
+}
+
+fn call_cell<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, field: &str) -> Cell<'a> {
+    let (session, tool) = (library.session(row), &**library.name(row));
+    let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     let text = |s: Option<&'a String>| Cell::opt(s, |s| Cell::text(s.as_str()));
     let json = |s: Option<&'a String>| Cell::opt(s, |s| Cell::Json(s.as_str().into()));
-    line.extend([
-        ("id", text(call.map(|c| &c.id))),
-        ("tool", Cell::text(tool)),
-        ("input", json(call.map(|c| &c.input))),
-        ("output", json(call.and_then(|c| c.output.as_ref()))),
-        ("status", Cell::text(row.status().word())),
-        ("error", text(call.and_then(|c| c.error.as_ref()))),
-        (
-            "error_signature",
-            Cell::opt(call.and_then(|c| c.error.as_ref()), |e| Cell::text(signature(tool, e))),
-        ),
-        ("timestamp", Cell::Time(row.at)),
-        ("duration_ms", Cell::opt(call.and_then(|c| c.duration_ms), Cell::Int)),
-        ("exit_code", Cell::opt(call.and_then(|c| c.exit_code), Cell::Int)),
-        ("file", text(call.and_then(|c| c.file.as_ref()))),
-        ("mcp_server", Cell::opt(Call::mcp_server(tool), Cell::text)),
-        ("abandoned", abandoned(library, row)),
-    ]);
-    line
+    let error = || call.and_then(|c| c.error.as_ref());
+    match field {
+        "session_id" => Cell::text(&*session.session_id),
+        "source" => Cell::text(session.source),
+        "project" => some(&session.project),
+        "agent_id" => Cell::opt(session.agent_id.as_deref(), Cell::text),
+        "turn" => Cell::count(row.turn),
+        "sequence" => Cell::count(row.sequence),
+        "id" => text(call.map(|c| &c.id)),
+        "tool" => Cell::text(tool),
+        "input" => json(call.map(|c| &c.input)),
+        "output" => json(call.and_then(|c| c.output.as_ref())),
+        "status" => Cell::text(row.status().word()),
+        "error" => text(error()),
+        "error_signature" => Cell::opt(error(), |e| Cell::text(signature(tool, e))),
+        "timestamp" => Cell::Time(row.at),
+        "duration_ms" => Cell::opt(call.and_then(|c| c.duration_ms), Cell::Int),
+        "exit_code" => Cell::opt(call.and_then(|c| c.exit_code), Cell::Int),
+        "file" => text(call.and_then(|c| c.file.as_ref())),
+        "mcp_server" => Cell::opt(Call::mcp_server(tool), Cell::text),
+        "abandoned" => abandoned(library, row),
+        _ => Cell::Null,
+    }
 }
 
 /// A failure, whether a tool's or the provider's.

@@ -22,7 +22,7 @@ pub(crate) fn answer(
     take: Take<'_>,
 ) -> Result<Outcome, Error> {
     let mut printer = Printer::new(service, view, ask, format, take)?;
-    let question = Question { service, ask };
+    let question = Question { service, view, ask };
     let mut outcome = match (view.group, view.name) {
         ("query", "tools") => records::tools(&question, &mut printer),
         ("query", "errors") => records::errors(&question, &mut printer),
@@ -49,12 +49,21 @@ pub(crate) fn answer(
 
 pub(crate) struct Question<'a> {
     pub(crate) service: &'a Service,
+    view: &'a View,
     pub(crate) ask: &'a Ask,
 }
 
 impl Question<'_> {
     pub(crate) fn pattern(&self) -> Result<Option<Pattern>, Error> {
         self.ask.pattern.as_deref().map(Pattern::new).transpose().map_err(|e| query_error(&e))
+    }
+
+    /// The fields to fill: those asked for, or all the view has.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        if self.ask.fields.is_empty() {
+            return self.view.fields.to_vec();
+        }
+        self.ask.fields.iter().map(String::as_str).collect()
     }
 
     /// Prints records that were made in memory, in their order or the other way round.

@@ -86,7 +86,7 @@ impl Question<'_> {
 }
 
 pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
+    let (pattern, fields) = (question.pattern()?, question.fields());
     let order = question.order(by_time, by_time_down);
     let (mut library, rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
         question.holds_call(library, &joined.row)
@@ -94,7 +94,7 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     if lines::is_light(&question.ask.fields) && pattern.is_none() {
         for row in rows {
             let row = row.map_err(read_error)?;
-            if !printer.record(&lines::call(&library, &row, None)) {
+            if !printer.record(&lines::call(&library, &row, None, &fields)) {
                 break;
             }
         }
@@ -109,7 +109,7 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
                     || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
             });
             if matches {
-                Done::Line(encoder.encode(&lines::call(library, row, Some(&call))))
+                Done::Line(encoder.encode(&lines::call(library, row, Some(&call), &fields)))
             } else {
                 Done::Left
             }
