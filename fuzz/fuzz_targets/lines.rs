@@ -29,7 +29,7 @@ fn cut(bytes: &[u8], sizes: Vec<usize>) -> (Vec<Line>, Vec<(u64, u64)>) {
     let mut lines = Lines::with_longest(Cut(bytes, sizes, 0), LONGEST);
     let (mut found, mut long) = (Vec::new(), Vec::new());
     loop {
-        match lines.next().expect("memory can be read") {
+        match lines.read_on().expect("memory can be read") {
             Next::End => return (found, long),
             Next::TooLong(at, length) => long.push((at, length)),
             Next::Piece(piece) => {
