@@ -33,6 +33,11 @@ impl Sorter {
         Sorter::holding(order, HELD)
     }
 
+    /// One for each of `n` threads, which together hold as much as one: a thread that spills keeps no other waiting.
+    pub fn shared(order: Order, n: usize) -> Vec<Sorter> {
+        (0..n.max(1)).map(|_| Sorter::holding(order, (HELD / n.max(1)).max(READ))).collect()
+    }
+
     pub(crate) fn holding(order: Order, most: usize) -> Sorter {
         Sorter { order, held: Vec::new(), most, spill: None, runs: Vec::new(), written: 0 }
     }
@@ -70,11 +75,20 @@ impl Sorter {
     }
 
     /// The rows in order.
-    pub fn sorted(mut self) -> Result<Sorted, Error> {
-        self.held.sort_unstable_by(self.order);
-        let mut runs: Vec<Run> = self.runs.iter().map(|(at, left)| Run::spilled(*at, *left)).collect();
-        runs.push(Run { at: 0, left: 0, rows: self.held.into_iter() });
-        let mut sorted = Sorted { order: self.order, file: self.spill, runs, heads: BinaryHeap::new() };
+    pub fn sorted(self) -> Result<Sorted, Error> {
+        Sorter::merged(self.order, vec![self])
+    }
+
+    /// The rows of several in one order.
+    pub fn merged(order: Order, sorters: Vec<Sorter>) -> Result<Sorted, Error> {
+        let (mut runs, mut files) = (Vec::new(), Vec::new());
+        for mut sorter in sorters {
+            sorter.held.sort_unstable_by(order);
+            runs.extend(sorter.runs.iter().map(|(at, left)| Run::spilled(files.len(), *at, *left)));
+            runs.push(Run { file: files.len(), at: 0, left: 0, rows: sorter.held.into_iter() });
+            files.push(sorter.spill);
+        }
+        let mut sorted = Sorted { order, files, runs, heads: BinaryHeap::new() };
         for run in 0..sorted.runs.len() {
             sorted.refill(run)?;
         }
@@ -83,22 +97,24 @@ impl Sorter {
 }
 
 struct Run {
+    /// Whose spill file it lies in.
+    file: usize,
     at: u64,
     left: u64,
     rows: std::vec::IntoIter<Row>,
 }
 
 impl Run {
-    fn spilled(at: u64, left: u64) -> Run {
-        Run { at, left, rows: Vec::new().into_iter() }
+    fn spilled(file: usize, at: u64, left: u64) -> Run {
+        Run { file, at, left, rows: Vec::new().into_iter() }
     }
 
-    fn next(&mut self, file: Option<&File>) -> Result<Option<Row>, Error> {
+    fn next(&mut self, files: &[Option<File>]) -> Result<Option<Row>, Error> {
         if let Some(row) = self.rows.next() {
             return Ok(Some(row));
         }
         let n = self.left.min(READ as u64) as usize;
-        let Some(file) = file.filter(|_| n > 0) else { return Ok(None) };
+        let Some(file) = files[self.file].as_ref().filter(|_| n > 0) else { return Ok(None) };
         let mut bytes = vec![0; n * Row::SIZE];
         file.read_exact_at(&mut bytes, self.at)?;
         self.at += bytes.len() as u64;
@@ -134,14 +150,14 @@ impl Eq for Head {}
 /// Rows in order, one at a time.
 pub struct Sorted {
     order: Order,
-    file: Option<File>,
+    files: Vec<Option<File>>,
     runs: Vec<Run>,
     heads: BinaryHeap<Reverse<Head>>,
 }
 
 impl Sorted {
     fn refill(&mut self, run: usize) -> Result<(), Error> {
-        if let Some(row) = self.runs[run].next(self.file.as_ref())? {
+        if let Some(row) = self.runs[run].next(&self.files)? {
             self.heads.push(Reverse(Head { row, run, order: self.order }));
         }
         Ok(())
@@ -189,6 +205,12 @@ mod tests {
             }
             let found: Vec<Row> = sorter.sorted().unwrap().map(Result::unwrap).collect();
             assert_eq!(found, expected, "{most} held");
+            let mut several: Vec<Sorter> = (0..3).map(|_| Sorter::holding(by_time, most)).collect();
+            for (n, row) in rows.iter().enumerate() {
+                several[n % 3].push(*row).unwrap();
+            }
+            let found: Vec<Row> = Sorter::merged(by_time, several).unwrap().map(Result::unwrap).collect();
+            assert_eq!(found, expected, "{most} held by each of three");
         }
         assert!(Sorter::new(by_time).sorted().unwrap().next().is_none());
     }

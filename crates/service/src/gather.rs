@@ -176,15 +176,15 @@ fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted),
     let mut found = sources::find(&service.places, &ask.source);
     scope.narrow(&mut found.transcripts);
     let (transcripts, names) = (found.transcripts, Names::default());
-    let sorter = Mutex::new((Sorter::new(by_key), None));
-    let facts = on_threads(service, &transcripts, |index| {
-        survey_one(index as u32, &transcripts[index], &names, want, &sorter)
+    let threads = service.threads.min(transcripts.len()).max(1);
+    let mut hands: Vec<Hand> = Sorter::shared(by_key, threads).into_iter().map(Hand::new).collect();
+    let facts = on_threads(service, &transcripts, &mut hands, |index, hand| {
+        survey_one(index as u32, &transcripts[index], &names, want, hand)
     });
-    let (sorter, failed) =
-        sorter.into_inner().map_err(|_| Error::new(Code::InternalError, "a reading thread panicked"))?;
-    if let Some(error) = failed {
+    if let Some(error) = hands.iter_mut().find_map(|hand| hand.failed.take()) {
         return Err(read_error(error));
     }
+    let sorters = hands.into_iter().map(|hand| hand.sorter).collect();
     let mut outcome =
         Outcome { files: transcripts.len() as u64, project: scope.project.clone(), ..Outcome::default() };
     outcome.problems = found.problems;
@@ -193,7 +193,7 @@ fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted),
     outcome.looked = looked(service, ask);
     let names = names.list();
     let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new() };
-    Ok((library, sorter.sorted().map_err(read_error)?))
+    Ok((library, Sorter::merged(by_key, sorters).map_err(read_error)?))
 }
 
 pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::path::PathBuf, bool)> {
@@ -203,21 +203,30 @@ pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::pa
     roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
 }
 
-type Shared = Mutex<(Sorter, Option<catalogue::Error>)>;
+/// What one thread gathers.
+struct Hand {
+    sorter: Sorter,
+    failed: Option<catalogue::Error>,
+}
 
-fn survey_one(file: u32, transcript: &Transcript, names: &Names, want: Want, sorter: &Shared) -> Facts {
-    let mut emit = |rows: &mut Vec<Row>| {
-        let Ok(mut shared) = sorter.lock() else { return };
-        // After a failure nothing more is sorted: each further row would try the full disk again.
+impl Hand {
+    fn new(sorter: Sorter) -> Hand {
+        Hand { sorter, failed: None }
+    }
+
+    /// After a failure nothing more is sorted: each further row would try the full disk again.
+    fn take(&mut self, rows: &mut Vec<Row>) {
         for row in rows.drain(..) {
-            if shared.1.is_some() {
+            if self.failed.is_some() {
                 break;
             }
-            if let Err(e) = shared.0.push(row) {
-                shared.1 = Some(e);
-            }
+            self.failed = self.sorter.push(row).err();
         }
-    };
+    }
+}
+
+fn survey_one(file: u32, transcript: &Transcript, names: &Names, want: Want, hand: &mut Hand) -> Facts {
+    let mut emit = |rows: &mut Vec<Row>| hand.take(rows);
     let mut survey = Survey::new(file, &transcript.path, names, want, &mut emit);
     if let Err(error) = SOURCES[transcript.source].survey(transcript, &mut survey) {
         survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
@@ -225,19 +234,21 @@ fn survey_one(file: u32, transcript: &Transcript, names: &Names, want: Want, sor
     survey.finish()
 }
 
-/// Runs `work` for every transcript, the largest first so that no thread is left alone with one at the end.
+/// Runs `work` for every transcript, a thread to each hand, the largest first so that no thread is left alone with
+/// one at the end.
 fn on_threads(
     service: &Service,
     transcripts: &[Transcript],
-    work: impl Fn(usize) -> Facts + Sync,
+    hands: &mut [Hand],
+    work: impl Fn(usize, &mut Hand) -> Facts + Sync,
 ) -> Vec<Facts> {
     let mut order: Vec<usize> = (0..transcripts.len()).collect();
     order.sort_by_key(|i| Reverse(transcripts[*i].size));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(order.len())));
     service.progress.of.store(order.len() as u64, Relaxed);
-    let run = || {
+    let run = |hand: &mut Hand| {
         while let Some(index) = order.get(next.fetch_add(1, Relaxed)) {
-            let facts = work(*index);
+            let facts = work(*index, hand);
             service.progress.files.fetch_add(1, Relaxed);
             if let Ok(mut done) = done.lock() {
                 done.push((*index, facts));
@@ -245,10 +256,12 @@ fn on_threads(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..service.threads.min(order.len().max(1)) {
-            scope.spawn(run);
+        let run = &run;
+        let Some((own, others)) = hands.split_first_mut() else { return };
+        for hand in others {
+            scope.spawn(move || run(hand));
         }
-        run();
+        run(own);
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(index, _)| *index);
