@@ -174,6 +174,9 @@ fn nothing(call: &Call, outcome: &Outcome) -> String {
     if call.ask.as_ref().is_ok_and(|ask| ask.problems) && outcome.files > 0 {
         return format!("all of {} was read", plural(outcome.files as usize, "transcript"));
     }
+    if outcome.looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
     if outcome.files == 0 && outcome.sessions == 0 {
         let places: Vec<String> = outcome
             .looked

@@ -199,7 +199,8 @@ fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted),
 pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::path::PathBuf, bool)> {
     let asked = |name: &str| ask.source.is_empty() || ask.source.iter().any(|s| s == name);
     let sources = SOURCES.iter().filter(|s| asked(s.name()));
-    let roots = sources.flat_map(|s| s.roots(&service.places).into_iter().map(|root| (s.name(), root)));
+    let roots =
+        sources.flat_map(|s| sources::roots(*s, &service.places).into_iter().map(|root| (s.name(), root)));
     roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
 }
 

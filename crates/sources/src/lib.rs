@@ -109,6 +109,14 @@ pub trait Source: Sync {
     fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
 }
 
+/// Where an agent's history would be. Without a home that is nowhere, unless a variable names a place: never below
+/// the working directory by accident.
+pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
+    let mut roots = source.roots(places);
+    roots.retain(|root| places.home.is_absolute() || root.is_absolute());
+    roots
+}
+
 /// Finds every transcript of the sources named (all when none is), sorted by path.
 pub fn find(places: &Places, only: &[String]) -> walk::Found {
     let mut found = walk::Found::default();
@@ -117,7 +125,7 @@ pub fn find(places: &Places, only: &[String]) -> walk::Found {
             continue;
         }
         found.source = index;
-        for root in source.roots(places) {
+        for root in roots(*source, places) {
             source.list(&root, &mut found);
         }
     }

@@ -186,6 +186,24 @@ fn a_pipe_gets_no_escape_codes() {
 
 // ---- words for people
 
+/// Without a home nothing below the working directory is taken for one.
+#[test]
+fn no_home_is_nowhere_to_look() {
+    let home = Home::new();
+    home.add(
+        Session::new("aaaa0000-0000-4000-8000-00000000000f", "/p", "2026-03-01T10:00:00Z").prompt("here"),
+    );
+    for set in [None, Some("")] {
+        let mut command = command(home.path(), &["query", "user-messages", "--all-projects"]);
+        command.env_remove("HOME").current_dir(home.path());
+        if let Some(set) = set {
+            command.env("HOME", set);
+        }
+        let done = ended(command).expect(2);
+        assert!(done.stderr.contains("HOME is not set"), "{}", done.stderr);
+    }
+}
+
 #[test]
 fn an_empty_home_says_what_was_looked_for() {
     let home = Home::new();
