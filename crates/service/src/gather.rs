@@ -190,6 +190,7 @@ fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted),
     outcome.problems = found.problems;
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
+    outcome.bad_lines = facts.iter().flat_map(|f| &f.coverage).map(|(_, coverage)| coverage.bad).sum();
     outcome.looked = looked(service, ask);
     let names = names.list();
     let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new() };

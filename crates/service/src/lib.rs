@@ -16,7 +16,7 @@ pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_wo
 pub use query::program::RULE as JQ_RULE;
 
 use api::{Ask, Code, Error, View};
-use record::{Clock, Problem};
+use record::{Clock, Problem, ProblemKind};
 pub use sources::Places;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -43,8 +43,10 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub printed: u64,
-    /// What could not be read.
+    /// What could not be read; of one file, the first of many.
     pub problems: Vec<Problem>,
+    /// Damaged lines, all of them.
+    pub bad_lines: u64,
     /// Files that were read.
     pub files: u64,
     /// Sessions that the files hold, before the question narrowed them.
@@ -56,8 +58,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// In how many places something was lost.
     pub fn lost(&self) -> usize {
-        self.problems.iter().filter(|p| p.kind.is_loss()).count()
+        let line = |p: &&Problem| matches!(p.kind, ProblemKind::BadLine | ProblemKind::LineTooLong);
+        let others = self.problems.iter().filter(|p| p.kind.is_loss() && !line(p)).count();
+        others + self.bad_lines as usize
     }
 }
 

@@ -419,7 +419,14 @@ impl<'a> Survey<'a> {
             ProblemKind::Unfinished => self.coverage.unfinished += 1,
             ProblemKind::Unreadable | ProblemKind::Moved => {}
         }
-        if self.facts.problems.len() < DESCRIBED || kind == ProblemKind::Unreadable {
+        let described = self.facts.problems.len();
+        if described <= DESCRIBED || kind == ProblemKind::Unreadable {
+            // The last one says that there are more: nothing is left out in silence.
+            let note = if described == DESCRIBED {
+                "and further ones: `loci sources` counts them all"
+            } else {
+                note
+            };
             let (file, note) = (self.path.to_path_buf(), note.to_string());
             self.facts.problems.push(Problem { kind, file, offset, note });
         }

@@ -328,3 +328,17 @@ fn a_changed_file_is_read_as_if_for_the_first_time() {
         }
     }
 }
+
+/// Damage is described up to a point and counted to the end; both are said.
+#[test]
+fn much_damage_is_counted_to_the_end() {
+    let home = Home::new();
+    let mut session = Session::new("aaaa0000-0000-4000-8000-00000000000e", "/p", "2026-03-01T10:00:00Z");
+    session.prompt("here");
+    let bytes = session.text() + &"{\"x\":\n".repeat(200);
+    home.add_bytes(&session, bytes.as_bytes());
+    let done = typed(&home, "query user-messages --all-projects").expect(3);
+    assert!(done.stderr.contains("200 places in 1 file"), "{}", done.stderr);
+    let listed = typed(&home, "sources --problems").expect(3).all("note");
+    assert!(listed.len() < 200 && listed.last().unwrap().as_str().unwrap().contains("further"), "{listed:?}");
+}

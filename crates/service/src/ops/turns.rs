@@ -72,9 +72,17 @@ impl Turn {
     }
 }
 
-/// Walks the turns of the sessions in scope, one session in memory at a time.
+/// How many turns are seen together: one after the other, or all of a session where neighbours matter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Together {
+    Turn,
+    Session,
+}
+
+/// Walks the turns of the sessions in scope, no more in memory than are to be seen together.
 fn walk(
     question: &Question<'_>,
+    together: Together,
     mut each_session: impl FnMut(&Library, Vec<Turn>, &mut Vec<Problem>) -> bool,
 ) -> Result<Outcome, Error> {
     let (mut library, mut rows) =
@@ -82,8 +90,11 @@ fn walk(
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
         let next = rows.next().transpose().map_err(read_error)?;
-        let same_session = |row: &Row| turns.last().is_some_and(|t| t.first.key == row.key);
-        if !next.as_ref().is_some_and(same_session) && !turns.is_empty() {
+        let goes_on = |row: &Row| match together {
+            Together::Turn => turns.last().is_some_and(|t| t.holds(row)),
+            Together::Session => turns.last().is_some_and(|t| t.first.key == row.key),
+        };
+        if !next.as_ref().is_some_and(goes_on) && !turns.is_empty() {
             let session = std::mem::take(&mut turns);
             if !each_session(&library, session, &mut problems) {
                 break;
@@ -137,7 +148,7 @@ fn text(library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> St
 pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
     let mut listing = Listing::new(question, printer);
-    let outcome = walk(question, |library, turns, problems| {
+    let outcome = walk(question, Together::Turn, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
             let (prompt, reply) =
                 (text(library, turn.prompt.as_ref(), problems), text(library, turn.reply.as_ref(), problems));
@@ -199,7 +210,7 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
     let pattern = question.pattern()?;
     let window = question.ask.window.unwrap_or(WINDOW) as usize;
     let mut listing = Listing::new(question, printer);
-    let outcome = walk(question, |library, turns, problems| {
+    let outcome = walk(question, Together::Session, |library, turns, problems| {
         for (at, turn) in turns.iter().enumerate() {
             for row in turn.failures.iter().filter(|row| question.holds_failure(library, row)) {
                 let failure = match fetch_failure(library, row) {
