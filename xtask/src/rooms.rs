@@ -10,10 +10,12 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("db", &[]),
     ("sources", &["record", "db"]),
-    ("catalogue", &["record"]),
+    ("catalogue", &["record", "db"]),
     ("query", &["record"]),
+    ("mask", &[]),
+    ("search", &[]),
     ("api", &["record"]),
-    ("service", &["api", "catalogue", "query", "record", "sources"]),
+    ("service", &["api", "catalogue", "mask", "query", "record", "search", "sources"]),
     ("loci", &["api", "service", "record"]),
 ];
 
@@ -34,6 +36,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "jaq-core", room: "query", tests: false },
     Engine { name: "jaq-std", room: "query", tests: false },
     Engine { name: "jaq-json", room: "query", tests: false },
+    Engine { name: "tantivy", room: "search", tests: false },
     Engine { name: "clap", room: "loci", tests: false },
     Engine { name: "zstd", room: "sources", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
