@@ -216,6 +216,7 @@ impl<'a> Survey<'a> {
             }
         }
         if !self.want.messages {
+            self.counters[said.session as usize].sequence += 1;
             return;
         }
         let row = self.message_row(&said, key(b'u', &[said.id]));
@@ -227,10 +228,10 @@ impl<'a> Survey<'a> {
     }
 
     fn reply(&mut self, said: Said<'_>) {
-        if !self.want.messages {
-            return;
-        }
         let reply = key(b'm', &[said.id]);
+        if !self.want.messages {
+            return self.count_reply(said.session, reply);
+        }
         let (mut numbers, mut times) = (FxHashMap::default(), FxHashMap::default());
         for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
             // The same words typed anew before any reply are another message: the number tells them apart.
@@ -252,10 +253,22 @@ impl<'a> Survey<'a> {
         }
         let row = self.message_row(&said, reply);
         self.push(row);
+        self.open_reply(reply, self.rows.len() - 1);
+    }
+
+    fn open_reply(&mut self, reply: u64, row: usize) {
         if self.open_replies.len() == 32 {
             self.open_replies.remove(0);
         }
-        self.open_replies.push((reply, self.rows.len() - 1));
+        self.open_replies.push((reply, row));
+    }
+
+    /// A call has the same number whether or not the replies around it are wanted.
+    fn count_reply(&mut self, session: u32, reply: u64) {
+        if !self.open_replies.iter().rev().any(|(known, _)| *known == reply) {
+            self.counters[session as usize].sequence += 1;
+            self.open_reply(reply, usize::MAX);
+        }
     }
 
     /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
