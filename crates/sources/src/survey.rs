@@ -85,6 +85,8 @@ const DESCRIBED: usize = 50;
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
+    /// Hides what must not be shown, before a title is cut out of a text: half a secret is not known for one.
+    pub veil: Option<&'a dyn Fn(&str) -> Option<String>>,
     /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
     pub copies_keep_ids: bool,
     file: u32,
@@ -121,6 +123,7 @@ impl<'a> Survey<'a> {
         Survey {
             want,
             facts: Facts::default(),
+            veil: None,
             copies_keep_ids: false,
             file,
             path,
@@ -212,7 +215,8 @@ impl<'a> Survey<'a> {
             if said.kind == Kind::Prompt {
                 // Decoded no further than a title can need.
                 let head = crate::json::text(&said.text[..said.text.len().min(8 * TITLE)]);
-                self.title(said.session, &title_of(&head), TitleOrigin::FirstPrompt);
+                let veiled = self.veil.and_then(|veil| veil(&head)).unwrap_or(head);
+                self.title(said.session, &title_of(&veiled), TitleOrigin::FirstPrompt);
             }
         }
         if !self.want.messages {
