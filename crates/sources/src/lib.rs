@@ -1,9 +1,10 @@
 //! Reads the histories that coding agents leave on disk. One agent, one file, one row in `SOURCES`; nothing
-//! here writes to, locks or renames anything of theirs.
+//! here writes to, locks or renames anything of theirs. What is to outlive them is kept in `archive`.
 //!
 //! A source is read twice: a *survey* of the whole transcript keeps a small row per message and call, and a
 //! *fetch* reads one of them again, in full, from its place. Knows nothing of queries, indexes or terminals.
 
+pub mod archive;
 pub mod chatwise;
 pub mod claude;
 pub mod codex;
@@ -109,6 +110,10 @@ pub enum Error {
     Moved { path: PathBuf, what: &'static str, place: u64 },
     #[error("{path}: {error}")]
     Database { path: PathBuf, error: db::Error },
+    #[error("{path} is damaged: {what}")]
+    Damaged { path: PathBuf, what: &'static str },
+    #[error("{path} was written by a newer Loci (format {version}, this one reads {})", archive::VERSION)]
+    Newer { path: PathBuf, version: u32 },
 }
 
 pub trait Source: Sync {
@@ -163,6 +168,36 @@ pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
     let mut roots = source.roots(places);
     roots.retain(|root| places.home.is_absolute() || root.is_absolute());
     roots
+}
+
+/// Walks a whole transcript, or the copy that was kept of it.
+pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+    if archive::is_archived(&transcript.path) {
+        return archive::survey(transcript, survey);
+    }
+    SOURCES[transcript.source].survey(transcript, survey)
+}
+
+/// Reads one call in full, each half from its transcript or from the copy that was kept of it.
+pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
+    let source = SOURCES[transcript.source];
+    if archive::is_archived(&transcript.path) {
+        return archive::call(transcript, result, row);
+    }
+    if row.end == Row::NOWHERE || !archive::is_archived(&result.path) {
+        return source.call(transcript, result, row);
+    }
+    let mut call = source.call(transcript, transcript, &Row { end: Row::NOWHERE, ..*row })?;
+    archive::outcome(result, row, &mut call)?;
+    Ok(call)
+}
+
+/// Reads one message in full.
+pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+    if archive::is_archived(&transcript.path) {
+        return archive::message(transcript, row);
+    }
+    SOURCES[transcript.source].message(transcript, row)
 }
 
 /// Finds every transcript of the sources named (all when none is), sorted by path.

@@ -378,11 +378,28 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// A row that an earlier survey made and an archive kept, at its place there. Only its file and the number of
+    /// its name are new.
+    pub fn kept(&mut self, row: Row, name: Option<&str>) {
+        let wanted = if row.row == RowKind::Message { self.want.messages } else { self.want.calls };
+        if !wanted {
+            return;
+        }
+        let none = if row.row == RowKind::Result { Row::default().name } else { u32::MAX };
+        let name = name.map_or(none, |name| self.numbered(name.as_bytes(), || name.to_string()));
+        let end_file = if row.end == Row::NOWHERE { Row::default().end_file } else { self.file };
+        self.push(Row { file: self.file, end_file, name, ..row });
+    }
+
     fn name(&mut self, name: &[u8]) -> u32 {
+        self.numbered(name, || crate::json::text(name))
+    }
+
+    fn numbered(&mut self, name: &[u8], text: impl FnOnce() -> String) -> u32 {
         if let Some((_, n)) = self.known_names.iter().find(|(known, _)| known == name) {
             return *n;
         }
-        let n = self.names.number(&crate::json::text(name));
+        let n = self.names.number(&text());
         self.known_names.push((name.to_vec(), n));
         n
     }
@@ -473,7 +490,8 @@ impl<'a> Survey<'a> {
             self.version = Arc::from("unknown");
         }
         self.close_coverage();
-        self.facts.abandoned = self.branch.abandoned();
+        // A kept copy has no branches any more, only what they told.
+        self.facts.abandoned.extend(self.branch.abandoned());
         // History copied without a mark is older than the first line written to the file.
         if let (Some(birth), Some(main)) = (self.facts.birth, self.facts.sessions.first_mut())
             && main.started_at.is_some()
