@@ -133,6 +133,11 @@ impl Reader {
         Ok(self.stored("where id = ?1", [id])?.pop())
     }
 
+    /// Transcripts that their agents have deleted.
+    pub fn gone(&self) -> Result<Vec<Stored>, Error> {
+        self.stored("where gone = 1 order by id", [])
+    }
+
     /// Every transcript in full.
     pub fn files(&self) -> Result<Vec<Stored>, Error> {
         self.stored("order by id", [])

@@ -2,8 +2,8 @@
 //! puts what is left in the order the question wants. Memory does not grow with the history.
 
 use crate::scope::Scope;
-use crate::shelf::{Alone, Shelf};
-use crate::{Outcome, Service, read_error};
+use crate::shelf::{self, Alone, Shelf};
+use crate::{Outcome, Service, kept, read_error};
 use api::{Ask, Code, Error};
 use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
 use record::row::WARM_UP;
@@ -227,11 +227,11 @@ struct Surveyed {
 /// Surveys every transcript in scope that is not known already.
 fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
     let scope = Scope::new(service, ask)?;
-    let mut found = find(service, &ask.source);
+    let reader = if need.want.fields { None } else { shelf::open(service) };
+    let mut found = kept::find(service, reader.as_ref(), &ask.source);
     scope.narrow(&mut found.transcripts);
     let (transcripts, names) = (found.transcripts, Names::default());
-    let mut shelf =
-        if need.want.fields { Shelf::default() } else { Shelf::open(service, &transcripts, &names)? };
+    let mut shelf = Shelf::new(reader, &transcripts, &names);
     let threads = service.threads.min(transcripts.len()).max(1);
     let mut hands: Vec<Hand> = Sorter::shared(by_key, threads)
         .into_iter()
@@ -265,11 +265,6 @@ fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
     let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
     let rows = Sorter::merged(by_key, sorters).map_err(read_error)?;
     Ok(Surveyed { library, rows, known: shelf.alone() })
-}
-
-/// Every transcript there is to read: those of the agents, and from the archive those they have deleted.
-pub(crate) fn find(service: &Service, only: &[String]) -> sources::walk::Found {
-    sources::find(&service.places, only)
 }
 
 pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::path::PathBuf, bool)> {

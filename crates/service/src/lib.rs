@@ -6,6 +6,7 @@
 pub mod env;
 mod gather;
 mod home;
+mod kept;
 mod lines;
 mod look;
 mod ops;

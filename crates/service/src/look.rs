@@ -5,7 +5,7 @@
 
 use catalogue::{Known, Mark, Reader};
 use rustc_hash::FxHashMap;
-use sources::{SOURCES, Transcript, place};
+use sources::{Transcript, archive, place};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
@@ -21,11 +21,9 @@ pub(crate) enum State {
     Changed(u32),
 }
 
-/// The number by which a transcript is known again.
+/// The number by which a transcript is known again, and its kept copy too.
 pub(crate) fn name_of(transcript: &Transcript) -> u64 {
-    let source = SOURCES[transcript.source].name();
-    let part = transcript.part.as_deref().unwrap_or("");
-    record::key(b'f', &[source.as_bytes(), transcript.path.as_os_str().as_bytes(), part.as_bytes()])
+    archive::name(transcript) as u64
 }
 
 /// What is known, by name.
@@ -48,7 +46,10 @@ impl Memory {
             return Ok(State::Same(known.id));
         }
         let mark = reader.mark(known.id)?;
-        let longer = known.inode == transcript.age.inode && transcript.size > known.size && !known.gone;
+        let longer = known.inode == transcript.age.inode
+            && transcript.size > known.size
+            && !known.gone
+            && !is_kept(transcript);
         let grown = longer && mark.consumed > 0 && stood(transcript, mark.consumed) == Some(mark);
         Ok(if grown { State::Grown(known.id, mark) } else { State::Changed(known.id) })
     }
@@ -65,7 +66,13 @@ impl Memory {
 
 fn is_same(known: &Known, transcript: &Transcript) -> bool {
     let age = transcript.age;
-    !known.gone && (known.size, known.inode, known.changed) == (transcript.size, age.inode, age.changed)
+    known.gone == is_kept(transcript)
+        && (known.size, known.inode, known.changed) == (transcript.size, age.inode, age.changed)
+}
+
+/// Whether it is the copy of a transcript that its agent has deleted.
+pub(crate) fn is_kept(transcript: &Transcript) -> bool {
+    transcript.path.as_os_str().as_bytes().ends_with(b".loci") && archive::is_archived(&transcript.path)
 }
 
 /// How much of a file's beginning, and of what stands before the end of what was read, tells it from another.

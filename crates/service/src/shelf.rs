@@ -36,10 +36,9 @@ pub(crate) fn open(service: &Service) -> Option<Reader> {
 }
 
 impl Shelf {
-    pub(crate) fn open(service: &Service, transcripts: &[Transcript], names: &Names) -> Result<Shelf, Error> {
-        let Some(reader) = open(service) else { return Ok(Shelf::default()) };
-        // A catalogue that breaks in the middle is left alone, and everything is read.
-        Ok(Shelf { from: From::read(reader, transcripts, names).ok() })
+    /// A catalogue that breaks in the middle is left alone, and everything is read.
+    pub(crate) fn new(reader: Option<Reader>, transcripts: &[Transcript], names: &Names) -> Shelf {
+        Shelf { from: reader.and_then(|reader| From::read(reader, transcripts, names).ok()) }
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -24,7 +24,7 @@ pub use read::{call, message, outcome, survey};
 pub use table::VERSION;
 
 use crate::walk::{self, Found};
-use crate::{Error, SOURCES, Transcript};
+use crate::{Age, Error, SOURCES, Transcript};
 use record::{Problem, ProblemKind, Session, Stamp};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,6 +64,7 @@ pub struct Kept {
     pub birth: Option<Stamp>,
     /// The file's time of change: a copy is never touched after it is written.
     pub archived_at: Stamp,
+    pub age: Age,
     /// Whether rows of transcripts read today can be known as copies of these.
     pub keys_hold: bool,
 }
@@ -73,7 +74,8 @@ impl Kept {
     pub fn transcript(&self) -> Option<Transcript> {
         let source = SOURCES.iter().position(|s| s.name() == self.source)?;
         let (path, part, size) = (self.path.clone(), self.part.clone(), self.packed);
-        Some(Transcript { source, path, part, size, hint: self.hint.clone(), group: self.group.clone() })
+        let (hint, group, age) = (self.hint.clone(), self.group.clone(), self.age);
+        Some(Transcript { source, path, part, size, age, hint, group })
     }
 }
 
@@ -82,6 +84,22 @@ impl Kept {
 pub struct Listed {
     pub kept: Vec<Kept>,
     pub problems: Vec<Problem>,
+}
+
+/// The name of a transcript: the same for its copy, and in every version.
+pub fn name(transcript: &Transcript) -> u128 {
+    let path = transcript.path.as_os_str().as_encoded_bytes();
+    if path.ends_with(b".loci") && is_archived(&transcript.path) {
+        return stem(&transcript.path);
+    }
+    let source = SOURCES[transcript.source].name().as_bytes();
+    let part = transcript.part.as_ref().map(String::as_bytes);
+    table::fnv128(&[source, b"\0", path, b"\0", part.unwrap_or(b"\0")])
+}
+
+fn stem(path: &Path) -> u128 {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    u128::from_str_radix(stem, 16).unwrap_or_default()
 }
 
 /// Whether a path is one that `Store::path_of` makes: no agent names its files so.
@@ -100,11 +118,30 @@ impl Store {
 
     /// Where the copy of a transcript is, whether or not there is one: the same in every version.
     pub fn path_of(&self, transcript: &Transcript) -> PathBuf {
-        let source = SOURCES[transcript.source].name().as_bytes();
-        let part = transcript.part.as_ref().map(String::as_bytes);
-        let path = transcript.path.as_os_str().as_encoded_bytes();
-        let name = format!("{:032x}", table::fnv128(&[source, b"\0", path, b"\0", part.unwrap_or(b"\0")]));
+        self.path_named(name(transcript))
+    }
+
+    /// Where the copy of the transcript of that name is.
+    pub fn path_named(&self, name: u128) -> PathBuf {
+        let name = format!("{name:032x}");
         self.dir.join(&name[..2]).join(format!("{name}.{ENDING}"))
+    }
+
+    /// The names of all transcripts of which something is kept. Opens none of them.
+    pub fn names(&self) -> Vec<u128> {
+        let mut names = Vec::new();
+        for folder in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+            names.extend(
+                files.map(|file| file.path()).filter(|path| is_archived(path)).map(|path| stem(&path)),
+            );
+        }
+        names
+    }
+
+    /// What is kept under a name.
+    pub fn kept_named(&self, name: u128) -> Result<Kept, Error> {
+        look(&self.path_named(name))
     }
 
     /// What is kept. Nothing is unpacked but the closing tables; a damaged file is a problem beside the others.
@@ -188,9 +225,9 @@ impl Store {
     /// freed.
     pub fn sweep(&self) -> u64 {
         let (mut found, mut freed) = (Found::default(), 0);
-        walk::files(&self.dir, &mut found, &mut |path, size, _| {
+        walk::files(&self.dir, &mut found, &mut |path, meta, _| {
             if path.extension().is_some_and(|e| e == UNFINISHED) && fs::remove_file(path).is_ok() {
-                freed += size;
+                freed += meta.len();
             }
         });
         freed
@@ -238,6 +275,7 @@ fn look(path: &Path) -> Result<Kept, Error> {
         birth: closing.birth.map(Stamp),
         archived_at: changed.map_or(Stamp::NONE, |since| Stamp(since.as_millis() as i64)),
         source: header.source,
+        age: Age::of(&meta),
     })
 }
 

@@ -147,21 +147,6 @@ pub trait Source: Sync {
     fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
 }
 
-/// Walks a whole transcript, wherever it lies.
-pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
-    SOURCES[transcript.source].survey(transcript, survey)
-}
-
-/// Reads one call in full.
-pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
-    SOURCES[transcript.source].call(transcript, result, row)
-}
-
-/// Reads one message in full.
-pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-    SOURCES[transcript.source].message(transcript, row)
-}
-
 /// Where an agent's history would be. Without a home that is nowhere, unless a variable names a place: never below
 /// the working directory by accident.
 pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
