@@ -1,0 +1,60 @@
+//! What can go wrong with the index, in words its user understands.
+//!
+//! Does not know what is to be done about it: a rebuild is the caller's, who has the texts.
+
+use std::path::{Path, PathBuf};
+use tantivy::TantivyError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Files are missing, cut off or not what they should be: build the index anew.
+    #[error("the text index in `{path}` is damaged: {why}")]
+    Damaged { path: PathBuf, why: String },
+    /// Written by another version: build the index anew.
+    #[error("the text index in `{path}` was written by another version of Loci")]
+    Version { path: PathBuf },
+    /// Someone else is writing to it.
+    #[error("another process is writing to the text index in `{path}`")]
+    Busy { path: PathBuf },
+    /// The disk is full, the folder may not be written to, and the like.
+    #[error("the text index in `{path}`: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+    /// The engine failed in a way that says nothing of the files.
+    #[error("the text index in `{path}`: {why}")]
+    Engine { path: PathBuf, why: String },
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
+        Error::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn damaged(path: &Path, why: impl ToString) -> Error {
+        Error::Damaged { path: path.to_owned(), why: why.to_string() }
+    }
+
+    pub(crate) fn engine(path: &Path, error: &TantivyError) -> Error {
+        use tantivy::directory::error::{LockError, OpenReadError};
+        let path = path.to_owned();
+        let why = error.to_string();
+        match error {
+            TantivyError::LockFailure(LockError::LockBusy, _) => Error::Busy { path },
+            TantivyError::IncompatibleIndex(_)
+            | TantivyError::OpenReadError(OpenReadError::IncompatibleIndex(_))
+            | TantivyError::SchemaError(_)
+            | TantivyError::FieldNotFound(_) => Error::Version { path },
+            TantivyError::DataCorruption(_) | TantivyError::OpenReadError(_) => Error::Damaged { path, why },
+            TantivyError::IoError(source) if is_damage(source.kind()) => Error::Damaged { path, why },
+            TantivyError::IoError(source) => {
+                Error::Io { path, source: std::io::Error::new(source.kind(), source.to_string()) }
+            }
+            _ => Error::Engine { path, why },
+        }
+    }
+}
+
+/// A file that ends too early or holds something else, as opposed to a disk that refuses.
+fn is_damage(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    matches!(kind, InvalidData | NotFound | UnexpectedEof)
+}

@@ -1,0 +1,209 @@
+//! Finds the conversations that a query means, best first.
+//!
+//! Does not know how an answer is shown.
+
+use crate::error::Error;
+use crate::index::Index;
+use crate::query::{Query, Terms};
+use crate::rank::{self, Matched, Rarity, TUNING, Tuning};
+use crate::schema::Part;
+use crate::sweep::{Count, Hit, Message, Sweep};
+use crate::writer::Doc;
+use std::collections::BTreeMap;
+
+/// As many chats are looked at message by message.
+const CANDIDATES: usize = 64;
+
+/// What was found, and what was looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub chats: Vec<ChatHit>,
+    /// Chats with any match at all.
+    pub total_chats: usize,
+    /// How likely the first chat is the one that was meant; measured, see `confidence`.
+    pub confidence: f32,
+    pub terms: Terms,
+    /// Words that were looked for beside those that were asked for.
+    pub expanded: BTreeMap<String, Vec<String>>,
+    /// How many chats `exclude` has left out.
+    pub excluded: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct ChatHit {
+    pub chat: u32,
+    pub score: f32,
+    /// How many of its messages match.
+    pub hits: usize,
+    /// The best of them, best first.
+    pub events: Vec<EventHit>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EventHit {
+    pub event: u64,
+    pub part: Part,
+    pub at: i64,
+    pub score: f32,
+}
+
+/// A chat on its way to the answer.
+struct Candidate {
+    slot: usize,
+    whole: f32,
+    score: f32,
+    messages: Vec<Matched>,
+}
+
+impl Index {
+    /// Finds chats. `extra` are messages that are not in the index yet; they are ranked together with the rest.
+    pub fn find(&self, query: &Query, extra: &[Doc]) -> Result<Found, Error> {
+        find(Some(self), query, extra, &TUNING)
+    }
+
+    /// The same with other numbers, for those who look for better ones.
+    #[doc(hidden)]
+    pub fn find_tuned(&self, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
+        find(Some(self), query, extra, tuning)
+    }
+}
+
+/// Finds chats among messages that are in no index.
+pub fn find_among(query: &Query, docs: &[Doc]) -> Result<Found, Error> {
+    find(None, query, docs, &TUNING)
+}
+
+fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
+    let plain = index.is_some_and(|index| index.stamp.plain);
+    let terms = Terms::reading(&query.intents, plain);
+    let mut sweep = Sweep::new(index, query, extra);
+    let excluded = exclude(&mut sweep, query, plain)?;
+    let (counts, mut hits) = sweep.count(&terms)?;
+    let all = sweep.messages();
+    let rare: Vec<Rarity> = counts.iter().map(|count| rank::rarity(count, sweep.chats.len(), all)).collect();
+    let mut candidates = by_chat(&sweep, tuning, query, &terms, &counts, &rare);
+    let total_chats = candidates.len();
+    candidates.truncate(CANDIDATES.max(query.limit_chats * 2));
+    let mut wanted = vec![false; sweep.chats.len()];
+    for candidate in &candidates {
+        wanted[candidate.slot] = true;
+    }
+    sweep.common(&terms, &counts, &wanted, &mut hits)?;
+    hits.retain(|hit| wanted[hit.slot as usize]);
+    hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
+    for candidate in &mut candidates {
+        by_passage(&mut sweep, tuning, &terms, &counts, &rare, &hits, candidate)?;
+    }
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+    let confidence = 0.5;
+    let chats = candidates.into_iter().take(query.limit_chats);
+    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
+    Ok(Found { chats, total_chats, confidence, terms, expanded: BTreeMap::new(), excluded })
+}
+
+/// Shuts the chats in which an excluded term occurs; returns how many.
+fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
+    let mut shut = vec![false; sweep.chats.len()];
+    for term in &query.exclude {
+        let terms = Terms::reading(&[term], plain);
+        let (counts, _) = sweep.count(&terms)?;
+        for slot in 0..shut.len() {
+            let has =
+                |count: &Count| count.times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
+            shut[slot] |= !counts.is_empty() && counts.iter().all(has);
+        }
+    }
+    for (slot, shut) in shut.iter().enumerate() {
+        if *shut {
+            sweep.shut(slot);
+        }
+    }
+    Ok(shut.iter().filter(|shut| **shut).count())
+}
+
+/// Every chat with a match, by all of its words, best first.
+fn by_chat(
+    sweep: &Sweep,
+    tuning: &Tuning,
+    query: &Query,
+    terms: &Terms,
+    counts: &[Count],
+    rare: &[Rarity],
+) -> Vec<Candidate> {
+    let lengths: Vec<f32> = (0..sweep.chats.len()).map(|slot| length(sweep, tuning, query, slot)).collect();
+    let average = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
+    let mut found = Vec::new();
+    for (slot, length) in lengths.iter().enumerate() {
+        let norm = 1.0 - tuning.b + tuning.b * length / average;
+        let whole = rank::chat_score(tuning, terms, counts, rare, slot, norm);
+        if whole > 0.0 && (!query.match_all || has_all(terms, counts, slot)) {
+            found.push(Candidate { slot, whole, score: whole, messages: Vec::new() });
+        }
+    }
+    found.sort_by(|a, b| b.whole.total_cmp(&a.whole).then(a.slot.cmp(&b.slot)));
+    found
+}
+
+/// A chat's length, weighed as its words are.
+fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
+    let bytes = sweep.chats.tally(slot).bytes;
+    let parts = Part::ALL.into_iter().filter(|part| query.searches(*part));
+    parts.map(|part| bytes[part as usize] as f32 * tuning.parts[part as usize]).sum()
+}
+
+/// Whether every unit that was typed occurs: an identifier as a whole or by all parts, Chinese by most pairs.
+fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
+    let has = |at: usize| counts[at].times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
+    let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
+    for (at, word) in terms.words.iter().enumerate() {
+        let (found, all) = units.entry((word.intent, word.unit)).or_default();
+        *all += 1.0;
+        *found += f32::from(u8::from(has(at)));
+    }
+    let mut intents = vec![true; terms.intents];
+    for ((intent, _), (found, all)) in units {
+        intents[intent] &= found > 0.0 && found >= all * 0.6;
+    }
+    intents.into_iter().any(|intent| intent)
+}
+
+fn by_passage(
+    sweep: &mut Sweep,
+    tuning: &Tuning,
+    terms: &Terms,
+    counts: &[Count],
+    rare: &[Rarity],
+    hits: &[Hit],
+    candidate: &mut Candidate,
+) -> Result<(), Error> {
+    let from = hits.partition_point(|hit| (hit.slot as usize) < candidate.slot);
+    let own = hits[from..].iter().take_while(|hit| hit.slot as usize == candidate.slot).count();
+    let mut failed = None;
+    candidate.messages = rank::join(tuning, &hits[from..from + own], |place| {
+        sweep.message(place).unwrap_or_else(|error| {
+            failed = Some(error);
+            Message { event: 0, at: 0, turn: 0, bytes: 1.0 }
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let best = rank::passages(tuning, terms, rare, &mut candidate.messages, 200.0);
+    let coverage = rank::coverage(terms, counts, rare, candidate.slot);
+    let score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
+    candidate.score = score * coverage.powf(tuning.coverage);
+    Ok(())
+}
+
+fn shown(sweep: &Sweep, query: &Query, candidate: Candidate) -> ChatHit {
+    let hits = candidate.messages.len();
+    let mut messages = candidate.messages;
+    messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
+    let events = messages.iter().take(query.limit_hits_per_chat).map(|matched| EventHit {
+        event: matched.message.event,
+        part: matched.part,
+        at: matched.message.at,
+        score: matched.score,
+    });
+    ChatHit { chat: sweep.chats.id(candidate.slot), score: candidate.score, hits, events: events.collect() }
+}

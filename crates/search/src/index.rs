@@ -1,0 +1,86 @@
+//! Opens an index to look something up: one commit of it, whatever the writer does meanwhile.
+//!
+//! Does not know how conversations are ranked.
+
+use crate::chats::Chats;
+use crate::error::Error;
+use crate::schema::{self, Fields};
+use crate::writer::{self, Stamp};
+use std::path::{Path, PathBuf};
+use tantivy::SegmentReader;
+use tantivy::directory::MmapDirectory;
+
+/// Between reading what a commit holds and opening it, the writer may have gone on and removed a file.
+const TRIES: usize = 5;
+
+/// A reader: what the last commit held when it was opened.
+pub struct Index {
+    folder: PathBuf,
+    engine: tantivy::Index,
+    pub(crate) fields: Fields,
+    pub(crate) segments: Vec<SegmentReader>,
+    pub(crate) chats: Chats,
+    pub(crate) stamp: Stamp,
+}
+
+impl Index {
+    /// `None`: there is none yet. Neither locks nor writes, so a folder that may only be read will do.
+    pub fn open(folder: &Path) -> Result<Option<Index>, Error> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            match Index::try_open(folder) {
+                Err(error @ Error::Damaged { .. }) => last = Some(error),
+                done => return done,
+            }
+        }
+        last.map_or(Ok(None), Err)
+    }
+
+    fn try_open(folder: &Path) -> Result<Option<Index>, Error> {
+        let failed = |error| Error::engine(folder, &error);
+        if !folder.join("meta.json").exists() {
+            return Ok(None);
+        }
+        let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
+        let engine = tantivy::Index::open(directory).map_err(failed)?;
+        let metas = engine.load_metas().map_err(failed)?;
+        let stamp = writer::stamp(folder, &metas)?;
+        let (wanted, fields) = schema::schema();
+        if engine.schema() != wanted {
+            return Err(Error::Version { path: folder.to_owned() });
+        }
+        if stamp.stamp == 0 {
+            return Ok(None);
+        }
+        let segments = metas.segments.into_iter().map(|meta| SegmentReader::open(&engine.segment(meta)));
+        let segments = segments.collect::<Result<_, _>>().map_err(failed)?;
+        let chats = Chats::read(folder, stamp.stamp)?;
+        Ok(Some(Index { folder: folder.to_owned(), engine, fields, segments, chats, stamp }))
+    }
+
+    /// The caller's number of the commit that is read.
+    pub fn sequence(&self) -> u64 {
+        self.stamp.sequence
+    }
+
+    /// How many messages it holds.
+    pub fn len(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads every byte and compares checksums; returns the names of files that are not as they were written.
+    pub fn check(&self) -> Result<Vec<String>, Error> {
+        let damaged = self.engine.validate_checksum().map_err(|error| self.failed(&error))?;
+        let mut names: Vec<String> = damaged.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    pub(crate) fn failed(&self, error: &tantivy::TantivyError) -> Error {
+        Error::engine(&self.folder, error)
+    }
+}

@@ -1,0 +1,53 @@
+//! Which segments are put together, and when? Few enough to search fast, small enough to merge in little memory.
+//!
+//! Does not know what a segment holds.
+
+use tantivy::SegmentMeta;
+use tantivy::merge_policy::{MergeCandidate, MergePolicy};
+
+/// A merge holds its doc ids and term ordinals in memory: about 150 bytes a document, so 45 MB at this size.
+const MOST_DOCS: u32 = 300_000;
+/// As many of one size make one of the next.
+const WIDTH: usize = 8;
+/// Segments below this are of one size: commits of a few lines each.
+const SMALL: u32 = 4096;
+/// From this share of deleted documents on, a segment is written anew.
+const DELETED: f32 = 0.3;
+
+#[derive(Debug)]
+pub(crate) struct Bounded;
+
+impl MergePolicy for Bounded {
+    fn compute_merge_candidates(&self, segments: &[SegmentMeta]) -> Vec<MergeCandidate> {
+        let mut sorted: Vec<&SegmentMeta> = segments.iter().collect();
+        sorted.sort_by_key(|segment| (segment.num_docs(), segment.id()));
+        let mut found = Vec::new();
+        let mut rest = &sorted[..];
+        while let Some(first) = rest.first() {
+            let most = first.num_docs().max(SMALL).saturating_mul(4);
+            let level = rest.iter().take_while(|segment| segment.num_docs() <= most).count();
+            found.extend(within_level(&rest[..level]));
+            rest = &rest[level..];
+        }
+        found
+    }
+}
+
+/// Of segments of about one size: enough of them that fit together, otherwise those with much deleted.
+fn within_level(level: &[&SegmentMeta]) -> Vec<MergeCandidate> {
+    let mut docs = 0;
+    let fitting = level
+        .iter()
+        .take_while(|segment| {
+            docs += segment.num_docs();
+            docs <= MOST_DOCS
+        })
+        .count();
+    let fitting = &level[..fitting];
+    if fitting.len() >= WIDTH {
+        return vec![MergeCandidate(fitting.iter().map(|segment| segment.id()).collect())];
+    }
+    let worn =
+        |segment: &&&SegmentMeta| segment.num_deleted_docs() as f32 > segment.max_doc() as f32 * DELETED;
+    level.iter().filter(worn).map(|segment| MergeCandidate(vec![segment.id()])).collect()
+}

@@ -1,0 +1,231 @@
+//! What is asked for? A query as the caller states it, and the words that are looked up for it.
+//!
+//! Does not know what the index holds: whether a word occurs is found out elsewhere.
+
+use crate::fold::is_cjk;
+use crate::schema::Part;
+use crate::token::{Kind, Scratch, Tokens};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::LazyLock;
+
+/// Where a match counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    Content,
+    Title,
+    #[default]
+    Both,
+}
+
+/// Whose words are searched. Titles are the scope's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    pub person: bool,
+    pub assistant: bool,
+    pub tool: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts { person: true, assistant: true, tool: true }
+    }
+}
+
+/// A question to the index. `Query::new` has the defaults of the product.
+pub struct Query<'a> {
+    /// One or several phrases; a chat that answers any of them is found.
+    pub intents: Vec<String>,
+    /// Every word must occur somewhere in the chat.
+    pub match_all: bool,
+    /// Words that are nearly the same count as well, for less.
+    pub fuzzy: bool,
+    /// Related words count as well, for less.
+    pub expand: bool,
+    /// Chats in which one of these occurs are left out.
+    pub exclude: Vec<String>,
+    pub scope: Scope,
+    pub parts: Parts,
+    /// Milliseconds, both inclusive.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    /// Chats that may be found; all when it is not given.
+    pub allowed: Option<&'a dyn Fn(u32) -> bool>,
+    pub limit_chats: usize,
+    pub limit_hits_per_chat: usize,
+    /// Reads a message's text again. Without it phrases are not verified and nothing is learnt for `expand`.
+    pub text: Option<&'a dyn Fn(u64) -> Option<String>>,
+}
+
+impl Query<'_> {
+    pub fn new(intent: &str) -> Query<'static> {
+        Query {
+            intents: vec![intent.to_owned()],
+            match_all: false,
+            fuzzy: false,
+            expand: false,
+            exclude: Vec::new(),
+            scope: Scope::Both,
+            parts: Parts::default(),
+            from: None,
+            to: None,
+            allowed: None,
+            limit_chats: 10,
+            limit_hits_per_chat: 3,
+            text: None,
+        }
+    }
+
+    pub(crate) fn searches(&self, part: Part) -> bool {
+        match part {
+            Part::Title => self.scope != Scope::Content,
+            _ if self.scope == Scope::Title => false,
+            Part::Person => self.parts.person,
+            Part::Assistant => self.parts.assistant,
+            Part::Tool => self.parts.tool,
+        }
+    }
+
+    pub(crate) fn in_time(&self, at: i64) -> bool {
+        self.from.is_none_or(|from| from <= at) && self.to.is_none_or(|to| at <= to)
+    }
+}
+
+/// A term of the index that counts for a word, and how much.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Form {
+    pub(crate) term: String,
+    pub(crate) weight: f32,
+}
+
+/// A word that is looked up: what the index calls it, and what else counts for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Word {
+    pub(crate) forms: Vec<Form>,
+    pub(crate) kind: Kind,
+    /// How much it counts among the words of its query.
+    pub(crate) weight: f32,
+    /// Which of the phrases it belongs to.
+    pub(crate) intent: usize,
+    /// Which run of characters it was typed in: an identifier's parts, a Chinese sentence's pairs.
+    pub(crate) unit: usize,
+}
+
+/// What was searched: the words of a query, for snippets and for whoever wants to know.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    pub(crate) words: Vec<Word>,
+    pub(crate) intents: usize,
+    pub(crate) plain: bool,
+}
+
+/// A part of an identifier says less than the identifier, and a pair of characters less than a word.
+const PIECE: f32 = 0.5;
+const PAIR: f32 = 0.7;
+
+static STOP: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+    let lines = include_str!("stopwords.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).collect()
+});
+
+impl Terms {
+    pub fn new<S: AsRef<str>>(intents: &[S]) -> Terms {
+        Terms::reading(intents, false)
+    }
+
+    /// `plain`: for an index without stems.
+    pub(crate) fn reading<S: AsRef<str>>(intents: &[S], plain: bool) -> Terms {
+        let mut terms = Terms { words: Vec::new(), intents: intents.len(), plain };
+        for (at, intent) in intents.iter().enumerate() {
+            let (mut words, stop): (Vec<_>, Vec<_>) =
+                read(intent.as_ref(), at, plain).into_iter().partition(|(_, stop)| !stop);
+            if words.is_empty() {
+                words = stop; // "what is it" has nothing else to be found by
+            }
+            terms.words.extend(words.into_iter().map(|(word, _)| word));
+        }
+        terms
+    }
+
+    /// What the index is asked for, in the order it was typed.
+    pub fn list(&self) -> Vec<String> {
+        let mut seen = FxHashSet::default();
+        let first = self.words.iter().filter_map(|word| word.forms.first());
+        first.filter(|form| seen.insert(&form.term)).map(|form| form.term.clone()).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Which words a term of the index counts for.
+    pub(crate) fn by_term(&self) -> FxHashMap<&str, Vec<(usize, f32)>> {
+        let mut found: FxHashMap<&str, Vec<(usize, f32)>> = FxHashMap::default();
+        for (at, word) in self.words.iter().enumerate() {
+            for form in &word.forms {
+                found.entry(&form.term).or_default().push((at, form.weight));
+            }
+        }
+        found
+    }
+}
+
+/// The words of one phrase, each once, and whether it is a stop word.
+fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
+    let mut found: Vec<(Word, bool)> = Vec::new();
+    let mut scratch = Scratch::without_stems(plain);
+    let mut tokens = Tokens::new(intent, &mut scratch);
+    let (mut unit, mut end) = (0, 0);
+    while let Some(token) = tokens.advance() {
+        if token.place.start >= end || (token.kind == Kind::Cjk && token.place.start + 12 < end) {
+            unit += 1;
+        }
+        end = end.max(token.place.end);
+        let typed = &intent[token.place.clone()];
+        let raw = typed.to_lowercase();
+        let stop = STOP.contains(raw.as_str());
+        let forms = forms(token.text, &raw, token.kind);
+        if found.iter().any(|(known, _)| known.forms[0] == forms[0]) {
+            continue;
+        }
+        let weight = match token.kind {
+            Kind::Piece => PIECE,
+            Kind::Cjk if typed.chars().count() > 1 => PAIR,
+            _ => 1.0,
+        };
+        found.push((Word { forms, kind: token.kind, weight, intent: at, unit }, stop));
+    }
+    found
+}
+
+/// The stem, and the word as it was typed: the whole of an identifier is kept without stemming.
+fn forms(term: &str, raw: &str, kind: Kind) -> Vec<Form> {
+    let mut forms = vec![Form { term: term.to_owned(), weight: 1.0 }];
+    if kind == Kind::Word && raw != term && raw.chars().all(char::is_alphanumeric) {
+        forms.push(Form { term: raw.to_owned(), weight: 1.0 });
+    }
+    forms
+}
+
+/// A single CJK character is in the index only where it stands alone; it is looked for within the pairs.
+pub(crate) fn is_single_cjk(word: &Word) -> bool {
+    let mut chars = word.forms[0].term.chars();
+    matches!((chars.next(), chars.next()), (Some(only), None) if is_cjk(only))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_and_what_is_looked_up() {
+        let cases: &[(&str, &[&str])] = &[
+            ("What did Caroline research?", &["carolin", "research"]),
+            ("what is it", &["what", "is", "it"]),
+            ("getUserById getUserById", &["getuserbyid", "user", "id"]),
+            ("虚拟列表 怎么", &["虚拟", "拟列", "列表"]),
+        ];
+        for (text, terms) in cases {
+            assert_eq!(Terms::new(&[text]).list(), *terms, "{text}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where in a text is what was asked for? The densest place, cut out with its surroundings.
+//!
+//! Does not know colours: it says where the words stand, and whoever shows them decides how.
+
+use crate::query::Terms;
+use crate::token::{Kind, Scratch, Tokens};
+use std::ops::Range;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    pub text: String,
+    /// Bytes of `text`, in order, not overlapping.
+    pub highlights: Vec<Range<usize>>,
+}
+
+struct Match {
+    place: Range<usize>,
+    word: usize,
+    weight: f32,
+}
+
+/// The best `window` characters on both sides of the densest match; `…` stands where something was cut off. The
+/// beginning of the text when nothing matches.
+pub fn snippet(text: &str, terms: &Terms, window: usize) -> Snippet {
+    let matches = matches(text, terms);
+    let (from, to) = densest(&matches, (window * 3).max(24));
+    let first = matches.get(from).map_or(0, |found| found.place.start);
+    let last = matches.get(to).map_or(first, |found| found.place.end);
+    let start = back(text, first, window);
+    let end = forward(text, last, window);
+    cut(text, start..end, &matches)
+}
+
+fn matches(text: &str, terms: &Terms) -> Vec<Match> {
+    let by_term = terms.by_term();
+    let mut scratch = Scratch::without_stems(terms.plain);
+    let mut tokens = Tokens::new(text, &mut scratch);
+    let mut found = Vec::new();
+    while let Some(token) = tokens.advance() {
+        for (word, near) in by_term.get(token.text).into_iter().flatten() {
+            let whole = if token.kind == Kind::Whole { 2.0 } else { 1.0 };
+            let weight = terms.words[*word].weight * near * whole;
+            found.push(Match { place: token.place.clone(), word: *word, weight });
+        }
+    }
+    found
+}
+
+/// The run of matches within so many bytes that holds most different words; the first of several.
+fn densest(matches: &[Match], width: usize) -> (usize, usize) {
+    let (mut best, mut range) = (0.0, (0, 0));
+    for from in 0..matches.len() {
+        let (mut score, mut seen) = (0.0, Vec::new());
+        for (to, found) in matches.iter().enumerate().skip(from) {
+            if found.place.end - matches[from].place.start > width {
+                break;
+            }
+            let again = seen.contains(&found.word);
+            score += if again { found.weight * 0.1 } else { found.weight };
+            seen.push(found.word);
+            if score > best {
+                (best, range) = (score, (from, to));
+            }
+        }
+    }
+    range
+}
+
+fn back(text: &str, from: usize, chars: usize) -> usize {
+    text[..from].char_indices().rev().take(chars).last().map_or(from, |(at, _)| at)
+}
+
+fn forward(text: &str, from: usize, chars: usize) -> usize {
+    text[from..].char_indices().nth(chars).map_or(text.len(), |(at, _)| from + at)
+}
+
+fn cut(text: &str, place: Range<usize>, matches: &[Match]) -> Snippet {
+    let mut shown = String::with_capacity(place.len() + 6);
+    if place.start > 0 {
+        shown.push('…');
+    }
+    let shift = shown.len();
+    shown.push_str(&text[place.clone()]);
+    if place.end < text.len() {
+        shown.push('…');
+    }
+    let mut highlights: Vec<Range<usize>> = Vec::new();
+    for found in
+        matches.iter().filter(|found| place.start <= found.place.start && found.place.end <= place.end)
+    {
+        let range = found.place.start - place.start + shift..found.place.end - place.start + shift;
+        match highlights.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => highlights.push(range),
+        }
+    }
+    Snippet { text: shown, highlights }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_densest_place_is_shown() {
+        let text = format!(
+            "{}cache {}the cache eviction policy{}",
+            "x ".repeat(99),
+            "y ".repeat(99),
+            " z".repeat(99)
+        );
+        let shown = snippet(&text, &Terms::new(&["cache eviction"]), 8);
+        assert_eq!(shown.text, "…y y the cache eviction policy …");
+        let words: Vec<&str> = shown.highlights.iter().map(|range| &shown.text[range.clone()]).collect();
+        assert_eq!(words, ["cache", "eviction"]);
+    }
+
+    #[test]
+    fn pairs_of_characters_are_one_highlight() {
+        let shown = snippet("昨天虚拟列表滚动很卡", &Terms::new(&["虚拟列表"]), 2);
+        assert_eq!(shown.text, "昨天虚拟列表滚动…");
+        assert_eq!(&shown.text[shown.highlights[0].clone()], "虚拟列表");
+    }
+
+    proptest! {
+        #[test]
+        fn highlights_lie_in_the_snippet(text in "[a-c卡é …]{0,80}", query in "[a-c卡]{1,3}", window in 0_usize..20) {
+            let shown = snippet(&text, &Terms::new(&[query]), window);
+            for range in shown.highlights {
+                prop_assert!(shown.text.get(range).is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! How often does each word occur in each conversation? Walks the postings of the words, and the messages that are
+//! not in the index yet.
+//!
+//! Does not know what an occurrence is worth.
+
+use crate::chats::Chats;
+use crate::error::Error;
+use crate::index::Index;
+use crate::query::{Query, Terms};
+use crate::schema::{AT, CHAT, EVENT, Part, SIZE, TURN, bucket, bytes_of};
+use crate::token::{Scratch, Tokens};
+use crate::writer::Doc;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+use tantivy::columnar::ColumnValues;
+use tantivy::postings::Postings;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet, TERMINATED, Term};
+
+/// Occurrences of a word in more messages than this are counted by chat and not kept one by one.
+const KEPT: u64 = 20_000;
+
+/// Where a message lies: a document of a segment, or one of those handed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) segment: u32,
+    pub(crate) doc: u32,
+}
+
+/// The segment of what is not in the index yet.
+const EXTRA: u32 = u32::MAX;
+
+/// A word occurs in a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    pub(crate) place: Place,
+    pub(crate) slot: u32,
+    pub(crate) word: u16,
+    pub(crate) part: Part,
+    /// How often, weighed by how near the form is to the word.
+    pub(crate) times: f32,
+}
+
+/// What is known of a message without reading it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) event: u64,
+    pub(crate) at: i64,
+    pub(crate) turn: u32,
+    pub(crate) bytes: f32,
+}
+
+/// One word's occurrences.
+#[derive(Default)]
+pub(crate) struct Count {
+    /// By slot and part. Empty when it occurs nowhere.
+    pub(crate) times: Vec<[f32; 4]>,
+    pub(crate) chats: u32,
+    pub(crate) messages: u64,
+    /// Too many to be kept one by one.
+    pub(crate) common: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Gate {
+    Unknown,
+    Open,
+    Shut,
+}
+
+pub(crate) struct Sweep<'a> {
+    index: Option<&'a Index>,
+    query: &'a Query<'a>,
+    extra: &'a [Doc<'a>],
+    pub(crate) chats: Cow<'a, Chats>,
+    gates: Vec<Gate>,
+    /// Slot and turn of each extra message.
+    turns: Vec<(usize, u32)>,
+    columns: Vec<Option<Columns>>,
+}
+
+struct Columns {
+    event: Arc<dyn ColumnValues<u64>>,
+    at: Arc<dyn ColumnValues<i64>>,
+    turn: Arc<dyn ColumnValues<u64>>,
+    size: Arc<dyn ColumnValues<u64>>,
+}
+
+impl<'a> Sweep<'a> {
+    pub(crate) fn new(index: Option<&'a Index>, query: &'a Query<'a>, extra: &'a [Doc<'a>]) -> Sweep<'a> {
+        let mut chats =
+            index.map_or_else(|| Cow::Owned(Chats::default()), |index| Cow::Borrowed(&index.chats));
+        let mut turns = Vec::with_capacity(extra.len());
+        for doc in extra {
+            turns.push(chats.to_mut().add(doc.chat, doc.part, doc.text.len()));
+        }
+        let gates = vec![Gate::Unknown; chats.len()];
+        let columns = (0..index.map_or(0, |index| index.segments.len())).map(|_| None).collect();
+        Sweep { index, query, extra, chats, gates, turns, columns }
+    }
+
+    /// All messages, those of the index and those handed in.
+    pub(crate) fn messages(&self) -> u64 {
+        self.index.map_or(0, Index::len) + self.extra.len() as u64
+    }
+
+    pub(crate) fn shut(&mut self, slot: usize) {
+        self.gates[slot] = Gate::Shut;
+    }
+
+    /// Whether a chat may be found. The caller is asked once for each.
+    fn open(&mut self, slot: usize) -> bool {
+        if self.gates[slot] == Gate::Unknown {
+            let allowed = self.query.allowed.is_none_or(|allowed| allowed(self.chats.id(slot)));
+            self.gates[slot] = if allowed { Gate::Open } else { Gate::Shut };
+        }
+        self.gates[slot] == Gate::Open
+    }
+
+    /// Counts every word by chat, and keeps the occurrences of all but common ones.
+    pub(crate) fn count(&mut self, terms: &Terms) -> Result<(Vec<Count>, Vec<Hit>), Error> {
+        let mut counts: Vec<Count> = terms.words.iter().map(|_| Count::default()).collect();
+        for (at, messages) in self.frequencies(terms)?.into_iter().enumerate() {
+            counts[at].common = messages > KEPT;
+        }
+        let mut hits = Vec::new();
+        let slots = self.chats.len();
+        self.walk(terms, &|_| true, &mut |hit| {
+            let count = &mut counts[hit.word as usize];
+            if count.times.is_empty() {
+                count.times = vec![[0.0; 4]; slots];
+            }
+            let times = &mut count.times[hit.slot as usize];
+            count.chats += u32::from(times.iter().all(|times| *times == 0.0));
+            count.messages += 1;
+            times[hit.part as usize] += hit.times;
+            if !count.common {
+                hits.push(hit);
+            }
+        })?;
+        Ok((counts, hits))
+    }
+
+    /// The occurrences of common words in some chats alone.
+    pub(crate) fn common(
+        &mut self,
+        terms: &Terms,
+        counts: &[Count],
+        wanted: &[bool],
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Error> {
+        if counts.iter().any(|count| count.common) {
+            let is_common = |word: usize| counts[word].common;
+            self.walk(terms, &is_common, &mut |hit| {
+                if wanted[hit.slot as usize] {
+                    hits.push(hit);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// In how many messages each word occurs at most, from the dictionaries alone.
+    fn frequencies(&self, terms: &Terms) -> Result<Vec<u64>, Error> {
+        let mut found = vec![0; terms.words.len()];
+        let Some(index) = self.index else { return Ok(found) };
+        for segment in &index.segments {
+            for part in Part::ALL.into_iter().filter(|part| self.query.searches(*part)) {
+                let field = index.fields.parts[part as usize];
+                let inverted = segment.inverted_index(field).map_err(|error| index.failed(&error))?;
+                for (word, found) in terms.words.iter().zip(&mut found) {
+                    for form in &word.forms {
+                        let term = Term::from_field_text(field, &form.term);
+                        let frequency =
+                            inverted.doc_freq(&term).map_err(|error| index.failed(&error.into()))?;
+                        *found += u64::from(frequency);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every occurrence of the words that are wanted, in messages that may be found.
+    fn walk(
+        &mut self,
+        terms: &Terms,
+        wanted: &dyn Fn(usize) -> bool,
+        visit: &mut dyn FnMut(Hit),
+    ) -> Result<(), Error> {
+        if let Some(index) = self.index {
+            for segment in 0..index.segments.len() {
+                for part in Part::ALL {
+                    if self.query.searches(part) {
+                        self.walk_field(index, segment, part, terms, wanted, visit)
+                            .map_err(|error| index.failed(&error))?;
+                    }
+                }
+            }
+        }
+        self.walk_extra(terms, wanted, visit);
+        Ok(())
+    }
+
+    fn walk_field(
+        &mut self,
+        index: &Index,
+        segment: usize,
+        part: Part,
+        terms: &Terms,
+        wanted: &dyn Fn(usize) -> bool,
+        visit: &mut dyn FnMut(Hit),
+    ) -> tantivy::Result<()> {
+        let reader = &index.segments[segment];
+        let field = index.fields.parts[part as usize];
+        let inverted = reader.inverted_index(field)?;
+        let chats = reader.fast_fields().u64(CHAT)?.first_or_default_col(u64::MAX);
+        let timed = self.query.from.is_some() || self.query.to.is_some();
+        let times =
+            timed.then(|| reader.fast_fields().i64(AT)).transpose()?.map(|at| at.first_or_default_col(0));
+        for (word, form) in forms(terms, wanted) {
+            let term = Term::from_field_text(field, &form.term);
+            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)? else {
+                continue;
+            };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                let kept = !reader.is_deleted(doc)
+                    && times.as_ref().is_none_or(|times| self.query.in_time(times.get_val(doc)));
+                let slot = if kept { self.chats.slot(chats.get_val(doc) as u32) } else { None };
+                if let Some(slot) = slot.filter(|slot| self.open(*slot)) {
+                    let place = Place { segment: segment as u32, doc };
+                    let times = postings.term_freq() as f32 * form.weight;
+                    visit(Hit { place, slot: slot as u32, word: word as u16, part, times });
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for messages that are not in the index: few, so they are read as a text is.
+    fn walk_extra(&mut self, terms: &Terms, wanted: &dyn Fn(usize) -> bool, visit: &mut dyn FnMut(Hit)) {
+        if self.extra.is_empty() {
+            return;
+        }
+        let by_term = terms.by_term();
+        let mut scratch = Scratch::without_stems(terms.plain);
+        for at in 0..self.extra.len() {
+            let (doc, (slot, _)) = (&self.extra[at], self.turns[at]);
+            if !self.query.searches(doc.part) || !self.query.in_time(doc.at) || !self.open(slot) {
+                continue;
+            }
+            for (word, times) in occurrences(doc.text, &by_term, &mut scratch) {
+                if wanted(word) {
+                    let place = Place { segment: EXTRA, doc: at as u32 };
+                    visit(Hit { place, slot: slot as u32, word: word as u16, part: doc.part, times });
+                }
+            }
+        }
+    }
+
+    /// What is known of a message without reading it.
+    pub(crate) fn message(&mut self, place: Place) -> Result<Message, Error> {
+        if place.segment == EXTRA {
+            let (doc, (_, turn)) = (&self.extra[place.doc as usize], self.turns[place.doc as usize]);
+            let bytes = bytes_of(bucket(doc.text.len()));
+            return Ok(Message { event: doc.event, at: doc.at, turn, bytes });
+        }
+        let columns = self.columns(place.segment as usize)?;
+        Ok(Message {
+            event: columns.event.get_val(place.doc),
+            at: columns.at.get_val(place.doc),
+            turn: columns.turn.get_val(place.doc) as u32,
+            bytes: bytes_of(columns.size.get_val(place.doc)),
+        })
+    }
+
+    /// The text of a message: at hand, or read by the caller.
+    pub(crate) fn text(&mut self, place: Place) -> Result<Option<Cow<'a, str>>, Error> {
+        if place.segment == EXTRA {
+            return Ok(Some(Cow::Borrowed(self.extra[place.doc as usize].text)));
+        }
+        let Some(read) = self.query.text else { return Ok(None) };
+        let event = self.message(place)?.event;
+        Ok(read(event).map(Cow::Owned))
+    }
+
+    fn columns(&mut self, segment: usize) -> Result<&Columns, Error> {
+        let slot = &mut self.columns[segment];
+        if slot.is_none() {
+            let Some(index) = self.index else { unreachable!("a segment is the index's") };
+            *slot = Some(Columns::open(&index.segments[segment]).map_err(|error| index.failed(&error))?);
+        }
+        Ok(slot.as_ref().expect("filled above"))
+    }
+}
+
+impl Columns {
+    fn open(segment: &tantivy::SegmentReader) -> tantivy::Result<Columns> {
+        let fast = segment.fast_fields();
+        Ok(Columns {
+            event: fast.u64(EVENT)?.first_or_default_col(0),
+            at: fast.i64(AT)?.first_or_default_col(0),
+            turn: fast.u64(TURN)?.first_or_default_col(0),
+            size: fast.u64(SIZE)?.first_or_default_col(0),
+        })
+    }
+}
+
+fn forms<'t>(
+    terms: &'t Terms,
+    wanted: &dyn Fn(usize) -> bool,
+) -> impl Iterator<Item = (usize, &'t crate::query::Form)> {
+    let words = terms.words.iter().enumerate().filter(|(at, _)| wanted(*at));
+    words.flat_map(|(at, word)| word.forms.iter().map(move |form| (at, form)))
+}
+
+/// How often each word occurs in a text, in the order of words.
+pub(crate) fn occurrences(
+    text: &str,
+    by_term: &FxHashMap<&str, Vec<(usize, f32)>>,
+    scratch: &mut Scratch,
+) -> Vec<(usize, f32)> {
+    let mut found: FxHashMap<usize, f32> = FxHashMap::default();
+    let mut tokens = Tokens::new(text, scratch);
+    while let Some(token) = tokens.advance() {
+        for (word, weight) in by_term.get(token.text).into_iter().flatten() {
+            *found.entry(*word).or_default() += weight;
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(word, _)| *word);
+    found
+}

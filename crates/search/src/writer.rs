@@ -1,0 +1,245 @@
+//! Put these messages into the index, take those out, make it last.
+//!
+//! Does not know what a message is worth: that is asked when someone searches.
+
+use crate::chats::{self, Tallies};
+use crate::error::Error;
+use crate::merge::Bounded;
+use crate::schema::{self, Fields, Part, VERSION};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tantivy::directory::MmapDirectory;
+use tantivy::index::SegmentId;
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::{IndexMeta, IndexSettings, IndexWriter, SegmentMeta, TantivyDocument, TantivyError, Term};
+
+/// The engine wants at least this for each thread.
+const LEAST_HEAP: usize = 16 << 20;
+
+/// A message, tool call or title, as it is handed in.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc<'a> {
+    /// What it was read from: the unit that is taken back when a transcript changes.
+    pub file: u32,
+    pub chat: u32,
+    /// The caller's name for it, handed back with a hit.
+    pub event: u64,
+    pub part: Part,
+    /// Milliseconds.
+    pub at: i64,
+    pub text: &'a str,
+}
+
+/// What a commit says of itself: which version wrote it, the caller's sequence, and the name of its file of chats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Stamp {
+    pub(crate) sequence: u64,
+    pub(crate) stamp: u64,
+    pub(crate) plain: bool,
+}
+
+impl Stamp {
+    fn payload(self) -> String {
+        format!("{VERSION} {} {} {}", self.sequence, self.stamp, u8::from(self.plain))
+    }
+
+    /// `None` is another version's.
+    pub(crate) fn parse(payload: &str) -> Option<Stamp> {
+        let mut words = payload.split(' ').map(|word| word.parse::<u64>().ok());
+        let mut next = || words.next().flatten();
+        (next()? == u64::from(VERSION)).then_some(())?;
+        Some(Stamp { sequence: next()?, stamp: next()?, plain: next()? == 1 })
+    }
+}
+
+/// The one that writes. Readers go on undisturbed and see a commit when they are opened after it.
+pub struct Writer {
+    folder: PathBuf,
+    fields: Fields,
+    engine: IndexWriter,
+    tallies: Tallies,
+    stamp: Stamp,
+}
+
+impl Writer {
+    /// Opens the index of a folder, or begins one. `Error::Damaged` and `Error::Version` ask for a rebuild: empty
+    /// the folder and hand in everything again.
+    pub fn open(folder: &Path, threads: usize, heap_bytes: usize) -> Result<Writer, Error> {
+        Writer::begin(folder, threads, heap_bytes, false)
+    }
+
+    /// An index without stemming, to measure what stemming is worth.
+    #[doc(hidden)]
+    pub fn open_plain(folder: &Path) -> Result<Writer, Error> {
+        Writer::begin(folder, 1, LEAST_HEAP, true)
+    }
+
+    fn begin(folder: &Path, threads: usize, heap_bytes: usize, plain: bool) -> Result<Writer, Error> {
+        let failed = |error: TantivyError| Error::engine(folder, &error);
+        fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+        let (wanted, fields) = schema::schema();
+        let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
+        let exists = tantivy::Index::exists(&directory).map_err(|error| failed(error.into()))?;
+        let index = if exists {
+            tantivy::Index::open(directory)
+        } else {
+            tantivy::Index::create(directory, wanted.clone(), IndexSettings::default())
+        };
+        let index = index.map_err(failed)?;
+        let metas = index.load_metas().map_err(failed)?;
+        let stamp = if exists { stamp(folder, &metas)? } else { Stamp { plain, ..Stamp::default() } };
+        if index.schema() != wanted {
+            return Err(Error::Version { path: folder.to_owned() });
+        }
+        schema::register(&index, stamp.plain);
+        let tallies = if stamp.stamp == 0 { Tallies::default() } else { Tallies::read(folder, stamp.stamp)? };
+        let engine = index.writer_with_options(options(threads, heap_bytes)).map_err(failed)?;
+        engine.set_merge_policy(Box::new(Bounded));
+        Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp })
+    }
+
+    pub fn add(&mut self, doc: &Doc) -> Result<(), Error> {
+        let turn = self.tallies.add(doc.chat, doc.file, doc.part, doc.text.len());
+        let fields = &self.fields;
+        let mut row = TantivyDocument::new();
+        row.add_text(fields.parts[doc.part as usize], doc.text);
+        row.add_u64(fields.chat, u64::from(doc.chat));
+        row.add_u64(fields.file, u64::from(doc.file));
+        row.add_u64(fields.event, doc.event);
+        row.add_i64(fields.at, doc.at);
+        row.add_u64(fields.turn, u64::from(turn));
+        row.add_u64(fields.size, schema::bucket(doc.text.len()));
+        self.engine.add_document(row).map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
+    /// Takes back everything that was read from a file, before this call.
+    pub fn drop_file(&mut self, file: u32) {
+        self.tallies.drop_file(file);
+        self.engine.delete_term(Term::from_field_u64(self.fields.file, u64::from(file)));
+    }
+
+    pub fn drop_chat(&mut self, chat: u32) {
+        self.tallies.drop_chat(chat);
+        self.engine.delete_term(Term::from_field_u64(self.fields.chat, u64::from(chat)));
+    }
+
+    /// Makes it last. The sequence is the caller's, to know later what the index has seen.
+    pub fn commit(&mut self, sequence: u64) -> Result<(), Error> {
+        let folder = self.folder.clone();
+        let failed = |error: TantivyError| Error::engine(&folder, &error);
+        let mut prepared = self.engine.prepare_commit().map_err(failed)?;
+        let stamp = Stamp { sequence, stamp: prepared.opstamp().max(1), ..self.stamp };
+        self.tallies.write(&folder, stamp.stamp)?;
+        prepared.set_payload(&stamp.payload());
+        prepared.commit().map_err(failed)?;
+        self.stamp = stamp;
+        chats::remove_others(&folder, stamp.stamp);
+        Ok(())
+    }
+
+    /// The sequence of the last commit; 0 when there is none.
+    pub fn sequence(&self) -> u64 {
+        self.stamp.sequence
+    }
+
+    /// Commits, and writes every segment anew that holds something dropped, so that its bytes leave the disk.
+    pub fn purge(&mut self) -> Result<(), Error> {
+        self.commit(self.stamp.sequence)?;
+        let folder = self.folder.clone();
+        let failed = |error: TantivyError| Error::engine(&folder, &error);
+        for id in self.worn().map_err(failed)? {
+            // One that a merge in the background has already taken is clean or gone.
+            let merged = self.engine.merge(&[id]).wait();
+            if let Err(error) = merged
+                && !matches!(error, TantivyError::InvalidArgument(_))
+            {
+                return Err(failed(error));
+            }
+        }
+        self.engine.garbage_collect_files().wait().map_err(failed)?;
+        Ok(())
+    }
+
+    /// Segments with something dropped in them. By id: whoever holds their description keeps their files.
+    fn worn(&self) -> tantivy::Result<Vec<SegmentId>> {
+        let metas = self.engine.index().searchable_segment_metas()?;
+        Ok(metas.iter().filter(|meta| meta.has_deletes()).map(SegmentMeta::id).collect())
+    }
+
+    /// Waits until merges in the background are done; without it they are begun again next time.
+    pub fn finish(self) -> Result<(), Error> {
+        let folder = self.folder;
+        self.engine.wait_merging_threads().map_err(|error| Error::engine(&folder, &error))
+    }
+
+    fn failed(&self, error: &TantivyError) -> Error {
+        Error::engine(&self.folder, error)
+    }
+}
+
+/// One merge at a time: two would hold twice the memory.
+fn options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
+    let threads = threads.clamp(1, (heap_bytes / LEAST_HEAP).max(1));
+    IndexWriterOptions::builder()
+        .num_worker_threads(threads)
+        .memory_budget_per_thread((heap_bytes / threads).max(LEAST_HEAP))
+        .num_merge_threads(1)
+        .build()
+}
+
+/// What the last commit says of itself. An index without a commit is empty and says nothing.
+pub(crate) fn stamp(folder: &Path, metas: &IndexMeta) -> Result<Stamp, Error> {
+    match &metas.payload {
+        Some(payload) => Stamp::parse(payload).ok_or_else(|| Error::Version { path: folder.to_owned() }),
+        None if metas.segments.is_empty() => Ok(Stamp::default()),
+        None => Err(Error::Version { path: folder.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Index;
+
+    fn doc(file: u32, text: &str) -> Doc<'_> {
+        Doc { file, chat: file, event: 1, part: Part::Person, at: 0, text }
+    }
+
+    /// Whether any file of the folder can still give the term away: a dictionary that holds it, or a segment with
+    /// deleted documents. The dictionary packs its terms, so looking for the bytes would prove nothing.
+    fn holds(folder: &Path, term: &str) -> bool {
+        let index = Index::open(folder).unwrap().unwrap();
+        let field = index.fields.parts[Part::Person as usize];
+        index.segments.iter().any(|segment| {
+            let terms = segment.inverted_index(field).unwrap();
+            segment.has_deletes() || terms.terms().get(term).unwrap().is_some()
+        })
+    }
+
+    fn segments_on_disk(folder: &Path) -> usize {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".term")).count()
+    }
+
+    #[test]
+    fn purging_takes_what_was_dropped_from_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
+        for text in ["the cache", "is stale"] {
+            writer.add(&doc(1, text)).unwrap();
+        }
+        writer.add(&doc(2, "the word is hunter2zebra, keep it")).unwrap();
+        writer.commit(1).unwrap();
+        writer.add(&doc(2, "hunter2zebra alone in its segment")).unwrap();
+        writer.commit(2).unwrap();
+        assert!(holds(folder.path(), "hunter2zebra"));
+        writer.drop_file(2);
+        writer.purge().unwrap();
+        assert!(!holds(folder.path(), "hunter2zebra"));
+        assert_eq!((writer.sequence(), segments_on_disk(folder.path())), (2, 1));
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let bytes = fs::read(entry.unwrap().path()).unwrap();
+            assert!(!bytes.windows(6).any(|window| window == b"hunter" || window == b"retnuh"));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What an index keeps: commits, files that are taken back, damage that is told, bytes that are gone.
+
+use loci_search::{self as search, Doc, Error, Index, Part, Query, Writer};
+use std::fs;
+use std::path::Path;
+
+const HEAP: usize = 32 << 20;
+
+fn doc(file: u32, chat: u32, event: u64, text: &str) -> Doc<'_> {
+    Doc { file, chat, event, part: Part::Person, at: 1_000 * event as i64, text }
+}
+
+fn written(folder: &Path, docs: &[Doc]) -> Writer {
+    let mut writer = Writer::open(folder, 1, HEAP).unwrap();
+    for doc in docs {
+        writer.add(doc).unwrap();
+    }
+    writer.commit(1).unwrap();
+    writer
+}
+
+fn open(folder: &Path) -> Index {
+    Index::open(folder).unwrap().unwrap()
+}
+
+fn chats(index: &Index, query: &str) -> Vec<u32> {
+    index.find(&Query::new(query), &[]).unwrap().chats.iter().map(|hit| hit.chat).collect()
+}
+
+#[test]
+fn a_commit_is_found_with_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Index::open(folder.path()).unwrap().is_none());
+    let mut writer = Writer::open(folder.path(), 2, HEAP).unwrap();
+    assert!(Index::open(folder.path()).unwrap().is_none());
+    writer.add(&doc(1, 7, 1, "the cache is stale")).unwrap();
+    writer.commit(41).unwrap();
+    writer.add(&doc(1, 8, 2, "not committed, the cache")).unwrap();
+    let index = open(folder.path());
+    assert_eq!((index.sequence(), chats(&index, "cache")), (41, vec![7]));
+    drop(writer);
+    let writer = Writer::open(folder.path(), 1, HEAP).unwrap();
+    assert_eq!(writer.sequence(), 41);
+    assert_eq!(index.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_second_writer_is_told_that_there_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer = written(folder.path(), &[doc(1, 1, 1, "words")]);
+    assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Busy { .. })));
+}
+
+#[test]
+fn a_file_and_a_chat_can_be_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = [
+        doc(1, 1, 1, "cache one"),
+        doc(2, 1, 2, "cache two"),
+        doc(2, 2, 3, "cache three"),
+        doc(3, 3, 4, "cache"),
+    ];
+    let mut writer = written(folder.path(), &docs);
+    let before = open(folder.path());
+    writer.drop_file(2);
+    writer.drop_chat(3);
+    writer.add(&doc(2, 4, 5, "cache again")).unwrap();
+    writer.commit(2).unwrap();
+    let mut found = chats(&open(folder.path()), "cache");
+    found.sort_unstable();
+    assert_eq!(found, [1, 4]);
+    assert_eq!(chats(&open(folder.path()), "two three"), Vec::<u32>::new());
+    assert_eq!(chats(&before, "three"), [2], "what was opened before stays what it was");
+}
+
+#[test]
+fn what_is_not_in_the_index_yet_is_ranked_as_if_it_were() {
+    let (part, whole) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let docs = [
+        doc(1, 1, 1, "the virtual list stutters when scrolling"),
+        doc(1, 2, 2, "the list of virtual machines"),
+        doc(1, 3, 3, "scrolling the log"),
+        doc(2, 4, 4, "virtual list scrolling, virtual list again"),
+        doc(2, 2, 5, "and the machines scroll by"),
+    ];
+    drop(written(part.path(), &docs[..3]));
+    drop(written(whole.path(), &docs));
+    for query in ["virtual list", "scrolling", "machines", "log", "virtual list scrolling stutter"] {
+        let joined = open(part.path()).find(&Query::new(query), &docs[3..]).unwrap();
+        let joined: Vec<u32> = joined.chats.iter().map(|hit| hit.chat).collect();
+        assert_eq!(joined, chats(&open(whole.path()), query), "{query}");
+        let alone = search::find_among(&Query::new(query), &docs).unwrap();
+        assert_eq!(alone.chats.iter().map(|hit| hit.chat).collect::<Vec<_>>(), joined, "{query}");
+    }
+}
+
+#[test]
+fn damage_and_foreign_versions_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(written(folder.path(), &[doc(1, 1, 1, "words")]));
+    let meta = folder.path().join("meta.json");
+    let good = fs::read_to_string(&meta).unwrap();
+    fs::write(&meta, &good[..good.len() / 2]).unwrap();
+    assert!(matches!(Index::open(folder.path()), Err(Error::Damaged { .. })));
+    assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Damaged { .. })));
+    fs::write(
+        &meta,
+        good.replace("\"payload\": \"1 ", "\"payload\": \"999 ")
+            .replace("\"payload\":\"1 ", "\"payload\":\"999 "),
+    )
+    .unwrap();
+    assert!(matches!(Index::open(folder.path()), Err(Error::Version { .. })));
+    fs::write(&meta, good.replace("\"person\"", "\"someone\"")).unwrap();
+    assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Version { .. })));
+    fs::write(&meta, &good).unwrap();
+    for name in ["chats.", ".term"] {
+        let path = file_of(folder.path(), name);
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(Index::open(folder.path()), Err(Error::Damaged { .. })), "{name}");
+        fs::write(&path, bytes).unwrap();
+    }
+    let path = file_of(folder.path(), ".idx");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[3] ^= 0x55;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(open(folder.path()).check().unwrap(), [path.file_name().unwrap().to_string_lossy()]);
+}
+
+fn file_of(folder: &Path, name: &str) -> std::path::PathBuf {
+    let mut paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.find(|path| path.file_name().unwrap().to_string_lossy().contains(name)).unwrap()
+}
+
+#[test]
+fn a_folder_that_may_only_be_read_will_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    drop(written(folder.path(), &[doc(1, 1, 1, "words")]));
+    let count = || fs::read_dir(folder.path()).unwrap().count();
+    let before = count();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let found = chats(&open(folder.path()), "words");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!((found, count()), (vec![1], before));
+}
