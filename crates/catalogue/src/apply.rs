@@ -40,10 +40,12 @@ pub struct Survey<'a> {
     pub tells: &'a dyn Fn(&Row) -> bool,
 }
 
-/// An event whose text the index lacks, or has in an older form.
+/// An event that is new, or whose text is another than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fresh {
     pub ordinal: u32,
+    /// Whether the text index is to have its text.
+    pub told: bool,
     pub replaces: bool,
 }
 
@@ -187,8 +189,12 @@ impl Writer {
             };
             rows::write(&mut insert, id, row, name, tells).map_err(self.reader.fail())?;
             let moved_only = before.is_some_and(|old| same_text(old, row));
-            if tells && !moved_only {
-                applied.fresh.push(Fresh { ordinal: ordinal as u32, replaces: before.is_some() });
+            if !moved_only {
+                applied.fresh.push(Fresh {
+                    ordinal: ordinal as u32,
+                    told: tells,
+                    replaces: before.is_some(),
+                });
             }
         }
         Ok(shared)
@@ -311,6 +317,23 @@ impl Writer {
             self.run("insert or replace into touched(event, path) values (?1, ?2)", params![event, path])?;
         }
         Ok(())
+    }
+
+    /// The events of a transcript whose text the index is to have.
+    pub fn told(&self, file: u32) -> Result<Vec<Fresh>, Error> {
+        let sql = "select id from events where id >= ?1 and id < ?2 and told = 1";
+        let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
+        self.reader.all(sql, span, |row| {
+            let (_, ordinal) = crate::event_place(row.get::<_, i64>(0)? as u64);
+            Ok(Fresh { ordinal, told: true, replaces: false })
+        })
+    }
+
+    /// The conversation, the number and the title of each session of a transcript, titles of subagents left out.
+    pub fn titles(&self, file: u32) -> Result<Vec<(u32, u32, Option<String>)>, Error> {
+        let sql = "select chat, id, case when agent_id is null then title end from sessions \
+            where file = ?1 order by ordinal";
+        self.reader.all(sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     /// Only how a transcript looks from outside has changed, or whether it is still there.

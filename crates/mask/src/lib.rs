@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+pub const RULES_VERSION: u32 = 0;
+
 pub struct Masker {}
 
 impl Masker {

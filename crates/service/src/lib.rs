@@ -6,6 +6,7 @@
 pub mod env;
 mod gather;
 mod home;
+mod ingest;
 mod kept;
 mod lines;
 mod look;
@@ -15,6 +16,8 @@ mod printer;
 mod reading;
 mod scope;
 mod shelf;
+mod tombstones;
+mod words;
 
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
@@ -82,6 +85,10 @@ impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, masker) = (Progress::default(), OnceLock::new());
         Service { places, clock, cwd, exe, threads, masked: true, progress, masker }
+    }
+
+    pub fn catch_up(&self, rebuild: bool) -> Result<String, Error> {
+        ingest::catch_up(self, rebuild).map(|c| format!("{c:?}"))
     }
 
     /// Answers one question.

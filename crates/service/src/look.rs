@@ -17,6 +17,8 @@ pub(crate) enum State {
     Same(u32),
     /// As it was, with more behind it.
     Grown(u32, Mark),
+    /// Its agent has deleted it; a copy was kept.
+    Kept(u32),
     /// Another text stands there now, or it cannot be said.
     Changed(u32),
 }
@@ -44,6 +46,9 @@ impl Memory {
         let Some(known) = self.0.get(&name_of(transcript)) else { return Ok(State::New) };
         if is_same(known, transcript) {
             return Ok(State::Same(known.id));
+        }
+        if is_kept(transcript) && !known.gone {
+            return Ok(State::Kept(known.id));
         }
         let mark = reader.mark(known.id)?;
         let longer = known.inode == transcript.age.inode
