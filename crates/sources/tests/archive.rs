@@ -407,10 +407,7 @@ fn what_is_replaced_again_and_again_does_not_pile_up() {
     assert!(kept.raw < 2_000_000, "{}", kept.raw);
     assert_eq!(kept.entries as usize, now.rows.len());
     let copy = told(&kept.transcript().unwrap());
-    assert!(matches!(
-        &copy.records.iter().flatten().find(|r| matches!(r, Record::Message(m) if m.text == long.text)),
-        Some(_)
-    ));
+    assert!(copy.records.iter().flatten().any(|r| matches!(r, Record::Message(m) if m.text == long.text)));
     assert!(copy.records.iter().all(Result::is_ok));
 }
 
@@ -610,7 +607,7 @@ fn a_forgotten_session_is_gone_with_its_words() {
         assert!(message.id.starts_with(&format!("m{}-", row.session + 1)));
         assert!(!message.text.contains("words-of-0"));
     }
-    assert_eq!(files(&own.path().join("archive")), [kept.path.clone()]);
+    assert_eq!(files(&own.path().join("archive")), std::slice::from_ref(&kept.path));
 
     let all = store.forget(&kept.path, &|_| true).unwrap();
     assert_eq!((all.sessions, all.entries, all.file), (2, 800, true));
@@ -689,6 +686,30 @@ fn a_result_in_another_file_is_put_to_its_call() {
         let found = loci_sources::call(call, result, &row).unwrap();
         assert_eq!(format!("{found:?}"), both);
     }
+}
+
+#[test]
+fn a_reply_with_several_entries_is_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_own, store) = store();
+    let transcript = claude(folder.path(), &claude_text(1, false));
+    let mut keeper = store.begin(&transcript, 0).unwrap();
+    let facts = Facts { sessions: vec![Session::new("claude-code", "s")], ..Facts::default() };
+    let said = [("msg_1", "one"), ("msg_2", &*"x".repeat(300_000)), ("msg_1", "two"), ("msg_1", "")];
+    for (n, (id, text)) in said.iter().enumerate() {
+        let id = (*id).to_string();
+        let detail = record::Kind::Reply as u8;
+        let row = Row { end: 0, name: u32::MAX, id: Row::id_head(id.as_bytes()), detail, ..Row::default() };
+        let message = Message { id, text: (*text).to_string(), tool_calls: 1, ..Message::default() };
+        keeper.message(n as u32, &row, "", &message);
+    }
+    keeper.finish(&facts).unwrap();
+    let kept = store.kept(&transcript).unwrap().unwrap().transcript().unwrap();
+    let rows = surveyed(&kept, ALL).1;
+    let joined = Row { end: rows[3].end, ..rows[0] };
+    let message = loci_sources::message(&kept, &joined).unwrap();
+    assert_eq!((message.text.as_str(), message.tool_calls), ("one\ntwo", 3));
+    assert_eq!(loci_sources::message(&kept, &rows[0]).unwrap().text, "one");
 }
 
 #[test]

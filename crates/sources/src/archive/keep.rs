@@ -4,7 +4,7 @@
 //! A copy is continued by taking its frames over as they are. Does not know when a transcript is worth keeping.
 
 use super::entry::{CallLine, Head, MessageLine};
-use super::table::{self, Archive, Closing, DEAD, Frame, Header, Mark, Table};
+use super::table::{self, Archive, Closing, DEAD, Frame, Header, LARGEST, Mark, Table};
 use super::{UNFINISHED, failed, forget};
 use crate::{Error, Facts};
 use record::{Call, Message, Row};
@@ -19,7 +19,8 @@ use zstd::bulk::Compressor;
 
 /// Lines that are packed together: enough to pack well, little enough to unpack for one entry.
 const FRAME: usize = 256 * 1024;
-/// Level 3 packs a tenth smaller than level 1 and takes a third longer, both far faster than transcripts are read.
+/// Level 3 packs 158 MB of made-up history into 18.9 MB, level 1 into 20.0 MB in a fifth less time; waiting for the
+/// disk costs four times either.
 const LEVEL: i32 = 3;
 /// A copy of which more than half was replaced is packed again, unless it is too small to matter.
 const WASTE: u64 = 1024 * 1024;
@@ -102,7 +103,8 @@ impl Keeper {
         mark.is_some_and(|mark| print(&Head::new(ordinal, row, name)).is_ok_and(|print| print == mark.print))
     }
 
-    /// `name` is the model's. An entry that is there already is replaced.
+    /// `name` is the model's. An entry that is there already is replaced. The last ordinal there could be, `u32::MAX`,
+    /// is none.
     pub fn message(&mut self, ordinal: u32, row: &Row, name: &str, message: &Message) {
         self.add(&Head::new(ordinal, row, name), &MessageLine::from(message));
     }
@@ -216,6 +218,11 @@ impl Pack {
     pub(super) fn add_line(&mut self, head: &Head<'_>, record: &[u8]) -> Result<(), Error> {
         if !self.raw.is_empty() && self.raw.len() + record.len() > FRAME {
             self.flush()?;
+        }
+        if record.len() as u64 > LARGEST / 2 {
+            return Err(failed(&self.temporary.path)(std::io::Error::other(
+                "an entry is too large to be kept",
+            )));
         }
         let start = self.raw.len();
         serde_json::to_writer(&mut self.raw, head).map_err(|e| failed(&self.temporary.path)(e.into()))?;
