@@ -176,8 +176,8 @@ impl Store {
         kept.filter_map(|k| Some((k.transcript()?, k.original))).collect()
     }
 
-    /// Begins a new copy. Entries before `from_entry` are taken over from the one that is there, which must hold
-    /// together; entries from there on are forgotten, and those given again replaced. 0 writes the whole anew.
+    /// Begins a new copy. Entries before `from_entry` are taken over from the one that is there, which must be whole;
+    /// entries from there on are dropped, and those given again replaced. 0 writes everything anew.
     pub fn begin(&self, transcript: &Transcript, from_entry: u32) -> Result<Keeper, Error> {
         let path = self.path_for(transcript)?;
         if from_entry > 0 {

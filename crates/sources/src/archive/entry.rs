@@ -358,3 +358,80 @@ impl CoverageLine {
         (Arc::from(self.version.as_str()), coverage)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row() -> impl Strategy<Value = Row> {
+        let kinds = prop::sample::select(vec![RowKind::Message, RowKind::Call, RowKind::Result]);
+        let stamps = (any::<i64>(), any::<i64>(), any::<bool>());
+        let counts = (any::<[u32; 4]>(), any::<[u32; 5]>());
+        (any::<u64>(), stamps, counts, any::<[u8; 24]>(), 0..25_usize, kinds, 0..4_u8, any::<u8>()).prop_map(
+            |(key, (at, until, open), ([session, turn, sequence, lines], t), id, cut, row, detail, flags)| {
+                Row {
+                    key,
+                    at: Stamp(at),
+                    until: if open { Stamp::NONE } else { Stamp(until) },
+                    place: 7,
+                    end: if open { Row::NOWHERE } else { 7 },
+                    session,
+                    turn,
+                    sequence,
+                    name: u32::MAX,
+                    lines,
+                    tokens: Tokens {
+                        input: t[0],
+                        output: t[1],
+                        cache_read: t[2],
+                        cache_write: t[3],
+                        cache_write_1h: t[4],
+                    },
+                    id: Row::id_head(&id[..cut]),
+                    row,
+                    detail,
+                    flags,
+                    ..Row::default()
+                }
+            },
+        )
+    }
+
+    proptest! {
+        /// Law: a row that was kept is the row it was.
+        #[test]
+        fn a_row_survives_being_kept(row in row(), ordinal: u32, name in any::<Option<String>>()) {
+            let given = Row { name: if name.is_some() { 3 } else { u32::MAX }, ..row };
+            let line = serde_json::to_vec(&Head::new(ordinal, &given, name.as_deref().unwrap_or(""))).unwrap();
+            prop_assert!(!line.contains(&b'\n'));
+            let head: Head<'_> = serde_json::from_slice(&line).unwrap();
+            prop_assert_eq!((head.row(7), head.ordinal), (row, ordinal));
+            let named = name.filter(|_| row.row != RowKind::Result);
+            prop_assert_eq!(head.name.as_deref(), named.as_deref());
+        }
+
+        /// Law: so is what was said, whatever it was.
+        #[test]
+        fn a_record_survives_being_kept(text in ".*", other in any::<Option<String>>(), n in any::<Option<i64>>(), count: u32, status in 0..4_u8) {
+            let message = Message { id: text.clone(), parent_id: other.clone(), text: text.clone(), model: other.clone(), tool_calls: count, at: n.map(Stamp) };
+            let line = serde_json::to_vec(&MessageLine::from(&message)).unwrap();
+            prop_assert!(!line.contains(&b'\n'));
+            let back: Message = serde_json::from_slice::<MessageLine<'_>>(&line).unwrap().into();
+            prop_assert_eq!(format!("{back:?}"), format!("{message:?}"));
+            let call = Call { id: text.clone(), tool: text.clone(), input: text, output: other.clone(), status: Status::from_byte(status), error: other.clone(), duration_ms: n, exit_code: n, file: other };
+            let line = serde_json::to_vec(&CallLine::from(&call)).unwrap();
+            prop_assert!(!line.contains(&b'\n'));
+            let back: Call = serde_json::from_slice::<CallLine<'_>>(&line).unwrap().into();
+            prop_assert_eq!(format!("{back:?}"), format!("{call:?}"));
+        }
+    }
+
+    #[test]
+    fn words_of_a_later_version_are_read_as_the_nearest_there_is() {
+        let line =
+            br#"{"n":0,"row":"message","is":"hologram","key":1,"turn":1,"seq":1,"lines":1,"mood":"calm"}"#;
+        let head: Head<'_> = serde_json::from_slice(line).unwrap();
+        assert_eq!(head.row(0).kind(), Kind::Meta);
+    }
+}

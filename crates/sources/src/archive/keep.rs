@@ -4,7 +4,7 @@
 //! A copy is continued by taking its frames over as they are. Does not know when a transcript is worth keeping.
 
 use super::entry::{CallLine, Head, MessageLine};
-use super::table::{self, Archive, Closing, DEAD, Frame, Header, Mark, Table};
+use super::table::{self, Archive, Closing, DEAD, Frame, Header, LARGEST, Mark, Table};
 use super::{UNFINISHED, failed, forget};
 use crate::{Error, Facts};
 use record::{Call, Message, Row};
@@ -19,7 +19,8 @@ use zstd::bulk::Compressor;
 
 /// Lines that are packed together: enough to pack well, little enough to unpack for one entry.
 const FRAME: usize = 256 * 1024;
-/// Level 3 packs a tenth smaller than level 1 and takes a third longer, both far faster than transcripts are read.
+/// Level 3 packs 158 MB of made-up history into 18.9 MB, level 1 into 20.0 MB in a fifth less time; waiting for the
+/// disk costs four times either.
 const LEVEL: i32 = 3;
 /// A copy of which more than half was replaced is packed again, unless it is too small to matter.
 const WASTE: u64 = 1024 * 1024;
@@ -49,10 +50,7 @@ impl Keeper {
         if let Some(error) = keeper.take_over(archive, marks)? {
             return Err(error);
         }
-        for mark in keeper.pack.marks.iter_mut().filter(|mark| mark.ordinal >= from) {
-            mark.ordinal = DEAD;
-        }
-        keeper.latest.retain(|ordinal, _| *ordinal < from);
+        keeper.cut(from);
         Ok(keeper)
     }
 
@@ -102,7 +100,8 @@ impl Keeper {
         mark.is_some_and(|mark| print(&Head::new(ordinal, row, name)).is_ok_and(|print| print == mark.print))
     }
 
-    /// `name` is the model's. An entry that is there already is replaced.
+    /// `name` is the model's. An entry that is there already is replaced. The last ordinal there could be, `u32::MAX`,
+    /// is none.
     pub fn message(&mut self, ordinal: u32, row: &Row, name: &str, message: &Message) {
         self.add(&Head::new(ordinal, row, name), &MessageLine::from(message));
     }
@@ -117,6 +116,14 @@ impl Keeper {
         if let Some(at) = self.latest.remove(&ordinal) {
             self.pack.marks[at].ordinal = DEAD;
         }
+    }
+
+    /// Takes back every entry from `from` on: the transcript has become shorter.
+    pub fn cut(&mut self, from: u32) {
+        for mark in self.pack.marks.iter_mut().filter(|mark| mark.ordinal >= from) {
+            mark.ordinal = DEAD;
+        }
+        self.latest.retain(|ordinal, _| *ordinal < from);
     }
 
     /// What fails here is told at the end: a walk over a transcript has nobody to tell.
@@ -172,7 +179,7 @@ impl Temporary {
         }
         // One of the same name was left by a process that is gone.
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let file = file.map_err(failed(&path))?;
+        let file = file.map_err(failed(&target))?;
         Ok((Temporary { path, target }, file))
     }
 }
@@ -193,7 +200,7 @@ pub(super) struct Pack {
 impl Pack {
     pub(super) fn create(target: PathBuf) -> Result<Pack, Error> {
         let (temporary, file) = Temporary::create(target)?;
-        let compressor = Compressor::new(LEVEL).map_err(failed(&temporary.path))?;
+        let compressor = Compressor::new(LEVEL).map_err(failed(&temporary.target))?;
         let (raw, frames, marks) = (Vec::new(), Vec::new(), Vec::new());
         let mut pack = Pack { temporary, file, compressor, raw, waiting: 0, frames, at: 0, marks };
         pack.write(&table::start())?;
@@ -201,13 +208,13 @@ impl Pack {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.file.write_all(bytes).map_err(failed(&self.temporary.path))?;
+        self.file.write_all(bytes).map_err(failed(&self.temporary.target))?;
         self.at += bytes.len() as u64;
         Ok(())
     }
 
     fn add(&mut self, head: &Head<'_>, record: &impl Serialize) -> Result<(), Error> {
-        let unwritable = |error: serde_json::Error| failed(&self.temporary.path)(error.into());
+        let unwritable = |error: serde_json::Error| failed(&self.temporary.target)(error.into());
         let line = serde_json::to_vec(record).map_err(unwritable)?;
         self.add_line(head, &line)
     }
@@ -217,8 +224,13 @@ impl Pack {
         if !self.raw.is_empty() && self.raw.len() + record.len() > FRAME {
             self.flush()?;
         }
+        if record.len() as u64 > LARGEST / 2 {
+            return Err(failed(&self.temporary.target)(std::io::Error::other(
+                "an entry is too large to be kept",
+            )));
+        }
         let start = self.raw.len();
-        serde_json::to_writer(&mut self.raw, head).map_err(|e| failed(&self.temporary.path)(e.into()))?;
+        serde_json::to_writer(&mut self.raw, head).map_err(|e| failed(&self.temporary.target)(e.into()))?;
         self.raw.push(b'\n');
         let print = table::fnv(&self.raw[start..]);
         self.raw.extend_from_slice(record);
@@ -242,7 +254,7 @@ impl Pack {
     }
 
     fn frame(&mut self, raw: &[u8]) -> Result<Frame, Error> {
-        let packed = self.compressor.compress(raw).map_err(failed(&self.temporary.path))?;
+        let packed = self.compressor.compress(raw).map_err(failed(&self.temporary.target))?;
         self.write(&packed)?;
         let (raw, check) = (raw.len() as u64, table::fnv(&packed));
         Ok(Frame { packed: packed.len() as u64, raw, entries: 0, check })
@@ -281,11 +293,11 @@ impl Pack {
         let entries = (self.marks.len() - dead.len()) as u32;
         let frames = std::mem::take(&mut self.frames);
         let table = Table { header, closing, entries, dead, frames, index };
-        let table = serde_json::to_vec(&table).map_err(|e| failed(&self.temporary.path)(e.into()))?;
+        let table = serde_json::to_vec(&table).map_err(|e| failed(&self.temporary.target)(e.into()))?;
         let at = self.at;
         let frame = self.frame(&table)?;
         self.write(&table::trailer(at, &frame))?;
-        self.file.sync_all().map_err(failed(&self.temporary.path))?;
+        self.file.sync_all().map_err(failed(&self.temporary.target))?;
         Ok(Written { temporary: self.temporary, length: self.at })
     }
 }

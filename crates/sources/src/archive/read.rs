@@ -144,14 +144,16 @@ pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<C
     Ok(call)
 }
 
-/// Adds to a call what a kept result says.
+/// Adds to a call what a kept result says, if its words were kept: what the call says itself stays otherwise.
 pub fn outcome(result: &Transcript, row: &Row, call: &mut Call) -> Result<(), Error> {
     let kept: Call = fetch::<CallLine<'_>>(result, row, row.end, "tool result")?.into();
-    call.output = kept.output;
-    call.error = kept.error;
-    call.exit_code = kept.exit_code;
-    call.duration_ms = kept.duration_ms.or(call.duration_ms);
     call.status = row.status();
+    if kept.output.is_some() {
+        call.output = kept.output;
+        call.error = kept.error;
+        call.exit_code = kept.exit_code;
+        call.duration_ms = kept.duration_ms.or(call.duration_ms);
+    }
     Ok(())
 }
 

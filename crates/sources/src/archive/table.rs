@@ -29,7 +29,7 @@ pub(super) const TRAILER: usize = 48;
 const BEGINNING: &[u8; 12] = b"loci-archive";
 const END: &[u8; 8] = b"loci.end";
 /// No frame is larger unpacked: two of the longest lines, with room for what escaping adds.
-const LARGEST: u64 = 1 << 30;
+pub(super) const LARGEST: u64 = 1 << 30;
 
 /// Where a transcript was when it was kept.
 #[derive(Serialize, Deserialize)]
