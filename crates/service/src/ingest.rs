@@ -174,12 +174,38 @@ impl<'s> Ingest<'s> {
         self.close()
     }
 
+    /// Makes everything last: first what is kept, then what was derived from it.
     fn close(&mut self) -> Result<(), Error> {
+        self.settle()?;
         if self.index.sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
         }
         self.catalogue.settle();
         Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        let sequence = self.catalogue.sequence();
+        if self.settled()? == sequence {
+            return Ok(());
+        }
+        self.store.settle().map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+        self.catalogue.set("settled", sequence as i64).map_err(store_error)
+    }
+
+    /// Up to which change the archive was seen to be on the disk.
+    fn settled(&self) -> Result<u64, Error> {
+        Ok(self.catalogue.reader().meta("settled").map_err(store_error)?.unwrap_or(0) as u64)
+    }
+
+    /// Transcripts whose copies a power cut may have taken: those that were kept and not seen to be on the disk.
+    fn unsettled(&self) -> Result<rustc_hash::FxHashSet<u32>, Error> {
+        let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
+        Ok(since.into_iter().map(|stored| stored.id).collect())
+    }
+
+    fn is_whole(&self, transcript: &Transcript) -> bool {
+        look::is_kept(transcript) || matches!(self.store.kept(transcript), Ok(Some(_)))
     }
 
     /// What there is to do, the oldest first: of two that tell the same, the original is heard before its copy.
@@ -193,11 +219,18 @@ impl<'s> Ingest<'s> {
         for stored in self.catalogue.since(self.index.sequence()).map_err(store_error)? {
             late.insert(stored.id, stored);
         }
+        let unsettled = self.unsettled()?;
         let gone = memory.gone(found.transcripts.iter());
         found.transcripts.sort_by(|a, b| (a.age.changed, &a.path).cmp(&(b.age.changed, &b.path)));
         let mut jobs = Vec::new();
         for transcript in found.transcripts {
             let mut state = memory.state(reader, &transcript).map_err(store_error)?;
+            if let State::Same(id) = state
+                && unsettled.contains(&id)
+                && !self.is_whole(&transcript)
+            {
+                state = State::Changed(id);
+            }
             if let State::Same(id) = state {
                 if let Some(stored) = late.remove(&id) {
                     jobs.push(Job::Retell { stored, transcript });

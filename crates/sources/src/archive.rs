@@ -3,7 +3,8 @@
 //!
 //! One transcript is one file below the archive's directory. It holds every row with its full record, and behind
 //! them the sessions and what else a survey told, so that a list of what is kept unpacks nothing. A reader sees the
-//! old copy or the new one, never half of either: a copy is written beside its place, made durable and renamed.
+//! old copy or the new one, never half of either: a copy is written beside its place and renamed. `Store::settle` makes
+//! what was written last; one that a power cut halved before that is known by its checksums.
 //!
 //! How it is used: `Store::begin` (or `resume`, which continues what is kept), then `Keeper::message` or `call` for
 //! every row that `Keeper::has` does not know, then `finish`. `Kept::transcript` is read through `sources::survey`,
@@ -219,6 +220,16 @@ impl Store {
             forgotten.freed = self.remove(path)?;
         }
         Ok(forgotten)
+    }
+
+    /// Waits until everything that was kept is on the disk. Once for many copies: waiting for each of a thousand small
+    /// ones takes longer than reading and packing them.
+    pub fn settle(&self) -> Result<(), Error> {
+        if !self.dir.exists() {
+            return Ok(());
+        }
+        let folder = fs::File::open(&self.dir).map_err(failed(&self.dir))?;
+        rustix::fs::syncfs(&folder).map_err(|error| failed(&self.dir)(error.into()))
     }
 
     /// Removes what killed writers left behind; for the one writer, before it begins. Says how many bytes that

@@ -743,6 +743,7 @@ fn paths_are_the_same_in_every_version() {
         path: PathBuf::from("/p/s1.jsonl"),
         part: part.map(str::to_string),
         size: 0,
+        age: loci_sources::Age::default(),
         hint: String::new(),
         group: PathBuf::new(),
     };

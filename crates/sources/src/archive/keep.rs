@@ -297,7 +297,6 @@ impl Pack {
         let at = self.at;
         let frame = self.frame(&table)?;
         self.write(&table::trailer(at, &frame))?;
-        self.file.sync_all().map_err(failed(&self.temporary.target))?;
         Ok(Written { temporary: self.temporary, length: self.at })
     }
 }
@@ -319,7 +318,6 @@ impl Written {
 
     pub(super) fn publish(self) -> Result<u64, Error> {
         fs::rename(self.path(), self.target()).map_err(failed(self.target()))?;
-        sync_directory(self.target())?;
         Ok(self.length)
     }
 }
