@@ -76,7 +76,7 @@ fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
 /// What a conversation is called by: a subagent that has no session of its own by its agent's id.
 fn own_id(session: &Session) -> &str {
     match (&session.agent_id, &session.parent_session_id) {
-        (Some(agent), parent) if parent.as_ref().is_none_or(|parent| *parent == session.session_id) => agent,
+        (Some(agent), Some(parent)) if *parent == session.session_id => agent,
         _ => &session.session_id,
     }
 }
