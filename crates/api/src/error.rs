@@ -17,6 +17,11 @@ macro_rules! codes {
 codes! {
     InvalidArgument = "INVALID_ARGUMENT", "a parameter is unknown, malformed or contradicts another";
     SessionNotFound = "SESSION_NOT_FOUND", "no session has an id that begins so";
+    AmbiguousId = "AMBIGUOUS_ID", "several ids begin so; the hints list them";
+    NotFound = "NOT_FOUND", "what was named is not there";
+    IndexMissing = "INDEX_MISSING", "there is no index yet, or one that this version cannot read: `loci index` makes it";
+    WriterBusy = "WRITER_BUSY", "another process is writing the index or the archive";
+    DiskFull = "DISK_FULL", "there is no room left to write";
     FilterError = "FILTER_ERROR", "the jq filter or the pattern is wrong, failed, or was stopped at its limit";
     ReadError = "READ_ERROR", "something that must be read or written could not be";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";

@@ -1,14 +1,29 @@
-//! What one may ask Loci and what one gets back: the questions, their parameters and fields, the errors and
-//! exit codes, each in one table. Help, reference pages, schemas and tests are made from these tables.
+//! What one may ask Loci and what one gets back: the questions and operations, their parameters and answers, the
+//! errors and exit codes, each in one table. Help, reference pages, schemas and tests are made from these tables.
 //!
 //! Does not know how anything is answered.
 
 pub mod ask;
+pub mod caller;
+pub mod chats;
 pub mod error;
+pub mod guidance;
+pub mod ops;
 pub mod params;
+pub mod plain;
+pub mod render;
+pub mod resolve;
+pub mod resume;
+pub mod search;
+pub mod sessions;
+pub mod upkeep;
 pub mod views;
 
 pub use ask::Ask;
+pub use caller::{Answer, Caller, call};
 pub use error::{Code, Error, Exit};
+pub use ops::{OPERATIONS, Operation, Request, operation};
 pub use params::{PARAMS, Param, Shape};
+pub use render::{Look, Render};
+pub use resume::resume;
 pub use views::{VIEWS, View};

@@ -1,7 +1,9 @@
-//! The command line, built from the tables of `api`: a view is a command, a parameter a flag of the same name.
+//! The command line, built from the tables of `api`: a view or an operation is a command, a parameter a flag of the
+//! same name. Only the command that was typed is built in full; of the others help needs the names.
 
+use crate::doors::{self, Deed};
 use crate::output::{Shown, refuse};
-use api::{Ask, Code, Param, Shape, VIEWS, View};
+use api::{Ask, Code, OPERATIONS, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -9,6 +11,12 @@ use service::Service;
 use std::process::ExitCode;
 
 /// What was typed, understood.
+pub(crate) enum Typed {
+    Question(Call),
+    Deed(Deed),
+}
+
+/// A question over the history.
 pub(crate) struct Call {
     pub(crate) view: &'static View,
     pub(crate) ask: Result<Ask, api::Error>,
@@ -17,8 +25,9 @@ pub(crate) struct Call {
 }
 
 /// None: the help or the version was shown, or nothing more is to be done.
-pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
-    let matches = match command().try_get_matches() {
+pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    let matches = match command(Some(&first.to_string_lossy())).try_get_matches() {
         Ok(matches) => matches,
         Err(e) => {
             let failed = e.use_stderr();
@@ -31,11 +40,15 @@ pub(crate) fn parse() -> Result<Option<Call>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
+    if let Some(operation) = OPERATIONS.iter().find(|operation| operation.command == name) {
+        let (service, sound) = service(sub);
+        return Ok(Some(Typed::Deed(doors::deed(operation, sub, service, sound))));
+    }
     let (view, sub) = match sub.subcommand() {
         Some((inner, deeper)) => (api::ask::view(name, inner), deeper),
         None => (api::ask::view("", name), sub),
     };
-    Ok(view.map(|view| call(view, sub)))
+    Ok(view.map(|view| Typed::Question(call(view, sub))))
 }
 
 /// What clap complains of, as an error of ours.
@@ -72,22 +85,20 @@ fn threads(matches: &ArgMatches, places: &service::Places) -> Result<usize, api:
 }
 
 fn call(view: &'static View, matches: &ArgMatches) -> Call {
-    let places = service::env::places();
-    let threads = threads(matches, &places);
+    let (service, sound) = service(matches);
     let format =
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
-    Call {
-        view,
-        ask: threads.clone().and_then(|_| Ask::new(view, params(view, matches))),
-        format,
-        service: Service::new(
-            places,
-            Clock::System,
-            cwd(),
-            std::env::current_exe().unwrap_or_default(),
-            threads.unwrap_or(1).clamp(1, 64),
-        ),
-    }
+    Call { view, ask: sound.and_then(|()| Ask::new(view, params(view, matches))), format, service }
+}
+
+/// What answers, and whether it was told sensibly how.
+fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
+    let places = service::env::places();
+    let threads = threads(matches, &places);
+    let exe = std::env::current_exe().unwrap_or_default();
+    let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
+    let service = Service::new(places, Clock::System, cwd(), exe, many);
+    (service, threads.map(|_| ()))
 }
 
 #[allow(clippy::disallowed_methods)] // the one place
@@ -98,21 +109,30 @@ fn cwd() -> std::path::PathBuf {
 fn params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
     let mut map = Map::new();
     for param in view.params().filter_map(api::params::param_named) {
-        let value = match param.shape {
-            Shape::Flag => matches.get_flag(param.name).then(|| json!(true)),
-            Shape::Text => matches.get_one::<String>(param.name).map(|s| json!(s)),
-            Shape::Count => matches.get_one::<u64>(param.name).map(|n| json!(n)),
-            Shape::Number => matches.get_one::<f64>(param.name).map(|n| json!(n)),
-            Shape::List => matches.get_many::<String>(param.name).map(|all| json!(all.collect::<Vec<_>>())),
-        };
-        map.extend(value.map(|v| (param.name.to_string(), v)));
+        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
     }
     map
 }
 
+/// What was given for a parameter, under the name its flag has.
+pub(crate) fn value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
+    match param.shape {
+        Shape::Flag => matches.get_flag(flag).then(|| json!(true)),
+        Shape::Switch => matches.get_one::<bool>(flag).map(|b| json!(b)),
+        Shape::Text | Shape::Choice(_) => matches.get_one::<String>(flag).map(|s| json!(s)),
+        Shape::Count => matches.get_one::<u64>(flag).map(|n| json!(n)),
+        Shape::Number => matches.get_one::<f64>(flag).map(|n| json!(n)),
+        Shape::List | Shape::Texts => {
+            matches.get_many::<String>(flag).map(|all| json!(all.collect::<Vec<_>>()))
+        }
+    }
+}
+
 // ---- the commands
 
-pub(crate) fn command() -> Command {
+/// `wanted` is built in full, the others by name; all of them where nothing is wanted in particular.
+pub(crate) fn command(wanted: Option<&str>) -> Command {
+    let full = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let mut root = Command::new("loci")
         .version(env!("CARGO_PKG_VERSION"))
         .about("What happened in your coding agents' sessions: find it, count it, ask about it.")
@@ -120,32 +140,44 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
+    for operation in OPERATIONS {
+        let bare = Command::new(operation.command).about(operation.about);
+        root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
+    }
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
     ] {
-        let views = VIEWS.iter().filter(|v| v.group == group);
-        let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
-        root = root.subcommand(
-            Command::new(group)
-                .about(about)
-                .after_help(format!("Examples:\n  {}", examples.join("\n  ")))
-                .arg_required_else_help(true)
-                .subcommand_required(true)
-                .disable_help_subcommand(true)
-                .subcommands(views.map(view_command)),
-        );
+        let bare = Command::new(group).about(about);
+        root = root.subcommand(if full(group) { group_command(bare, group) } else { bare });
     }
-    root.subcommands(VIEWS.iter().filter(|v| v.group.is_empty()).map(view_command))
+    for view in VIEWS.iter().filter(|v| v.group.is_empty()) {
+        let bare = Command::new(view.name).about(view.about);
+        root = root.subcommand(if full(view.name) { view_command(view) } else { bare });
+    }
+    root
+}
+
+fn group_command(bare: Command, group: &str) -> Command {
+    let views = VIEWS.iter().filter(|v| v.group == group);
+    let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
+    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(views.map(view_command))
 }
 
 const FIRST: &str = "First steps:
   loci sources                         what was found on this machine
+  loci search lost socket              where something was talked about
+  loci sessions                        what was worked on lately
   loci query errors --all-projects     what failed
   loci usage --all-projects            what it cost, day by day
   loci query tools --jq 'select(.status==\"error\")' | head
 
-In a project's directory questions are about that project; --all-projects asks about everything.
+search, show, resolve, sessions and upkeep are about every project; query, analyze, stats and usage about the
+project one stands in, or with --all-projects about everything.
 Exit codes: 0 found, 1 error, 2 nothing found, 3 found but a part of the history could not be read.";
 
 fn view_command(view: &'static View) -> Command {
@@ -163,13 +195,15 @@ fn view_command(view: &'static View) -> Command {
                 .value_parser(output)
                 .help("How to print [default: text on a terminal, jsonl elsewhere]"),
         )
-        .arg(
-            Arg::new("threads")
-                .long("threads")
-                .value_name("N")
-                .value_parser(value_parser!(u64).range(1..))
-                .help("Read with this many threads [default: one per core]"),
-        )
+        .arg(threads_flag())
+}
+
+pub(crate) fn threads_flag() -> Arg {
+    Arg::new("threads")
+        .long("threads")
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(1..))
+        .help("Read with this many threads [default: one per core]")
 }
 
 fn after(view: &View) -> String {
@@ -178,31 +212,49 @@ fn after(view: &View) -> String {
 }
 
 fn flag(view: &View, param: &'static Param) -> Arg {
-    let long = param.name.replace('_', "-");
     let mut about = param.about.to_string();
     if param.name == "by" {
         about = format!("{about}: {}", view.by.join(", "));
     }
-    let arg = Arg::new(param.name).long(long).help(about);
+    shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
+}
+
+/// A flag that takes what the parameter is.
+pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }
-    let arg = arg.value_name(param.value).allow_hyphen_values(param.shape == Shape::Text);
+    let text = matches!(param.shape, Shape::Text | Shape::Texts);
+    let arg = arg.value_name(param.value).allow_hyphen_values(text);
     match param.shape {
         Shape::List => arg.action(ArgAction::Append).value_delimiter(','),
+        Shape::Texts => arg.action(ArgAction::Append),
         Shape::Count => arg.value_parser(value_parser!(u64)),
         Shape::Number => arg.value_parser(value_parser!(f64)),
+        Shape::Choice(words) => {
+            arg.value_parser(PossibleValuesParser::new(words)).hide_possible_values(false)
+        }
+        // A word behind a blank would be taken for its value.
+        Shape::Switch => arg
+            .value_parser(value_parser!(bool))
+            .value_name("true|false")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
         _ => arg,
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        command().debug_assert();
+        command(None).debug_assert();
+        for wanted in ["", "search", "query", "stats"] {
+            command(Some(wanted)).debug_assert();
+        }
     }
 
     /// Every example in the help is itself a valid command line.
@@ -210,8 +262,9 @@ mod tests {
     fn examples_can_be_typed() {
         for view in VIEWS {
             let words = split(view.example);
-            let matches =
-                command().try_get_matches_from(&words).unwrap_or_else(|e| panic!("{}: {e}", view.example));
+            let matches = command(words.get(1).map(String::as_str))
+                .try_get_matches_from(&words)
+                .unwrap_or_else(|e| panic!("{}: {e}", view.example));
             let (_, sub) = matches.subcommand().unwrap();
             let sub = sub.subcommand().map_or(sub, |(_, deeper)| deeper);
             Ask::new(view, params(view, sub)).unwrap();
@@ -219,7 +272,7 @@ mod tests {
         assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
     }
 
-    fn split(line: &str) -> Vec<String> {
+    pub(crate) fn split(line: &str) -> Vec<String> {
         let parts = line.split('\'').enumerate();
         parts
             .flat_map(|(i, part)| {

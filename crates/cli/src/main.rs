@@ -3,6 +3,7 @@
 //! Standard output is data, standard error is for people. Does not know how a question is answered.
 
 mod args;
+mod doors;
 mod output;
 mod text;
 
@@ -15,7 +16,8 @@ fn main() -> ExitCode {
         return jq_child();
     }
     let exit = match args::parse() {
-        Ok(Some(call)) => run(&call),
+        Ok(Some(args::Typed::Question(call))) => run(&call),
+        Ok(Some(args::Typed::Deed(deed))) => deed.run(),
         Ok(None) => Exit::Found,
         Err(code) => return code,
     };

@@ -78,15 +78,7 @@ impl Out {
 
     pub(crate) fn answer(&mut self, call: &Call) -> Result<Outcome, api::Error> {
         let ask = call.ask.as_ref().map_err(Clone::clone)?;
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            if std::io::stderr().is_terminal() {
-                scope.spawn(|| show_progress(&call.service, &done));
-            }
-            let result = self.print(call, ask);
-            done.store(true, Relaxed);
-            result
-        })
+        with_progress(&call.service, || self.print(call, ask))
     }
 
     fn print(&mut self, call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
@@ -129,6 +121,49 @@ impl Out {
             _ => Exit::Found,
         }
     }
+}
+
+/// Does something that may take long, and tells the person how far it is.
+pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        if std::io::stderr().is_terminal() {
+            scope.spawn(|| show_progress(service, &done));
+        }
+        let result = work();
+        done.store(true, Relaxed);
+        result
+    })
+}
+
+/// How wide standard output is, and whether it is a terminal.
+pub(crate) fn screen() -> (usize, bool) {
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
+    (width.clamp(40, 400), std::io::stdout().is_terminal())
+}
+
+/// Prints an answer. A reader that has gone away is forgiven.
+pub(crate) fn say(text: &str) -> Result<(), api::Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is somebody to be asked.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks the person at the terminal. Anything but a yes is a no.
+pub(crate) fn ask(question: &str) -> bool {
+    complain(question);
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 fn lost_note(outcome: &Outcome) -> String {

@@ -1,10 +1,11 @@
 //! Records as a person reads them on a terminal: a line or two each, dated, failures marked. What a script
 //! reads is JSON lines; this is never parsed.
 
+use api::plain::{clean, cut, may_stand};
 use api::{Ask, View};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 pub(crate) struct Text {
     view: &'static View,
@@ -74,12 +75,11 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
 
 impl Text {
     pub(crate) fn new(view: &'static View, ask: &Ask, no_colour: bool) -> Text {
-        let width =
-            rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
+        let (width, terminal) = crate::output::screen();
         Text {
             view,
-            width: width.clamp(40, 400),
-            colour: std::io::stdout().is_terminal() && !no_colour,
+            width,
+            colour: terminal && !no_colour,
             plain: !ask.fields.is_empty() || ask.jq.is_some() || ask.explain || ask.problems,
             rows: Vec::new(),
             last_session: String::new(),
@@ -350,35 +350,17 @@ fn one_line(value: &Value) -> String {
     }
 }
 
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_string();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Transcripts hold escape sequences; a terminal must not obey them.
-fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if c == '\t' { ' ' } else { c })
-        .filter(|c| !c.is_control() && !is_bidi(*c))
-        .collect()
-}
-
-/// The same for every text of a record, its lines kept: any of them may be printed, names of tools too.
+/// Every text of a record without what a terminal would obey, its lines kept: any of them may be printed, names of
+/// tools too.
 fn disarm(value: &mut Value) {
     match value {
         Value::String(text) => {
-            text.retain(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_bidi(c)));
+            text.retain(|c| matches!(c, '\n' | '\t') || may_stand(c));
         }
         Value::Array(items) => items.iter_mut().for_each(disarm),
         Value::Object(map) => map.values_mut().for_each(disarm),
         _ => {}
     }
-}
-
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 #[cfg(test)]
@@ -387,11 +369,9 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_told_what_to_do() {
-        assert_eq!(clean("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
         let mut record = serde_json::json!({"tool": "\u{1b}[31mx\u{9b}", "list": ["a\n\u{7}b"]});
         disarm(&mut record);
         assert_eq!(record, serde_json::json!({"tool": "[31mx", "list": ["a\nb"]}));
         assert_eq!(grouped("1234567"), "1,234,567");
-        assert_eq!(cut("abcdef", 4), "abc…");
     }
 }

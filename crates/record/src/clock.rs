@@ -51,6 +51,23 @@ impl Clock {
         Some(Stamp(local(next)?.0 - 1))
     }
 
+    /// Year, month, day, hour and minute where the user is; a stopped clock stands in Greenwich.
+    pub fn local(self, at: Stamp) -> Option<[i64; 5]> {
+        let zone = match self {
+            Clock::System => jiff::tz::TimeZone::system(),
+            Clock::At(_) => jiff::tz::TimeZone::UTC,
+        };
+        let there = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone);
+        let (date, time) = (there.date(), there.time());
+        Some([
+            i64::from(date.year()),
+            i64::from(date.month()),
+            i64::from(date.day()),
+            i64::from(time.hour()),
+            i64::from(time.minute()),
+        ])
+    }
+
     fn midnight(self, days_ago: i64) -> Option<Stamp> {
         let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
         let today = now.to_zoned(jiff::tz::TimeZone::system()).date();
@@ -79,6 +96,13 @@ fn span(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_has_a_place_on_the_calendar() {
+        let clock = Clock::At(Stamp(0));
+        assert_eq!(clock.local(Stamp::parse(b"2026-11-15T12:34:56.000Z")), Some([2026, 11, 15, 12, 34]));
+        assert_eq!(clock.local(Stamp::NONE), None);
+    }
 
     #[test]
     fn words_for_moments() {

@@ -1,7 +1,9 @@
 //! The questions, each in its room.
 
+mod align;
 mod analyze;
 mod coverage;
+pub(crate) mod gather_chats;
 mod parallel;
 mod records;
 mod stats;

@@ -1,0 +1,83 @@
+//! Whoever answers the operations, and the one way from a name and parameters to an answer that every door takes.
+//!
+//! Does not know the doors: the command line, a socket and a protocol all end here.
+
+use crate::chats::{GatherChats, Gathered};
+use crate::resolve::{ResolveIds, Resolved};
+use crate::search::{SearchConversations, SearchFound};
+use crate::sessions::{ListSessions, Sessions};
+use crate::upkeep::{
+    ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
+    Severity,
+};
+use crate::{Code, Error, Exit, Operation, Request};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub trait Caller {
+    fn search_conversations(&self, ask: &SearchConversations) -> Result<SearchFound, Error>;
+    fn gather_chats(&self, ask: &GatherChats) -> Result<Gathered, Error>;
+    fn resolve_ids(&self, ask: &ResolveIds) -> Result<Resolved, Error>;
+    fn sessions(&self, ask: &ListSessions) -> Result<Sessions, Error>;
+    fn index(&self, ask: &Index) -> Result<Indexed, Error>;
+    fn archive(&self, ask: &ArchiveAsk) -> Result<Archived, Error>;
+    fn doctor(&self, ask: &DoctorAsk) -> Result<Checkup, Error>;
+    fn secrets(&self, ask: &SecretsAsk) -> Result<Secrets, Error>;
+    fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error>;
+}
+
+/// What came back, of whichever operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    Search(SearchFound),
+    Gathered(Gathered),
+    Resolved(Resolved),
+    Sessions(Sessions),
+    Indexed(Indexed),
+    Archived(Archived),
+    Checkup(Checkup),
+    Secrets(Secrets),
+    Forgotten(Forgotten),
+}
+
+/// Asks an operation by name.
+pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Value>) -> Result<Answer, Error> {
+    match operation.name {
+        "search_conversations" => caller.search_conversations(&Request::read(params)?).map(Answer::Search),
+        "gather_chats" => caller.gather_chats(&Request::read(params)?).map(Answer::Gathered),
+        "resolve_ids" => caller.resolve_ids(&Request::read(params)?).map(Answer::Resolved),
+        "list_sessions" => caller.sessions(&Request::read(params)?).map(Answer::Sessions),
+        "index" => caller.index(&Request::read(params)?).map(Answer::Indexed),
+        "archive" => caller.archive(&Request::read(params)?).map(Answer::Archived),
+        "doctor" => caller.doctor(&Request::read(params)?).map(Answer::Checkup),
+        "secrets" => caller.secrets(&Request::read(params)?).map(Answer::Secrets),
+        "forget" => caller.forget(&Request::read(params)?).map(Answer::Forgotten),
+        other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
+    }
+}
+
+impl Answer {
+    /// How a process that asked only this ends.
+    pub fn exit(&self) -> Exit {
+        let (empty, partial) = match self {
+            Answer::Search(found) => (found.results.is_empty(), found.partial),
+            Answer::Gathered(gathered) => (gathered.is_empty(), gathered.partial()),
+            Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
+            Answer::Sessions(found) => (found.sessions.is_empty(), false),
+            Answer::Indexed(done) => (false, done.problems > 0),
+            Answer::Archived(_) => (false, false),
+            Answer::Checkup(checkup) => {
+                let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
+                return if problem { Exit::Failed } else { Exit::Found };
+            }
+            Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
+            Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),
+        };
+        match (partial, empty) {
+            (true, _) => Exit::Incomplete,
+            (_, true) => Exit::Nothing,
+            _ => Exit::Found,
+        }
+    }
+}

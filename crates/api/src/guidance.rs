@@ -1,0 +1,289 @@
+//! What to do next with what a search found: read it, look wider, look more narrowly, or stop. Computed from the
+//! request and the answer alone, so that it is the same at every door.
+//!
+//! Does not know how things are found. Never suggests what was just done: wider never leads back to narrower, so
+//! that following the suggestions ends.
+
+use crate::chats::GatherChats;
+use crate::ops::Request;
+use crate::search::{
+    ChatFound, Expand, Guidance, Match, NextAction, Part, Precision, SearchConversations, SearchFound, State,
+    TimeWindow,
+};
+
+/// From here on the first conversation is taken to be the one that was meant.
+pub const SURE: f64 = 0.75;
+/// Below this it is only worth a look when nothing better can be tried.
+pub const LIKELY: f64 = 0.45;
+/// More suggestions than this are not read.
+const SUGGESTED: usize = 3;
+/// Conversations to read at once: more would fill an agent's context.
+const READ: usize = 2;
+
+/// Confidence in a word.
+pub fn word(confidence: f64) -> &'static str {
+    if confidence >= SURE {
+        "sure"
+    } else if confidence >= LIKELY {
+        "likely"
+    } else {
+        "perhaps"
+    }
+}
+
+pub fn guide(ask: &SearchConversations, found: &SearchFound) -> Guidance {
+    let wider: Vec<NextAction> = WIDER.iter().filter_map(|step| step.action(ask)).collect();
+    let mut next_actions = Vec::new();
+    if found.results.is_empty() {
+        next_actions.extend(wider.iter().cloned());
+    } else if found.confidence >= SURE {
+        next_actions.push(read(found));
+    } else if found.confidence >= LIKELY {
+        next_actions.push(read(found));
+        next_actions.extend(narrower(ask, found).or_else(|| wider.first().cloned()));
+    } else {
+        next_actions.extend(narrower(ask, found));
+        next_actions.extend(wider.iter().cloned());
+        next_actions.truncate(SUGGESTED - 1);
+        next_actions.push(read(found));
+    }
+    next_actions.truncate(SUGGESTED);
+    Guidance {
+        stop_if: stop_if(found, wider.is_empty()),
+        next_actions,
+        state: State { excludes: ask.exclude_terms.clone(), iteration: ask.iteration, ..State::default() },
+    }
+}
+
+// ---- when to stop
+
+fn stop_if(found: &SearchFound, all_tried: bool) -> String {
+    let Some(first) = found.results.first() else {
+        return if all_tried {
+            "now: nothing was found in any of the ways there are to search; ask in other words, or it was never said"
+                .to_string()
+        } else {
+            "the suggested searches find nothing either: then it was not said in these words".to_string()
+        };
+    };
+    let name = called(first);
+    match word(found.confidence) {
+        "sure" => format!("{name} answers the question: it stands out from the rest"),
+        "likely" => format!("{name} or one of the next is what was meant; read before searching again"),
+        _ if all_tried => format!("{name} is not what was meant: every way to search has been tried"),
+        _ => format!("a passage below says what was meant; {name} is only the best guess"),
+    }
+}
+
+fn called(chat: &ChatFound) -> String {
+    let title = crate::plain::cut(&crate::plain::one_line(&chat.title), 60);
+    if title.is_empty() { format!("conversation {}", chat.chat_id) } else { format!("`{title}`") }
+}
+
+// ---- what to do next
+
+fn read(found: &SearchFound) -> NextAction {
+    let many = if found.confidence >= SURE { 1 } else { READ };
+    let chat_ids: Vec<String> = found.results.iter().take(many).map(|chat| chat.chat_id.clone()).collect();
+    let why = match (chat_ids.len(), word(found.confidence)) {
+        (_, "perhaps") => "see whether the best guess is what was meant",
+        (1, _) => "read the conversation that was found",
+        _ => "read the conversations that may be meant, side by side",
+    };
+    let ask = GatherChats { chat_ids, ..GatherChats::default() };
+    NextAction { tool: "gather_chats".to_string(), args: ask.args(), why: why.to_string() }
+}
+
+/// Too much was found for words any of which was enough. Only where nothing was widened before.
+fn narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction> {
+    let several_words = ask.intent_query.0.iter().any(|text| text.split_whitespace().nth(1).is_some());
+    let too_many = found.results.len() >= ask.limit_chats as usize;
+    let as_asked = ask.precision_mode == Precision::Basic && ask.expand == Expand::Off;
+    if !too_many || !as_asked || !several_words || ask.matching == Match::All {
+        return None;
+    }
+    let next = SearchConversations { matching: Match::All, ..again(ask) };
+    Some(search(&next, "many conversations hold some of the words: ask for those that hold all"))
+}
+
+/// One way to look wider: whether it is still to be tried, what changes, and why.
+struct Step {
+    open: fn(&SearchConversations) -> bool,
+    change: fn(&mut SearchConversations),
+    why: &'static str,
+}
+
+impl Step {
+    fn action(&self, ask: &SearchConversations) -> Option<NextAction> {
+        (self.open)(ask).then(|| {
+            let mut next = again(ask);
+            (self.change)(&mut next);
+            search(&next, self.why)
+        })
+    }
+}
+
+/// The likeliest to help first.
+const WIDER: &[Step] = &[
+    Step {
+        open: |ask| ask.precision_mode == Precision::Basic,
+        change: |ask| ask.precision_mode = Precision::Fuzzy,
+        why: "the words may be spelt otherwise or have other endings",
+    },
+    Step {
+        open: |ask| ask.expand == Expand::Off,
+        change: |ask| ask.expand = Expand::Auto,
+        why: "it may have been said in related words",
+    },
+    Step {
+        open: |ask| ask.time_window != TimeWindow::default(),
+        change: |ask| ask.time_window = TimeWindow::default(),
+        why: "it may have been said at another time",
+    },
+    // Only after another way was tried: from here on nothing suggests `all` again.
+    Step {
+        open: |ask| {
+            ask.matching == Match::All && (ask.precision_mode, ask.expand) != (Precision::Basic, Expand::Off)
+        },
+        change: |ask| ask.matching = Match::Any,
+        why: "some of the words may not have been said",
+    },
+    Step {
+        open: |ask| ask.project.is_some() || !ask.source.is_empty(),
+        change: |ask| (ask.project, ask.source) = (None, Vec::new()),
+        why: "it may have been said in another project, or to another agent",
+    },
+    Step {
+        open: |ask| ask.scope != Part::Both || !ask.role_filter.is_empty() || !ask.include_tools_in_search,
+        change: |ask| {
+            (ask.scope, ask.include_tools_in_search) = (Part::Both, true);
+            ask.role_filter.clear();
+        },
+        why: "it may stand elsewhere in a conversation",
+    },
+    Step {
+        open: |ask| !ask.exclude_terms.is_empty(),
+        change: |ask| ask.exclude_terms.clear(),
+        why: "the words that were excluded may stand beside it",
+    },
+];
+
+fn again(ask: &SearchConversations) -> SearchConversations {
+    SearchConversations { iteration: ask.iteration.saturating_add(1), ..ask.clone() }
+}
+
+fn search(next: &SearchConversations, why: &str) -> NextAction {
+    NextAction { tool: "search_conversations".to_string(), args: next.args(), why: why.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Intent;
+
+    fn found(chats: usize, confidence: f64) -> SearchFound {
+        let chat = |n: usize| ChatFound {
+            chat_id: format!("chat-{n}"),
+            title: format!("Title {n}"),
+            ..ChatFound::default()
+        };
+        SearchFound { confidence, results: (0..chats).map(chat).collect(), ..SearchFound::default() }
+    }
+
+    fn asks() -> Vec<SearchConversations> {
+        let plain = SearchConversations {
+            intent_query: Intent(vec!["lost socket".to_string()]),
+            ..SearchConversations::default()
+        };
+        vec![
+            plain.clone(),
+            SearchConversations { intent_query: Intent(vec!["a".into(), "b".into()]), ..plain.clone() },
+            SearchConversations { matching: Match::All, ..plain.clone() },
+            SearchConversations {
+                time_window: TimeWindow::Word("7d".into()),
+                project: Some("/srv/demo".into()),
+                source: vec!["codex".into()],
+                scope: Part::Title,
+                role_filter: vec!["user".into()],
+                exclude_terms: vec!["test".into()],
+                matching: Match::All,
+                limit_chats: 3,
+                ..plain.clone()
+            },
+            SearchConversations {
+                time_window: TimeWindow::Span { start: Some(5), end: None },
+                precision_mode: Precision::Fuzzy,
+                expand: Expand::Auto,
+                ..plain
+            },
+        ]
+    }
+
+    fn answers() -> Vec<SearchFound> {
+        vec![found(0, 0.0), found(1, 0.9), found(2, 0.5), found(1, 0.1), found(10, 0.6), found(10, 0.2)]
+    }
+
+    /// Each suggestion can be made as it stands, and is not what was just asked.
+    #[test]
+    fn every_suggestion_is_a_call_of_its_own() {
+        for ask in asks() {
+            for answer in answers() {
+                let guidance = guide(&ask, &answer);
+                assert!(!guidance.stop_if.is_empty());
+                assert!(guidance.next_actions.len() <= SUGGESTED);
+                assert!(answer.results.is_empty() || !guidance.next_actions.is_empty());
+                for action in guidance.next_actions {
+                    match action.tool.as_str() {
+                        "search_conversations" => {
+                            let next = SearchConversations::read(action.args).unwrap();
+                            assert_eq!(next.iteration, ask.iteration + 1);
+                            assert_ne!(SearchConversations { iteration: ask.iteration, ..next }, ask);
+                        }
+                        "gather_chats" => {
+                            let next = GatherChats::read(action.args).unwrap();
+                            assert!(
+                                next.chat_ids
+                                    .iter()
+                                    .all(|id| answer.results.iter().any(|c| c.chat_id == *id))
+                            );
+                        }
+                        other => panic!("no operation is called {other}"),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whatever is answered and whichever suggestion is followed, there is an end.
+    #[test]
+    fn following_the_suggestions_ends() {
+        fn follow(ask: &SearchConversations, depth: usize) {
+            assert!(depth < 10, "{ask:?}");
+            for answer in answers() {
+                for action in guide(ask, &answer).next_actions {
+                    if action.tool == "search_conversations" {
+                        follow(&SearchConversations::read(action.args).unwrap(), depth + 1);
+                    }
+                }
+            }
+        }
+        let widest = asks().pop().unwrap();
+        follow(&widest, 0);
+        follow(&asks()[0], 0);
+        follow(&asks()[2], 0);
+    }
+
+    #[test]
+    fn what_is_suggested_follows_from_the_answer() {
+        let tools = |ask: &SearchConversations, answer: &SearchFound| {
+            guide(ask, answer).next_actions.into_iter().map(|a| a.tool).collect::<Vec<_>>()
+        };
+        let ask = &asks()[0];
+        assert_eq!(tools(ask, &found(1, 0.9)), ["gather_chats"]);
+        assert_eq!(tools(ask, &found(0, 0.0)), ["search_conversations", "search_conversations"]);
+        assert_eq!(guide(ask, &found(10, 0.2)).next_actions[0].args["match"], "all");
+        let widest = SearchConversations { time_window: TimeWindow::default(), ..asks()[4].clone() };
+        assert!(tools(&widest, &found(0, 0.0)).is_empty());
+        assert!(guide(&widest, &found(0, 0.0)).stop_if.starts_with("now"));
+    }
+}

@@ -1,0 +1,278 @@
+//! What was found, session by session: title, when and where, the passages with their matches, how to go on.
+//!
+//! Does not know how sure one may be: it puts the answer's own figure into a word.
+
+use super::{Ink, Look, Render, plural, told_apart, wrapped};
+use crate::plain::{may_stand, one_line};
+use crate::resolve::{ChatId, MessageId, Resolved};
+use crate::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
+use crate::sessions::{SessionLine, Sessions};
+use crate::{guidance, operation};
+
+impl Render for SearchFound {
+    fn render(&self, look: &Look) -> String {
+        let mut out = String::new();
+        for chat in &self.results {
+            let id = told_apart(&chat.chat_id, self.results.iter().map(|other| other.chat_id.as_str()));
+            out += &found(chat, &id, look);
+            out.push('\n');
+        }
+        out += &self.verdict(look);
+        for note in &self.notes {
+            out += &format!("{}\n", look.paint(Ink::Dim, &format!("note: {}", one_line(note))));
+        }
+        if let Some(action) = self.guidance.as_ref().and_then(|guidance| guidance.next_actions.first()) {
+            out += &next(action, look);
+        }
+        out
+    }
+}
+
+impl SearchFound {
+    fn verdict(&self, look: &Look) -> String {
+        let as_of = self.as_of.map_or(String::new(), |at| format!(" (as of {})", look.date(Some(at))));
+        if self.results.is_empty() {
+            return format!("nothing was found{as_of}\n");
+        }
+        let many = plural(self.results.len() as u64, "conversation");
+        format!("{many}, confidence: {}{as_of}\n", guidance::word(self.confidence))
+    }
+}
+
+fn found(chat: &ChatFound, id: &str, look: &Look) -> String {
+    let mut out = header(&chat.title, look);
+    let facts = [
+        look.when(chat.time_range.to.or(chat.time_range.from)),
+        one_line(&chat.source),
+        chat.project.as_deref().map_or(String::new(), |path| look.path(path)),
+        plural(chat.hits, "hit"),
+        id.to_string(),
+    ];
+    out += &format!("  {}\n", look.facts(&facts));
+    for snippet in &chat.snippets {
+        out += &passage(snippet, look);
+    }
+    out + &resume(chat.resume.as_deref(), look)
+}
+
+fn header(title: &str, look: &Look) -> String {
+    let title = one_line(title);
+    let title = if title.is_empty() { "(no title)" } else { &title };
+    format!("{}\n", look.paint(Ink::Bold, title))
+}
+
+fn resume(command: Option<&str>, look: &Look) -> String {
+    let line = |command| format!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(command))));
+    command.map_or(String::new(), line)
+}
+
+/// Who says it; wide enough for the longest.
+fn role(snippet: &Snippet) -> &str {
+    match snippet.source {
+        Origin::Title => "title",
+        Origin::Tool => "tool",
+        Origin::Content => &snippet.role,
+    }
+}
+
+const ROLE: usize = 9;
+const INDENT: usize = 4;
+
+fn passage(snippet: &Snippet, look: &Look) -> String {
+    let text = marked(snippet);
+    let width = look.width.saturating_sub(INDENT + ROLE + 2).max(20);
+    let mut out = String::new();
+    for (n, line) in wrapped(&text, width).iter().enumerate() {
+        let who = format!("{:<ROLE$}", if n == 0 { one_line(role(snippet)) } else { String::new() });
+        let line = painted(line, look);
+        out += &format!("{:INDENT$}{}  {}\n", "", look.paint(Ink::Role, &who), line.trim_end());
+    }
+    out
+}
+
+/// The passage on one line, each character with whether it belongs to a match.
+fn marked(snippet: &Snippet) -> Vec<(char, bool)> {
+    let mut out: Vec<(char, bool)> = Vec::new();
+    for (at, c) in snippet.text.chars().enumerate() {
+        let hit = snippet.highlights.iter().any(|[from, to]| (*from as usize..*to as usize).contains(&at));
+        if c.is_whitespace() {
+            if out.last().is_some_and(|(last, _)| *last != ' ') {
+                out.push((' ', hit));
+            }
+        } else if may_stand(c) {
+            out.push((c, hit));
+        }
+    }
+    out
+}
+
+fn painted(text: &[(char, bool)], look: &Look) -> String {
+    let same = text.chunk_by(|a, b| a.1 == b.1);
+    same.map(|run| {
+        let shown: String = run.iter().map(|(c, _)| *c).collect();
+        if run[0].1 { look.paint(Ink::Match, &shown) } else { shown }
+    })
+    .collect()
+}
+
+/// The next step as something one can type.
+fn next(action: &NextAction, look: &Look) -> String {
+    let Some(operation) = operation(&action.tool) else { return String::new() };
+    let typed = one_line(&operation.typed(&action.args));
+    format!("next: {}\n", look.paint(Ink::Bold, &typed))
+        + &format!("  {}\n", look.paint(Ink::Dim, &action.why))
+}
+
+// ---- lists of conversations
+
+impl Render for Sessions {
+    fn render(&self, look: &Look) -> String {
+        let ids = || self.sessions.iter().map(|other| other.chat_id.as_str());
+        let lines = self.sessions.iter().map(|line| session(line, &told_apart(&line.chat_id, ids()), look));
+        let listed: String = lines.collect();
+        if listed.is_empty() { "no conversations\n".to_string() } else { listed }
+    }
+}
+
+fn session(line: &SessionLine, id: &str, look: &Look) -> String {
+    let failed = if line.errors > 0 { format!(", {} failed", line.errors) } else { String::new() };
+    let facts = [
+        look.when(line.time_range.to.or(line.time_range.from)),
+        one_line(&line.source),
+        line.project.as_deref().map_or(String::new(), |path| look.path(path)),
+        format!("{}, {}{failed}", plural(line.turns, "turn"), plural(line.tool_calls, "call")),
+        id.to_string(),
+    ];
+    let head = header(&line.title, look);
+    format!("{head}  {}\n{}", look.facts(&facts), resume(line.resume.as_deref(), look))
+}
+
+impl Render for Resolved {
+    fn render(&self, look: &Look) -> String {
+        let mut out: String = self.chats.iter().map(|chat| chat_id(chat, look)).collect();
+        out.extend(self.messages.iter().map(|message| message_id(message, look)));
+        if out.is_empty() {
+            return "no id begins so\n".to_string();
+        }
+        if self.ambiguous {
+            out += "several ids begin so: give more of the one that is meant\n";
+        }
+        out
+    }
+}
+
+pub(super) fn chat_id(chat: &ChatId, look: &Look) -> String {
+    let facts = [
+        one_line(&chat.title),
+        one_line(&chat.source),
+        chat.project.as_deref().map_or(String::new(), |path| look.path(path)),
+    ];
+    format!("conversation  {}  {}\n", look.paint(Ink::Bold, &one_line(&chat.chat_id)), look.facts(&facts))
+}
+
+fn message_id(message: &MessageId, look: &Look) -> String {
+    let facts = [
+        message.role.as_deref().map_or(String::new(), one_line),
+        look.when(message.created_at),
+        format!("in {}", one_line(&message.chat_id)),
+    ];
+    format!(
+        "message       {}  {}\n",
+        look.paint(Ink::Bold, &one_line(&message.message_id)),
+        look.facts(&facts)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Intent, Mode, SearchConversations, TimeRange};
+    use record::{Clock, Stamp};
+    use std::collections::BTreeMap;
+
+    fn look(colour: bool) -> Look {
+        let clock = Clock::At(Stamp::parse(b"2026-11-15T09:30:00Z"));
+        Look { clock, home: "/home/ada".to_string(), width: 60, colour }
+    }
+
+    fn answer() -> SearchFound {
+        let at = Stamp::parse(b"2026-11-12T09:30:00Z").0;
+        let snippet = |role: &str, text: &str, highlights: &[[u32; 2]], source| Snippet {
+            message_id: "m".into(),
+            role: role.into(),
+            created_at: Some(at),
+            text: text.into(),
+            source,
+            highlights: highlights.to_vec(),
+        };
+        let chat = ChatFound {
+            chat_id: "7f3a0000-1111".into(),
+            title: "Daemon loses\nits socket".into(),
+            hits: 4,
+            time_range: TimeRange { from: Some(at), to: Some(at) },
+            snippets: vec![
+                snippet(
+                    "user",
+                    "the  daemon\nloses its socket when the \u{1b}[31mlid closes",
+                    &[[22, 28]],
+                    Origin::Content,
+                ),
+                snippet("assistant", "虚拟列表滚动很卡", &[[0, 4]], Origin::Content),
+                snippet("assistant", "bind: address in use", &[], Origin::Tool),
+            ],
+            source: "claude-code".into(),
+            project: Some("/home/ada/loci".into()),
+            resume: Some("cd /home/ada/loci && claude --resume 7f3a0000-1111".into()),
+        };
+        let ask = SearchConversations {
+            intent_query: Intent(vec!["lost socket".into()]),
+            response_mode: Mode::Text,
+            ..SearchConversations::default()
+        };
+        SearchFound { confidence: 0.8, results: vec![chat], ..SearchFound::default() }.completed(
+            &ask,
+            BTreeMap::new(),
+            &look(false),
+        )
+    }
+
+    const PLAIN: &str = "Daemon loses its socket
+  3 days ago, 12 Nov 09:30 · claude-code · ~/loci · 4 hits · 7f3a0000
+    user       the daemon loses its socket when the
+               [31mlid closes
+    assistant  虚拟列表滚动很卡
+    tool       bind: address in use
+  resume: cd /home/ada/loci && claude --resume 7f3a0000-1111
+
+1 conversation, confidence: sure
+next: loci show 7f3a0000-1111
+  read the conversation that was found
+";
+
+    #[test]
+    fn what_was_found_reads_well_without_colours() {
+        assert_eq!(answer().render(&look(false)), PLAIN);
+        assert_eq!(answer().text.as_deref(), Some(PLAIN));
+    }
+
+    #[test]
+    fn colours_mark_the_matches_and_take_nothing_away() {
+        let coloured = answer().render(&look(true));
+        assert!(coloured.contains("its \x1b[1;33msocket\x1b[0m when"), "{coloured}");
+        assert!(coloured.contains("\x1b[1;33m虚拟列表\x1b[0m滚动很卡"), "{coloured}");
+        let mut bare = String::new();
+        let mut parts = coloured.split('\x1b');
+        bare += parts.next().unwrap();
+        parts.for_each(|part| bare += part.split_once('m').unwrap().1);
+        assert_eq!(bare, PLAIN);
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_nothing() {
+        let ask =
+            SearchConversations { intent_query: Intent(vec!["x".into()]), ..SearchConversations::default() };
+        let none = SearchFound::default().completed(&ask, BTreeMap::new(), &look(false));
+        let text = none.render(&look(false));
+        assert!(text.starts_with("nothing was found\nnext: loci search x --precision-mode=fuzzy"), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What Loci says of itself: its index, its archive, its health, secrets, and what it has forgotten.
+//!
+//! Does not know the value of any secret.
+
+use super::search::chat_id;
+use super::{Ink, Look, Render, plural, short, size};
+use crate::plain::one_line;
+use crate::upkeep::{
+    Archived, Checkup, Finding, Forgotten, Indexed, Kept, SecretKind, SecretPlace, Secrets, Severity,
+};
+
+impl Render for Indexed {
+    fn render(&self, _look: &Look) -> String {
+        let mut out = format!(
+            "{}: {} new, {} changed, {} gone\n",
+            plural(self.files, "transcript"),
+            self.added,
+            self.changed,
+            self.gone
+        );
+        out += &format!("{}, {}\n", plural(self.sessions, "session"), plural(self.events, "event"));
+        out += &format!("read {} in {:.1} s\n", size(self.bytes_read), self.seconds);
+        out += &format!(
+            "keeps {} of index, {} of catalogue, {} of archive\n",
+            size(self.index_bytes),
+            size(self.catalogue_bytes),
+            size(self.archive_bytes)
+        );
+        if self.problems > 0 {
+            out += &format!(
+                "{} could not be read; `loci sources --problems` lists them\n",
+                plural(self.problems, "place")
+            );
+        }
+        out
+    }
+}
+
+impl Render for Archived {
+    fn render(&self, look: &Look) -> String {
+        let budget = self.budget.map_or(String::new(), |most| format!(" of at most {}", size(most)));
+        let mut out = format!(
+            "{} in {}, {}{budget}\n",
+            plural(self.entries, "transcript"),
+            plural(self.files, "file"),
+            size(self.bytes)
+        );
+        if self.oldest.is_some() && self.newest.is_some() {
+            out += &format!("from {} to {}\n", look.date(self.oldest), look.date(self.newest));
+        }
+        out.extend(self.kept.iter().map(|kept| line(kept, look)));
+        if !self.removed.is_empty() {
+            let total = self.removed.iter().map(|kept| kept.bytes).sum();
+            let (many, verb) = (
+                plural(self.removed.len() as u64, "transcript"),
+                if self.dry_run { "would be" } else { "were" },
+            );
+            out += &format!("{many} {verb} removed, {}:\n", size(total));
+            out.extend(self.removed.iter().map(|kept| line(kept, look)));
+        }
+        out
+    }
+}
+
+fn line(kept: &Kept, look: &Look) -> String {
+    let facts = [one_line(&kept.source), look.date(kept.newest), look.path(&kept.file)];
+    format!("  {:>10}  {:<8}  {}\n", size(kept.bytes), short(&kept.chat_id), look.facts(&facts))
+}
+
+impl Render for Checkup {
+    fn render(&self, look: &Look) -> String {
+        self.findings.iter().map(|finding| checked(finding, look)).collect()
+    }
+}
+
+fn checked(finding: &Finding, look: &Look) -> String {
+    let (word, ink) = match finding.severity {
+        Severity::Ok => ("ok     ", Ink::Good),
+        Severity::Warning => ("warning", Ink::Warn),
+        Severity::Problem => ("problem", Ink::Bad),
+    };
+    let line =
+        format!("{}  {}: {}\n", look.paint(ink, word), one_line(&finding.check), one_line(&finding.message));
+    match &finding.fix {
+        Some(fix) => line + &format!("         {}\n", look.paint(Ink::Bold, &one_line(fix))),
+        None => line,
+    }
+}
+
+impl Render for Secrets {
+    fn render(&self, look: &Look) -> String {
+        if self.found.is_empty() {
+            return "no secrets were found\n".to_string();
+        }
+        let mut out: String = self.found.iter().map(kind).collect();
+        out.extend(self.places.iter().map(|at| place(at, look)));
+        out
+    }
+}
+
+fn kind(kind: &SecretKind) -> String {
+    format!("{:>6} ×  {}  in {}\n", kind.count, one_line(&kind.kind), plural(kind.chats, "conversation"))
+}
+
+fn place(at: &SecretPlace, look: &Look) -> String {
+    let facts = [
+        look.date(at.created_at),
+        one_line(&at.source),
+        at.project.as_deref().map_or(String::new(), |path| look.path(path)),
+        look.path(&at.file),
+    ];
+    format!(
+        "  {}  {} {}  {}\n",
+        one_line(&at.kind),
+        short(&at.chat_id),
+        short(&at.message_id),
+        look.facts(&facts)
+    )
+}
+
+impl Render for Forgotten {
+    fn render(&self, look: &Look) -> String {
+        if self.chats.is_empty() {
+            return "nothing that Loci keeps is meant by this\n".to_string();
+        }
+        let mut out: String = self.chats.iter().map(|chat| chat_id(chat, look)).collect();
+        out += &format!(
+            "{} {}: {}, {} of archive, {}\n",
+            plural(self.chats.len() as u64, "conversation"),
+            if self.dry_run { "would be forgotten" } else { "forgotten" },
+            plural(self.events, "event"),
+            plural(self.archive_files, "file"),
+            size(self.bytes)
+        );
+        out
+    }
+}

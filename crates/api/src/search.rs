@@ -1,0 +1,464 @@
+//! `search_conversations`: here is what I have in mind, where did we talk about it?
+//!
+//! Does not know how it is found, nor what to do next with what was found: that is `guidance`.
+
+use crate::ops::{Handy, Means, Number, Operation, Request, Words};
+use crate::params::param;
+use crate::render::{Look, Render};
+use crate::{Code, Error, Shape, guidance};
+use record::{Clock, Stamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+pub const OPERATION: Operation = Operation {
+    name: "search_conversations",
+    command: "search",
+    about: "Find the conversations in which something was said, by what is meant",
+    answer: "conversations, the best first, each with the passages that speak for it, the command that resumes it, \
+             and what to try next",
+    example: "loci search why does the daemon lose its socket --since 60d --limit 5",
+    words: Some(Words {
+        value: "WORDS",
+        about: "What is looked for, in your own words",
+        into: &["intent_query"],
+        number: Number::Sentence,
+    }),
+    params: &[
+        param("intent_query", Shape::Texts, "TEXT", "What is looked for; given again, any of several"),
+        param(
+            "time_window",
+            Shape::Text,
+            "SPAN",
+            "Only what was said within: 7d, 12h, today, all; in JSON also {start,end} in milliseconds [default: all]",
+        ),
+        param(
+            "precision_mode",
+            Shape::Choice(&["basic", "fuzzy"]),
+            "MODE",
+            "Words as they are, or also misspelt, cut short and with other endings [default: basic]",
+        ),
+        param(
+            "expand",
+            Shape::Choice(&["off", "auto"]),
+            "MODE",
+            "Also look for related words; the answer says which [default: off]",
+        ),
+        param(
+            "include_tools_in_search",
+            Shape::Switch,
+            "",
+            "Whether what tools were asked and printed counts as said [default: true]",
+        ),
+        param("scope", Shape::Choice(&["both", "content", "title"]), "PART", "Where to look [default: both]"),
+        param("role_filter", Shape::List, "ROLES", "Only what these said: user, assistant, system"),
+        param("exclude_terms", Shape::List, "WORDS", "Leave out conversations that hold any of these words"),
+        param(
+            "match",
+            Shape::Choice(&["any", "all"]),
+            "HOW",
+            "Whether any of the words is enough or all must be there [default: any]",
+        ),
+        param("limit_chats", Shape::Count, "N", "At most this many conversations [default: 10]"),
+        param(
+            "limit_snippets_per_chat",
+            Shape::Count,
+            "N",
+            "At most this many passages of each [default: 3]",
+        ),
+        param(
+            "snippet_window",
+            Shape::Count,
+            "N",
+            "Characters to show on each side of a match [default: 64]",
+        ),
+        param(
+            "response_mode",
+            Shape::Choice(&["json", "text"]),
+            "MODE",
+            "text: the answer also holds itself as text for people [default: json]",
+        ),
+        param("include_guidance", Shape::Switch, "", "Whether to say what to try next [default: true]"),
+        crate::params::SOURCE,
+        crate::params::PROJECT,
+        param(
+            "include_own",
+            Shape::Flag,
+            "",
+            "Also the session that asks, and what Loci itself printed into sessions",
+        ),
+        param(
+            "iteration",
+            Shape::Count,
+            "N",
+            "The how manieth search for the same thing this is [default: 1]",
+        ),
+    ],
+    handy: &[
+        Handy { flag: "also", value: "TEXT", means: Means::Names("intent_query"), about: "Or this" },
+        Handy {
+            flag: "fuzzy",
+            value: "",
+            means: Means::Is("precision_mode", "fuzzy"),
+            about: "Also misspelt, cut short and with other endings",
+        },
+        Handy {
+            flag: "all",
+            value: "",
+            means: Means::Is("match", "all"),
+            about: "All of the words must be there",
+        },
+        Handy {
+            flag: "no-tools",
+            value: "",
+            means: Means::Is("include_tools_in_search", "false"),
+            about: "Not in what tools were asked and printed",
+        },
+        Handy {
+            flag: "limit",
+            value: "N",
+            means: Means::Names("limit_chats"),
+            about: "At most this many conversations",
+        },
+        Handy {
+            flag: "since",
+            value: "TIME",
+            means: Means::Start("time_window"),
+            about: "Not before: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
+        },
+        Handy {
+            flag: "until",
+            value: "TIME",
+            means: Means::End("time_window"),
+            about: "Not after: in the same words; a day is meant to its end",
+        },
+    ],
+    read_only: true,
+};
+
+/// Declares a choice with its words once; the first is what is meant when nothing is said.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $first:ident $(, $more:ident)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum $name { #[default] $first $(, $more)* }
+    };
+}
+choice!(Precision { Basic, Fuzzy });
+choice!(Expand { Off, Auto });
+choice!(
+    /// Where a match may be.
+    Part { Both, Content, Title }
+);
+choice!(Match { Any, All });
+choice!(Mode { Json, Text });
+choice!(
+    /// What a passage is taken from.
+    Origin { Content, Title, Tool }
+);
+choice!(Status { Ok, Error });
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConversations {
+    pub intent_query: Intent,
+    pub time_window: TimeWindow,
+    pub precision_mode: Precision,
+    pub expand: Expand,
+    pub include_tools_in_search: bool,
+    pub scope: Part,
+    pub role_filter: Vec<String>,
+    pub exclude_terms: Vec<String>,
+    #[serde(rename = "match")]
+    pub matching: Match,
+    pub limit_chats: u32,
+    pub limit_snippets_per_chat: u32,
+    pub snippet_window: u32,
+    pub response_mode: Mode,
+    pub include_guidance: bool,
+    pub source: Vec<String>,
+    pub project: Option<String>,
+    pub include_own: bool,
+    pub iteration: u32,
+}
+
+impl Default for SearchConversations {
+    fn default() -> SearchConversations {
+        SearchConversations {
+            intent_query: Intent::default(),
+            time_window: TimeWindow::default(),
+            precision_mode: Precision::Basic,
+            expand: Expand::Off,
+            include_tools_in_search: true,
+            scope: Part::Both,
+            role_filter: Vec::new(),
+            exclude_terms: Vec::new(),
+            matching: Match::Any,
+            limit_chats: 10,
+            limit_snippets_per_chat: 3,
+            snippet_window: 64,
+            response_mode: Mode::Json,
+            include_guidance: true,
+            source: Vec::new(),
+            project: None,
+            include_own: false,
+            iteration: 1,
+        }
+    }
+}
+
+pub const ROLES: &[&str] = &["user", "assistant", "system"];
+
+impl Request for SearchConversations {
+    const OPERATION: &'static Operation = &OPERATION;
+
+    fn check(&self) -> Result<(), Error> {
+        let invalid =
+            |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
+        if self.intent_query.0.iter().all(|text| text.trim().is_empty()) {
+            return invalid("nothing is looked for: `intent_query` is empty".to_string(), OPERATION.example);
+        }
+        if let Some(role) = self.role_filter.iter().find(|role| !ROLES.contains(&role.as_str())) {
+            return invalid(format!("there is no role `{role}`"), "one of: user, assistant, system");
+        }
+        if self.limit_chats == 0 {
+            return invalid("`limit_chats` is 0: nothing could be found".to_string(), "give at least 1");
+        }
+        self.time_window.bounds(Clock::At(Stamp(0))).map(|_| ())
+    }
+}
+
+/// One text or several, any of which may be meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intent(pub Vec<String>);
+
+impl Serialize for Intent {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] => to.serialize_str(one),
+            several => several.serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Intent {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Intent, D::Error> {
+        let wrong = || de::Error::custom("`intent_query` is a text or a list of texts");
+        let text = |value: Value| match value {
+            Value::String(text) => Ok(text),
+            _ => Err(wrong()),
+        };
+        match Value::deserialize(from)? {
+            Value::Array(items) => Ok(Intent(items.into_iter().map(text).collect::<Result<_, _>>()?)),
+            one => Ok(Intent(vec![text(one)?])),
+        }
+    }
+}
+
+/// When it was said: `all`, some days or hours back from now, or between two moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimeWindow {
+    Word(String),
+    /// Milliseconds since 1970, both included.
+    Span {
+        start: Option<i64>,
+        end: Option<i64>,
+    },
+}
+
+impl Default for TimeWindow {
+    fn default() -> TimeWindow {
+        TimeWindow::Word("all".to_string())
+    }
+}
+
+impl TimeWindow {
+    /// The first and the last moment.
+    pub fn bounds(&self, clock: Clock) -> Result<(Stamp, Stamp), Error> {
+        let (open, end) = (Stamp(i64::MIN), Stamp(i64::MAX));
+        match self {
+            TimeWindow::Word(word) if word == "all" => Ok((open, end)),
+            TimeWindow::Word(word) => match clock.moment(word) {
+                Some(start) => Ok((start, end)),
+                None => Err(Error::new(
+                    Code::InvalidArgument,
+                    format!("`time_window` does not understand `{word}`"),
+                )
+                .hint("7d, 30d, 60d, 90d, 12h, today, all, or {\"start\":…,\"end\":…} in milliseconds")),
+            },
+            TimeWindow::Span { start: Some(start), end: Some(end) } if start > end => {
+                Err(Error::new(Code::InvalidArgument, "`time_window` ends before it starts")
+                    .hint("exchange its start and its end"))
+            }
+            TimeWindow::Span { start, end: last } => Ok((start.map_or(open, Stamp), last.map_or(end, Stamp))),
+        }
+    }
+}
+
+impl Serialize for TimeWindow {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TimeWindow::Word(word) => to.serialize_str(word),
+            TimeWindow::Span { start, end } => {
+                let ends = [("start", start), ("end", end)];
+                let known = ends.into_iter().filter_map(|(name, ms)| Some((name, (*ms)?)));
+                known.collect::<BTreeMap<_, _>>().serialize(to)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeWindow {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<TimeWindow, D::Error> {
+        let wrong =
+            || de::Error::custom("`time_window` is a text such as `30d`, or {start, end} in milliseconds");
+        match Value::deserialize(from)? {
+            Value::String(word) => Ok(TimeWindow::Word(word)),
+            Value::Object(mut span) => {
+                let (start, end) = (span.shift_remove("start"), span.shift_remove("end"));
+                if !span.is_empty() || (start.is_none() && end.is_none()) {
+                    return Err(wrong());
+                }
+                let ms = |value: Option<Value>| value.map(|v| whole(&v).ok_or_else(wrong)).transpose();
+                Ok(TimeWindow::Span { start: ms(start)?, end: ms(end)? })
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// Models like to write milliseconds as `1.7e12`.
+fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().filter(|n| n.is_finite()).map(|n| n as i64))
+}
+
+// ---- the answer
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SearchFound {
+    pub status: Status,
+    #[serde(rename = "iterations_used")]
+    pub iterations_used: u32,
+    /// How likely the first conversation is the one that was meant, from 0 to 1.
+    pub confidence: f64,
+    pub top_chat_ids: Vec<String>,
+    pub results: Vec<ChatFound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<Guidance>,
+    /// Up to when the history was known, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<i64>,
+    /// A part of the history could not be searched; the notes say which.
+    #[serde(skip_serializing_if = "is_false")]
+    pub partial: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The same for people, where `response_mode` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChatFound {
+    pub chat_id: String,
+    pub title: String,
+    pub hits: u64,
+    pub time_range: TimeRange,
+    pub snippets: Vec<Snippet>,
+    /// Which agent it was held with.
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+}
+
+/// Milliseconds since 1970; null where the history does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeRange {
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+}
+
+impl TimeRange {
+    pub fn new(from: Stamp, to: Stamp) -> TimeRange {
+        TimeRange { from: ms(from), to: ms(to) }
+    }
+}
+
+/// A moment as the operations tell it.
+pub fn ms(at: Stamp) -> Option<i64> {
+    at.is_some().then_some(at.0)
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Snippet {
+    pub message_id: String,
+    pub role: String,
+    pub created_at: Option<i64>,
+    pub text: String,
+    pub source: Origin,
+    /// Where in the text the matches are: from and to, counted in characters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub highlights: Vec<[u32; 2]>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Guidance {
+    /// When to stop searching.
+    pub stop_if: String,
+    pub next_actions: Vec<NextAction>,
+    pub state: State,
+}
+
+/// A call that may be made as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NextAction {
+    pub tool: String,
+    pub args: Map<String, Value>,
+    pub why: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    /// Words that were looked for besides those given, by the word they stand beside.
+    pub expanded_terms: BTreeMap<String, Vec<String>>,
+    pub excludes: Vec<String>,
+    pub iteration: u32,
+}
+
+impl SearchFound {
+    /// Fills in what follows from the rest: the ids, the guidance and, if asked for, the text.
+    #[must_use]
+    pub fn completed(
+        mut self,
+        ask: &SearchConversations,
+        expanded: BTreeMap<String, Vec<String>>,
+        look: &Look,
+    ) -> SearchFound {
+        self.iterations_used = ask.iteration;
+        self.top_chat_ids = self.results.iter().map(|chat| chat.chat_id.clone()).collect();
+        if ask.include_guidance {
+            let mut guidance = guidance::guide(ask, &self);
+            guidance.state.expanded_terms = expanded;
+            self.guidance = Some(guidance);
+        }
+        if ask.response_mode == Mode::Text {
+            self.text = Some(self.render(look));
+        }
+        self
+    }
+}

@@ -1,0 +1,80 @@
+//! `list_sessions`: what did I work on lately, and how do I get back to it?
+//!
+//! Does not look into what was said: that is `search`.
+
+use crate::ops::{Operation, Request};
+use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
+use crate::search::TimeRange;
+use crate::{Error, Shape};
+use serde::{Deserialize, Serialize};
+
+pub const OPERATION: Operation = Operation {
+    name: "list_sessions",
+    command: "sessions",
+    about: "List conversations, the latest first, with the command that resumes each",
+    answer: "conversations by their end, the latest first, then by id",
+    example: "loci sessions --since 7d --source claude-code --limit 5",
+    words: None,
+    params: &[
+        SOURCE,
+        PROJECT,
+        SINCE,
+        UNTIL,
+        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+        param("offset", Shape::Count, "N", "Leave out this many first"),
+    ],
+    handy: &[],
+    read_only: true,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListSessions {
+    pub source: Vec<String>,
+    pub project: Option<String>,
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub limit: u64,
+    pub offset: u64,
+}
+
+impl Default for ListSessions {
+    fn default() -> ListSessions {
+        ListSessions { source: Vec::new(), project: None, since: None, until: None, limit: 20, offset: 0 }
+    }
+}
+
+impl Request for ListSessions {
+    const OPERATION: &'static Operation = &OPERATION;
+
+    fn check(&self) -> Result<(), Error> {
+        is_time("since", self.since.as_deref())?;
+        is_time("until", self.until.as_deref())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sessions {
+    pub sessions: Vec<SessionLine>,
+    /// Up to when the history was known, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionLine {
+    pub chat_id: String,
+    pub title: String,
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    pub time_range: TimeRange,
+    pub turns: u64,
+    pub tool_calls: u64,
+    pub errors: u64,
+    pub models: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+}

@@ -1,0 +1,266 @@
+//! The commands that are operations: what was typed becomes one request, and one answer is shown as text or as JSON.
+//!
+//! Does not know what an operation does; it asks whoever is handed to it as a `Caller`.
+
+use crate::args::{shaped, threads_flag, value};
+use crate::output::{self, Shown};
+use api::ops::{Handy, Means, Number, Words};
+use api::params::dashed;
+use api::{Answer, Code, Error, Exit, Look, Operation, Param, Render, Shape};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use record::Clock;
+use serde_json::{Map, Value, json};
+use service::Service;
+use std::path::Path;
+
+/// An operation with what it was given.
+pub(crate) struct Deed {
+    operation: &'static Operation,
+    params: Result<Map<String, Value>, Error>,
+    service: Service,
+    shown: Shown,
+    /// It was said beforehand that what cannot be undone is meant.
+    yes: bool,
+}
+
+/// The operation that cannot be undone and is asked about.
+const FINAL: &str = "forget";
+
+// ---- the command
+
+pub(crate) fn command(operation: &'static Operation) -> Command {
+    let mut command = Command::new(operation.command).about(operation.about).after_help(after(operation));
+    if let Some(words) = &operation.words {
+        command = command.arg(positional(words));
+    }
+    for handy in operation.handy {
+        command = command.arg(short_flag(operation, handy));
+    }
+    for param in operation.params {
+        let arg = Arg::new(param.name).long(dashed(param.name)).help(param.about);
+        command = command.arg(shaped(with_letter(arg, param.name), param));
+    }
+    if operation.name == FINAL {
+        let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
+        command = command.arg(yes);
+    }
+    command
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(["json", "text"]))
+                .help("How to print [default: text on a terminal, json elsewhere]"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("output")
+                .help("The answer as one line of JSON, the same as -o json"),
+        )
+        .arg(threads_flag())
+}
+
+fn after(operation: &Operation) -> String {
+    let json = format!("As JSON it is one object, the answer of `{}`.", operation.name);
+    format!("Answer: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
+}
+
+const WORDS: &str = "words";
+
+fn positional(words: &Words) -> Arg {
+    let arg = Arg::new(WORDS).value_name(words.value).help(words.about);
+    if words.number == Number::One { arg } else { arg.num_args(1..).action(ArgAction::Append) }
+}
+
+fn with_letter(arg: Arg, flag: &str) -> Arg {
+    if flag == "limit" { arg.short('n') } else { arg }
+}
+
+fn short_flag(operation: &Operation, handy: &Handy) -> Arg {
+    let arg = with_letter(Arg::new(handy.flag).long(handy.flag).help(handy.about), handy.flag);
+    match (handy.means, param(operation, handy.means.param())) {
+        (Means::Is(name, _), _) => arg.action(ArgAction::SetTrue).conflicts_with(name),
+        (Means::Names(_), Some(param)) if param.shape == Shape::Texts => shaped(arg, param),
+        (Means::Names(name), Some(param)) => shaped(arg, param).conflicts_with(name),
+        (Means::Start(name) | Means::End(name), _) => {
+            arg.value_name(handy.value).conflicts_with(name).allow_hyphen_values(true)
+        }
+        (Means::Names(_), None) => arg,
+    }
+}
+
+fn param(operation: &Operation, name: &str) -> Option<&'static Param> {
+    operation.params.iter().find(|param| param.name == name)
+}
+
+// ---- what was typed
+
+pub(crate) fn deed(
+    operation: &'static Operation,
+    matches: &ArgMatches,
+    service: Service,
+    sound: Result<(), Error>,
+) -> Deed {
+    let shown = match matches.get_one::<String>("output") {
+        Some(word) => Shown::from_word(word),
+        None if matches.get_flag("json") => Shown::Jsonl,
+        None => Shown::default(),
+    };
+    let yes = operation.name == FINAL && matches.get_flag("yes");
+    let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
+    Deed { operation, params, service, shown, yes }
+}
+
+pub(crate) fn params(
+    operation: &Operation,
+    matches: &ArgMatches,
+    clock: Clock,
+    cwd: &Path,
+) -> Result<Map<String, Value>, Error> {
+    let mut map = Map::new();
+    for param in operation.params {
+        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+    }
+    for handy in operation.handy {
+        say_in_full(operation, handy, matches, clock, &mut map)?;
+    }
+    if let Some(words) = &operation.words {
+        fill(words, matches, &mut map);
+    }
+    // A folder is meant as seen from where it is typed.
+    if let Some(Value::String(project)) = map.get_mut("project") {
+        *project = cwd.join(&*project).to_string_lossy().into_owned();
+    }
+    Ok(map)
+}
+
+fn say_in_full(
+    operation: &Operation,
+    handy: &Handy,
+    matches: &ArgMatches,
+    clock: Clock,
+    map: &mut Map<String, Value>,
+) -> Result<(), Error> {
+    let name = handy.means.param().to_string();
+    match handy.means {
+        Means::Is(_, word) => {
+            if matches.get_flag(handy.flag) {
+                let value = word.parse::<bool>().map_or_else(|_| json!(word), |yes| json!(yes));
+                map.insert(name, value);
+            }
+        }
+        Means::Names(_) => {
+            let given = param(operation, &name).and_then(|param| value(param, handy.flag, matches));
+            match (map.get_mut(&name), given) {
+                (Some(Value::Array(all)), Some(Value::Array(more))) => all.extend(more),
+                (_, Some(given)) => drop(map.insert(name, given)),
+                (_, None) => {}
+            }
+        }
+        Means::Start(_) | Means::End(_) => {
+            let Some(text) = matches.get_one::<String>(handy.flag) else { return Ok(()) };
+            let start = matches!(handy.means, Means::Start(_));
+            let at = if start { clock.moment(text) } else { clock.moment_until(text) };
+            let at = at.ok_or_else(|| unclear(handy.flag, text))?;
+            let span = map.entry(name).or_insert_with(|| json!({}));
+            span[if start { "start" } else { "end" }] = json!(at.0);
+        }
+    }
+    Ok(())
+}
+
+fn unclear(flag: &str, text: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("--{flag} does not understand `{text}`"))
+        .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
+}
+
+/// Words without a flag stand before what flags say.
+fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
+    let mut typed: Vec<String> = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
+    if typed.is_empty() {
+        return;
+    }
+    if words.number == Number::Sentence {
+        typed = vec![typed.join(" ")];
+    }
+    for name in words.into {
+        let mut all: Vec<Value> = typed.iter().map(|word| json!(word)).collect();
+        match map.get(*name) {
+            Some(Value::Array(more)) => all.extend(more.iter().cloned()),
+            Some(_) => continue,
+            None => {}
+        }
+        let list = words.number == Number::Several || all.len() > 1;
+        let value = if list { Value::Array(all) } else { all.swap_remove(0) };
+        map.insert((*name).to_string(), value);
+    }
+}
+
+// ---- the answer
+
+impl Deed {
+    pub(crate) fn run(self) -> Exit {
+        match self.answered() {
+            Ok(Some(answer)) => self.show(&answer),
+            Ok(None) => Exit::Nothing,
+            Err(error) => output::fail(self.shown, &error),
+        }
+    }
+
+    /// None: the person does not want it done.
+    fn answered(&self) -> Result<Option<Answer>, Error> {
+        let params = self.params.clone()?;
+        if self.operation.name == FINAL && !self.yes && !says_dry(&params) && !self.agreed(&params)? {
+            return Ok(None);
+        }
+        self.call(params).map(Some)
+    }
+
+    fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
+        output::with_progress(&self.service, || api::call(&self.service, self.operation, params))
+    }
+
+    /// Shows what would be done and asks whether to do it; where nobody can be asked, it is not done.
+    fn agreed(&self, params: &Map<String, Value>) -> Result<bool, Error> {
+        let mut dry = params.clone();
+        dry.insert("dry_run".to_string(), json!(true));
+        if !output::can_ask() {
+            let typed = self.operation.typed(params);
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "what is forgotten is gone, and nobody is here to be asked",
+            )
+            .hint(format!("{typed} --dry-run"))
+            .hint(format!("{typed} --yes")));
+        }
+        let preview = self.call(dry)?;
+        output::say(&preview.render(&self.look()))?;
+        Ok(preview.exit() == Exit::Found && output::ask("Forget this? [y/N] "))
+    }
+
+    fn look(&self) -> Look {
+        let plain = service::env::text(&self.service.places, "NO_COLOR").is_some();
+        let (width, terminal) = output::screen();
+        let home = self.service.places.home.to_string_lossy().into_owned();
+        Look { clock: self.service.clock, home, width, colour: terminal && !plain }
+    }
+
+    fn show(&self, answer: &Answer) -> Exit {
+        let text = match self.shown {
+            Shown::Text => answer.render(&self.look()),
+            // The types hold nothing that JSON cannot.
+            _ => serde_json::to_string(answer).unwrap_or_default() + "\n",
+        };
+        match output::say(&text) {
+            Ok(()) => answer.exit(),
+            Err(error) => output::fail(self.shown, &error),
+        }
+    }
+}
+
+fn says_dry(params: &Map<String, Value>) -> bool {
+    params.get("dry_run") == Some(&json!(true))
+}

@@ -1,0 +1,62 @@
+//! The operations of `api`, each handed on to the room that answers it.
+//!
+//! Does not answer anything itself.
+
+use crate::{Service, ops};
+use api::chats::{GatherChats, Gathered};
+use api::resolve::{ResolveIds, Resolved};
+use api::search::{SearchConversations, SearchFound};
+use api::sessions::{ListSessions, Sessions};
+use api::upkeep::{
+    ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
+};
+use api::{Caller, Code, Error, Look};
+
+impl Caller for Service {
+    fn search_conversations(&self, _ask: &SearchConversations) -> Result<SearchFound, Error> {
+        Err(missing())
+    }
+
+    fn gather_chats(&self, ask: &GatherChats) -> Result<Gathered, Error> {
+        ops::gather_chats::gather_chats(self, ask)
+    }
+
+    fn resolve_ids(&self, _ask: &ResolveIds) -> Result<Resolved, Error> {
+        Err(missing())
+    }
+
+    fn sessions(&self, _ask: &ListSessions) -> Result<Sessions, Error> {
+        Err(missing())
+    }
+
+    fn index(&self, _ask: &Index) -> Result<Indexed, Error> {
+        Err(missing())
+    }
+
+    fn archive(&self, _ask: &ArchiveAsk) -> Result<Archived, Error> {
+        Err(missing())
+    }
+
+    fn doctor(&self, _ask: &DoctorAsk) -> Result<Checkup, Error> {
+        Err(missing())
+    }
+
+    fn secrets(&self, _ask: &SecretsAsk) -> Result<Secrets, Error> {
+        Err(missing())
+    }
+
+    fn forget(&self, _ask: &ForgetAsk) -> Result<Forgotten, Error> {
+        Err(missing())
+    }
+}
+
+fn missing() -> Error {
+    Error::new(Code::InternalError, "not there yet")
+}
+
+impl Service {
+    /// How answers are put into text where nobody looks at a terminal.
+    pub fn plain_look(&self) -> Look {
+        Look::plain(self.clock, &self.places.home.to_string_lossy())
+    }
+}

@@ -1,0 +1,316 @@
+//! The whole of a conversation: its messages in their order, the calls with the reply that made them; of several
+//! conversations all messages by time, and what they have in common.
+//!
+//! Does not know how much of it anybody can read: nothing is cut here. What subagents did is not among the messages of
+//! the conversation that sent them out; their ids are listed instead.
+
+use super::align;
+use super::records::{BOTH, fetch_call, fetch_message};
+use crate::gather::{Library, by_session, gather, is_warm_up};
+use crate::lines::role;
+use crate::{Service, read_error};
+use api::chats::{
+    Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
+    Tools,
+};
+use api::search::{TimeRange, ms};
+use api::{Ask, Code, Error};
+use record::row::USAGE_ONLY;
+use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub(crate) fn gather_chats(service: &Service, ask: &GatherChats) -> Result<Gathered, Error> {
+    let mut read: Vec<Read> = Vec::new();
+    for id in &ask.chat_ids {
+        let one = read_chat(service, id.trim(), ask.include_tools)?;
+        if read.iter().all(|other| other.chat.id != one.chat.id) {
+            read.push(one);
+        }
+    }
+    Ok(if read.len() == 1 { one(read.remove(0)) } else { several(read) })
+}
+
+/// One conversation, read.
+struct Read {
+    chat: Chat,
+    messages: Vec<ChatMessage>,
+    notes: Vec<String>,
+    partial: bool,
+}
+
+fn one(read: Read) -> Gathered {
+    let Read { chat, messages, notes, partial } = read;
+    Gathered::One(Box::new(OneChat { chat, messages, partial, notes }))
+}
+
+fn several(read: Vec<Read>) -> Gathered {
+    let mut all = SeveralChats { partial: read.iter().any(|r| r.partial), ..SeveralChats::default() };
+    let mut chats = Vec::new();
+    for (chat_idx, Read { chat, messages, notes, .. }) in read.into_iter().enumerate() {
+        all.notes.extend(notes.iter().map(|note| format!("{}: {note}", chat.id)));
+        all.meta.push(ChatMeta { chat_idx, chat });
+        chats.push(messages);
+    }
+    all.common_alignment = align::common(&chats);
+    all.narrative = interleaved(chats);
+    Gathered::Several(all)
+}
+
+/// By time; within a conversation never against its own order, whatever its clock says.
+fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
+    let mut all = Vec::new();
+    for (chat_idx, messages) in chats.into_iter().enumerate() {
+        let mut latest = i64::MIN;
+        for (index, message) in messages.into_iter().enumerate() {
+            latest = latest.max(message.created_at.unwrap_or(latest));
+            all.push((latest, Told { chat_idx, index, message }));
+        }
+    }
+    all.sort_by_key(|(at, told)| (*at, told.chat_idx, told.index));
+    all.into_iter().map(|(_, told)| told).collect()
+}
+
+// ---- which conversation is meant
+
+/// What a conversation is called by: a subagent that has no session of its own by its agent's id.
+fn own_id(session: &Session) -> &str {
+    match (&session.agent_id, &session.parent_session_id) {
+        (Some(agent), Some(parent)) if *parent == session.session_id => agent,
+        _ => &session.session_id,
+    }
+}
+
+/// The conversation a prefix means, if it means one.
+fn meant(library: &Library, prefix: &str) -> Result<String, Error> {
+    let bare = prefix.strip_prefix("agent-").unwrap_or(prefix);
+    let mut called: BTreeMap<&str, &Session> = BTreeMap::new();
+    for session in library.facts.iter().flat_map(|facts| &facts.sessions) {
+        let id = own_id(session);
+        if id.starts_with(prefix) || (session.agent_id.is_some() && id.starts_with(bare)) {
+            called.entry(id).or_insert(session);
+        }
+    }
+    if let Some(exact) = [prefix, bare].into_iter().find(|id| called.contains_key(id)) {
+        return Ok(exact.to_string());
+    }
+    match called.len() {
+        0 => Err(not_found(prefix)),
+        1 => Ok(called.into_keys().next().unwrap_or_default().to_string()),
+        _ => Err(ambiguous(prefix, &called)),
+    }
+}
+
+fn not_found(prefix: &str) -> Error {
+    Error::new(Code::SessionNotFound, format!("no session has an id that begins with `{prefix}`"))
+        .hint("`loci sessions` lists the latest")
+}
+
+/// Candidates that are named before the rest is only counted.
+const NAMED: usize = 10;
+
+fn ambiguous(prefix: &str, called: &BTreeMap<&str, &Session>) -> Error {
+    let message = format!("{} sessions have an id that begins with `{prefix}`", called.len());
+    let mut error = Error::new(Code::AmbiguousId, message);
+    for (id, session) in called.iter().take(NAMED) {
+        error = error.hint(format!("loci show {id}  ({}, {})", session.source, title(session)));
+    }
+    let more = called.len().saturating_sub(NAMED);
+    if more > 0 { error.hint(format!("and {more} more: give more of the id")) } else { error }
+}
+
+fn title(session: &Session) -> &str {
+    session.title.as_ref().map_or("", |(title, _)| title)
+}
+
+// ---- one conversation
+
+fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Read, Error> {
+    let ask = Ask { session: Some(prefix.to_string()), ..Ask::default() };
+    let (library, rows) = gather(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
+    let id = meant(&library, prefix)?;
+    let mut timeline = Timeline { library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
+    let mut first_turn = None;
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        if own_id(library.session(&row)) != id {
+            continue;
+        }
+        first_turn.get_or_insert(row.turn);
+        timeline.add(&row);
+    }
+    let Timeline { messages, lost, .. } = timeline;
+    let chat = describe(&library, &id, messages.len() as u64);
+    let mut notes = Vec::new();
+    if !chat.subagents.is_empty() {
+        notes.push("what its subagents did is not among these messages; gather their ids for it".to_string());
+    }
+    if first_turn.is_some_and(|turn| turn > 1) {
+        notes.push("it goes on from another session, which holds what was said before".to_string());
+    }
+    notes.extend(lost.iter().map(|problem| format!("could not be read: {}", problem.note)));
+    Ok(Read { chat, messages, notes, partial: !lost.is_empty() })
+}
+
+fn is_said(row: &Row) -> bool {
+    !is_warm_up(row) && !row.is(USAGE_ONLY)
+}
+
+fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
+    let all = || library.facts.iter().flat_map(|facts| &facts.sessions);
+    let parts: Vec<&Session> = all().filter(|session| own_id(session) == id).collect();
+    let named = parts.iter().find(|session| session.title.is_some()).or(parts.first());
+    let from = parts.iter().map(|s| s.started_at).filter(|at| at.is_some()).min().unwrap_or(Stamp::NONE);
+    let to = parts.iter().map(|s| s.ended_at).max().unwrap_or(Stamp::NONE);
+    let mut subagents: Vec<String> =
+        all().filter(|s| is_child(s, id)).map(|session| own_id(session).to_string()).collect();
+    subagents.sort();
+    subagents.dedup();
+    let project = named.map_or("", |session| &session.project);
+    let source = named.map_or("", |session| session.source);
+    // A subagent is not resumed: the session that sent it out is.
+    let resumed = named.filter(|session| session.agent_id.is_none());
+    Chat {
+        id: id.to_string(),
+        title: named.map_or(String::new(), |session| title(session).to_string()),
+        message_count,
+        time_range: TimeRange::new(from, to),
+        source: source.to_string(),
+        project: (!project.is_empty()).then(|| project.to_string()),
+        resume: resumed.and_then(|session| api::resume(source, project, &session.session_id)),
+        subagents,
+    }
+}
+
+/// Whether a session is a subagent that the conversation sent out.
+fn is_child(session: &Session, id: &str) -> bool {
+    let sent = session.parent_session_id.as_deref() == Some(id) || *session.session_id == *id;
+    session.agent_id.is_some() && sent && own_id(session) != id
+}
+
+// ---- its messages
+
+/// The messages of one conversation, as its rows go by.
+struct Timeline<'a> {
+    library: &'a Library,
+    include_tools: bool,
+    messages: Vec<ChatMessage>,
+    lost: Vec<Problem>,
+}
+
+impl Timeline<'_> {
+    fn add(&mut self, row: &Row) {
+        match row.row {
+            RowKind::Call if self.include_tools => match fetch_call(self.library, row) {
+                Ok(call) => self.call(row, call),
+                Err(problem) => self.lost.push(problem),
+            },
+            RowKind::Message => match fetch_message(self.library, row) {
+                Ok(message) => self.message(row, message),
+                Err(problem) => self.lost.push(problem),
+            },
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, row: &Row, message: Message) {
+        // A reply that only called tools says nothing when they are left out.
+        if !self.include_tools && row.kind() == Kind::Reply && message.text.is_empty() {
+            return;
+        }
+        self.messages.push(ChatMessage {
+            message_id: message.id,
+            created_at: ms(row.at),
+            role: role(row.kind()).word().to_string(),
+            content: message.text,
+            kind: unusual(row.kind()).map(String::from),
+            tools: None,
+        });
+    }
+
+    /// A call belongs to the reply before it. Where an agent wrote down none, the call stands for it.
+    fn call(&mut self, row: &Row, call: Call) {
+        if !self.messages.last().is_some_and(|last| last.role == "assistant") {
+            self.messages.push(ChatMessage {
+                message_id: call.id.clone(),
+                created_at: ms(row.at),
+                role: "assistant".to_string(),
+                ..ChatMessage::default()
+            });
+        }
+        let Some(reply) = self.messages.last_mut() else { return };
+        let tools = reply.tools.get_or_insert_with(Tools::default);
+        tools.results.extend(call.output.as_deref().map(result));
+        tools.calls.push(asked(&call));
+    }
+}
+
+/// What a message is, where that is neither a prompt nor a reply.
+fn unusual(kind: Kind) -> Option<&'static str> {
+    (!matches!(kind, Kind::Prompt | Kind::Task | Kind::Reply)).then(|| kind.word())
+}
+
+fn asked(call: &Call) -> ToolCall {
+    let server = Call::mcp_server(&call.tool).unwrap_or("");
+    let tool =
+        if server.is_empty() { &call.tool } else { call.tool.rsplit("__").next().unwrap_or(&call.tool) };
+    let ended = if call.output.is_none() { "pending" } else { call.status.word() };
+    ToolCall {
+        server: server.to_string(),
+        tool: tool.to_string(),
+        // What is no JSON, or nested too deeply to be read, is passed on as text.
+        args: serde_json::from_str(&call.input).unwrap_or_else(|_| Value::String(call.input.clone())),
+        status: (ended != "success").then(|| ended.to_string()),
+    }
+}
+
+/// A result is text; an object or a list that was written as text is told as what it is.
+fn result(output: &str) -> ToolResult {
+    let text = match serde_json::from_str(output) {
+        Ok(Value::String(text)) => text,
+        Ok(other) => return ToolResult::Json(other),
+        Err(_) => output.to_string(),
+    };
+    match serde_json::from_str(&text) {
+        Ok(json @ (Value::Object(_) | Value::Array(_))) => ToolResult::Json(json),
+        _ => ToolResult::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_text_or_json() {
+        for (output, told) in [
+            (r#""plain""#, ToolResult::Text("plain".into())),
+            (r#""{\"a\":1}""#, ToolResult::Json(serde_json::json!({"a": 1}))),
+            (r#""12""#, ToolResult::Text("12".into())),
+            (r#"[1]"#, ToolResult::Json(serde_json::json!([1]))),
+            ("not json", ToolResult::Text("not json".into())),
+        ] {
+            assert_eq!(result(output), told, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_told_with_the_server_it_came_from() {
+        let call = Call { tool: "mcp__mem__recall".into(), input: "{}".into(), ..Call::default() };
+        let told = asked(&call);
+        assert_eq!(
+            (told.server.as_str(), told.tool.as_str(), told.status.as_deref()),
+            ("mem", "recall", Some("pending"))
+        );
+    }
+
+    #[test]
+    fn conversations_are_interleaved_by_time_and_keep_their_own_order() {
+        let at = |times: &[Option<i64>]| -> Vec<ChatMessage> {
+            times.iter().map(|at| ChatMessage { created_at: *at, ..ChatMessage::default() }).collect()
+        };
+        let told = interleaved(vec![at(&[Some(1), Some(9), Some(4), None]), at(&[None, Some(5), Some(9)])]);
+        let order: Vec<_> = told.iter().map(|t| (t.chat_idx, t.index)).collect();
+        assert_eq!(order, [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (0, 3), (1, 2)]);
+    }
+}
