@@ -1,6 +1,7 @@
 //! Which session or message an id means of which only the beginning is given.
 
 use crate::{Error, Reader};
+use record::Row;
 
 /// Something whose id begins so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +25,32 @@ impl Reader {
             order by session_id, source limit ?3";
         let one = |row: &db::Row<'_>| Ok(Candidate { id: row.get(0)?, chat: row.get(1)?, event: None });
         self.all(sql, db::params![prefix, behind(prefix), limit], one)
+    }
+
+    /// The number of a conversation.
+    pub fn chat_number(&self, source: &str, session_id: &str) -> Result<Option<u32>, Error> {
+        let sql = "select id from chats where session_id = ?1 and source = ?2";
+        Ok(self.all(sql, [session_id, source], |row| row.get(0))?.pop())
+    }
+
+    /// A number that no conversation has, nor any greater.
+    pub fn next_chat(&self) -> Result<u32, Error> {
+        let all = self.all("select coalesce(max(id), 0) + 1 from chats", [], |row| row.get(0))?;
+        Ok(all.first().copied().unwrap_or(1))
+    }
+
+    /// The event of that key, if one is known.
+    pub fn event_with(&self, key: u64) -> Result<Option<Row>, Error> {
+        let sql = "select id from events where key = ?1 and what & 3 != 2 limit 1";
+        let ids = self.all(sql, [key as i64], |row| row.get::<_, i64>(0))?;
+        let found = self.events(&ids.iter().map(|id| *id as u64).collect::<Vec<_>>())?;
+        Ok(found.into_iter().next().map(|(_, row)| row))
+    }
+
+    /// The title of a session, by the session's own number.
+    pub fn title(&self, number: u32) -> Result<Option<String>, Error> {
+        let sql = "select title from sessions where id = ?1";
+        Ok(self.all(sql, [number], |row| row.get::<_, Option<String>>(0))?.into_iter().flatten().next())
     }
 
     /// Messages and calls whose id begins so, each event once.

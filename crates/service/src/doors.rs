@@ -13,8 +13,8 @@ use api::upkeep::{
 use api::{Caller, Code, Error, Look};
 
 impl Caller for Service {
-    fn search_conversations(&self, _ask: &SearchConversations) -> Result<SearchFound, Error> {
-        Err(missing())
+    fn search_conversations(&self, ask: &SearchConversations) -> Result<SearchFound, Error> {
+        ops::search_conversations::search_conversations(self, ask)
     }
 
     fn gather_chats(&self, ask: &GatherChats) -> Result<Gathered, Error> {

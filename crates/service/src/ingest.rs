@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use text::{Told, title_event};
+pub(crate) use text::{is_told, titled};
 
 /// What catching up came to.
 #[derive(Debug, Default)]
@@ -50,6 +51,16 @@ pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error
     let home = service.home().ok_or_else(homeless)?;
     let lock = Lock::take(&home)?;
     catch_up_locked(service, &home, &lock, rebuild)
+}
+
+/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do.
+pub(crate) fn catch_up_soon(service: &Service) -> Result<(), Error> {
+    let home = service.home().ok_or_else(homeless)?;
+    match Lock::seize(&home)? {
+        Some(lock) => catch_up_locked(service, &home, &lock, false).map(|_| ()),
+        None if home.catalogue().exists() => Ok(()),
+        None => catch_up(service, false).map(|_| ()),
+    }
 }
 
 pub(crate) fn homeless() -> Error {

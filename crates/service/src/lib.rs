@@ -11,6 +11,7 @@ mod ingest;
 mod kept;
 mod lines;
 mod look;
+mod news;
 mod ops;
 mod prices;
 mod printer;

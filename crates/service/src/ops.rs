@@ -6,6 +6,7 @@ mod coverage;
 pub(crate) mod gather_chats;
 mod parallel;
 mod records;
+pub(crate) mod search_conversations;
 mod stats;
 mod turns;
 mod usage;

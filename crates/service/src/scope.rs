@@ -28,13 +28,7 @@ impl Scope {
             Error::new(Code::InvalidArgument, format!("--{name} does not understand `{text}`"))
                 .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
         };
-        for name in &ask.source {
-            if !SOURCES.iter().any(|s| s.name() == name) {
-                let known = SOURCES.iter().map(|s| s.name()).collect::<Vec<_>>().join(", ");
-                return Err(Error::new(Code::InvalidArgument, format!("there is no source `{name}`"))
-                    .hint(format!("one of: {known}")));
-            }
-        }
+        ask.source.iter().try_for_each(|name| known_source(name))?;
         Ok(Scope {
             session: ask.session.clone(),
             project: project(service, ask),
@@ -83,6 +77,15 @@ impl Scope {
     }
 }
 
+pub(crate) fn known_source(name: &str) -> Result<(), Error> {
+    if SOURCES.iter().any(|source| source.name() == name) {
+        return Ok(());
+    }
+    let known = SOURCES.iter().map(|s| s.name()).collect::<Vec<_>>().join(", ");
+    let unknown = Error::new(Code::InvalidArgument, format!("there is no source `{name}`"));
+    Err(unknown.hint(format!("one of: {known}")))
+}
+
 /// The project a question is about; None for all.
 fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
     if let Some(named) = &ask.project {
@@ -97,7 +100,7 @@ fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
 }
 
 /// Agents write resolved paths; a project that is gone keeps the name it is given, without `.` and `..`.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| {
         let mut plain = PathBuf::new();
         for part in path.components() {

@@ -66,6 +66,11 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
+/// Tools, or Loci itself.
+pub(crate) fn part_of_call(_call: &Call) -> Part {
+    Part::Tool
+}
+
 /// Whether a call is Loci's own answer coming back: what it printed into a transcript is not news.
 pub(crate) fn is_echo(tool: &str, call: &Call) -> bool {
     if let Some(server) = Call::mcp_server(tool) {

@@ -226,7 +226,7 @@ impl<'t> Telling<'t> {
         let (part, text) = match record {
             Record::Message(message) => (words::part_of(row.kind()), words::shortened(message.text)),
             Record::Call(call) => {
-                let part = Part::Tool;
+                let part = words::part_of_call(&call);
                 let text = words::of_call(&call);
                 self.touched.extend(call.file.map(|file| (ordinal, file)));
                 (part, text)

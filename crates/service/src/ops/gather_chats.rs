@@ -5,7 +5,7 @@
 //! the conversation that sent them out; their ids are listed instead.
 
 use super::align;
-use super::records::{BOTH, fetch_call, fetch_message};
+use super::records::BOTH;
 use crate::gather::{Library, by_session, gather, is_warm_up};
 use crate::lines::role;
 use crate::{Service, read_error};
@@ -129,7 +129,8 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
     let ask = Ask { session: Some(prefix.to_string()), ..Ask::default() };
     let (library, rows) = gather(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
     let id = meant(&library, prefix)?;
-    let mut timeline = Timeline { library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
+    let mut timeline =
+        Timeline { service, library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
     let mut first_turn = None;
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -192,6 +193,7 @@ fn is_child(session: &Session, id: &str) -> bool {
 
 /// The messages of one conversation, as its rows go by.
 struct Timeline<'a> {
+    service: &'a Service,
     library: &'a Library,
     include_tools: bool,
     messages: Vec<ChatMessage>,
@@ -201,11 +203,11 @@ struct Timeline<'a> {
 impl Timeline<'_> {
     fn add(&mut self, row: &Row) {
         match row.row {
-            RowKind::Call if self.include_tools => match fetch_call(self.library, row) {
+            RowKind::Call if self.include_tools => match self.service.read_call(self.library, row) {
                 Ok(call) => self.call(row, call),
                 Err(problem) => self.lost.push(problem),
             },
-            RowKind::Message => match fetch_message(self.library, row) {
+            RowKind::Message => match self.service.read_message(self.library, row) {
                 Ok(message) => self.message(row, message),
                 Err(problem) => self.lost.push(problem),
             },

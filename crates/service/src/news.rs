@@ -1,0 +1,188 @@
+//! What was said since the index was last brought up to date: read on the spot, so that a search knows the line that
+//! was written a moment ago, without waiting for a disk.
+//!
+//! Does not write anything down.
+
+use crate::gather::read_through;
+use crate::look::State;
+use crate::{Service, ingest, words};
+use catalogue::Reader;
+use record::{Call, Message, ProblemKind, Row, RowKind, Session};
+use rustc_hash::FxHashMap;
+use search::{Doc, Part};
+use sources::{Facts, Names, SOURCES, Survey, Transcript, Want};
+
+const BOTH: Want = Want { calls: true, messages: true, fields: false };
+/// Numbers of news lie apart from those of the catalogue's events.
+const NEWS: u64 = 1 << 61;
+
+/// One thing that was said.
+pub(crate) struct Item {
+    pub(crate) chat: u32,
+    pub(crate) id: String,
+    pub(crate) row: Row,
+    pub(crate) part: Part,
+    text: String,
+}
+
+/// Everything that is new, and the sessions that the catalogue does not know.
+#[derive(Default)]
+pub(crate) struct News {
+    items: Vec<Item>,
+    pub(crate) sessions: FxHashMap<u32, Session>,
+    /// How many transcripts could not be read.
+    pub(crate) lost: u64,
+}
+
+impl News {
+    pub(crate) fn docs(&self) -> Vec<Doc<'_>> {
+        self.items.iter().enumerate().map(|(n, item)| item.doc(NEWS | n as u64)).collect()
+    }
+
+    /// None: the event is the catalogue's.
+    pub(crate) fn item(&self, event: u64) -> Option<&Item> {
+        (event & NEWS != 0 && ingest::titled(event).is_none())
+            .then(|| self.items.get((event & !NEWS) as usize))
+            .flatten()
+    }
+}
+
+impl Item {
+    fn doc(&self, event: u64) -> Doc<'_> {
+        let (chat, part, at) = (self.chat, self.part, self.row.at.0.max(0));
+        Doc { file: u32::MAX, chat, event, part, at, text: &self.text }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Reads what is new in the transcripts that changed.
+pub(crate) struct Gazette<'a> {
+    service: &'a Service,
+    reader: Option<&'a Reader>,
+    names: Names,
+    /// The first number that no conversation has yet.
+    next_chat: u32,
+    chats: FxHashMap<(&'static str, String), u32>,
+    news: News,
+}
+
+impl<'a> Gazette<'a> {
+    pub(crate) fn new(
+        service: &'a Service,
+        reader: Option<&'a Reader>,
+    ) -> Result<Gazette<'a>, catalogue::Error> {
+        let next_chat = reader.map_or(Ok(1), Reader::next_chat)?;
+        let (names, chats, news) = (Names::default(), FxHashMap::default(), News::default());
+        Ok(Gazette { service, reader, names, next_chat, chats, news })
+    }
+
+    pub(crate) fn finish(self) -> News {
+        self.news
+    }
+
+    pub(crate) fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
+        let mut rows = Vec::new();
+        let facts = match state {
+            State::Grown(_, mark) => match self.behind(transcript, mark.consumed, &mut rows) {
+                Some(facts) => facts,
+                None => self.whole(transcript, &mut rows),
+            },
+            _ => self.whole(transcript, &mut rows),
+        };
+        if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
+            self.news.lost += 1;
+        }
+        let chats = self.chats_of(&facts)?;
+        for row in &rows {
+            self.row(transcript, row, &chats)?;
+        }
+        Ok(())
+    }
+
+    fn whole(&self, transcript: &Transcript, rows: &mut Vec<Row>) -> Facts {
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        read_through(self.service, 0, transcript, &self.names, BOTH, emit)
+    }
+
+    /// Only what stands behind what is known, if this agent's transcripts can be entered there.
+    fn behind(&self, transcript: &Transcript, from: u64, rows: &mut Vec<Row>) -> Option<Facts> {
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let mut survey = Survey::new(0, &transcript.path, &self.names, BOTH, emit);
+        let read = SOURCES[transcript.source].survey_on(transcript, from, &mut survey);
+        match read {
+            Ok(true) => Some(survey.finish()),
+            _ => None,
+        }
+    }
+
+    /// The number of each session's conversation: the catalogue's, or a new one.
+    fn chats_of(&mut self, facts: &Facts) -> Result<Vec<u32>, catalogue::Error> {
+        let mut chats = Vec::new();
+        for session in &facts.sessions {
+            let key = (session.source, session.session_id.to_string());
+            let known = match (self.chats.get(&key), self.reader) {
+                (Some(chat), _) => Some(*chat),
+                (None, Some(reader)) => reader.chat_number(session.source, &session.session_id)?,
+                _ => None,
+            };
+            let chat = known.unwrap_or_else(|| {
+                self.next_chat += 1;
+                self.next_chat - 1
+            });
+            if known.is_none() || self.news.sessions.contains_key(&chat) {
+                let mut session = session.clone();
+                self.service.mask_title(&mut session);
+                let slot = self.news.sessions.entry(chat).or_insert_with(|| session.clone());
+                if slot.agent_id.is_some() && session.agent_id.is_none() {
+                    *slot = session;
+                }
+            }
+            self.chats.insert(key, chat);
+            chats.push(chat);
+        }
+        Ok(chats)
+    }
+
+    fn row(&mut self, transcript: &Transcript, row: &Row, chats: &[u32]) -> Result<(), catalogue::Error> {
+        let known = match self.reader {
+            Some(reader) => reader.event_with(row.key)?,
+            None => None,
+        };
+        let row = match (row.row, known) {
+            // The result of a call that is known: together they are what was not known before.
+            (RowKind::Result, Some(call)) => {
+                Row { end: row.place, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
+            }
+            (RowKind::Result, None) => return Ok(()),
+            // Told in another place already, or here with fewer words: what is new of it comes with the index.
+            (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
+            _ => *row,
+        };
+        if !ingest::is_told(&row) {
+            return Ok(());
+        }
+        let (id, part, text) = match self.record(transcript, &row) {
+            Some(read) => read,
+            None => return Ok(()),
+        };
+        if !text.is_empty() {
+            let chat = chats.get(row.session as usize).or(chats.first()).copied().unwrap_or_default();
+            self.news.items.push(Item { chat, id, row, part, text });
+        }
+        Ok(())
+    }
+
+    fn record(&self, transcript: &Transcript, row: &Row) -> Option<(String, Part, String)> {
+        if row.row == RowKind::Message {
+            let Message { id, text, .. } =
+                self.service.masked_message(sources::message(transcript, row).ok()?);
+            return Some((id, words::part_of(row.kind()), words::shortened(text)));
+        }
+        let call: Call = self.service.masked_call(sources::call(transcript, transcript, row).ok()?);
+        let part = words::part_of_call(&call);
+        Some((call.id.clone(), part, words::of_call(&call)))
+    }
+}

@@ -1,0 +1,362 @@
+//! Here is what I have in mind: in which conversations did we talk about it?
+//!
+//! The index is asked, together with what was said since it was made; what it finds is read again from the transcripts
+//! to be quoted. Does not know how conversations are ranked.
+
+use crate::look::{Memory, State};
+use crate::news::{Gazette, News};
+use crate::{Service, ingest, kept, scope, shelf};
+use api::search::{
+    ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
+    Status, TimeRange, ms,
+};
+use api::{Code, Error, Request};
+use catalogue::{Chat, Reader, event_place};
+use record::{Row, RowKind, Session, Stamp};
+use rustc_hash::{FxHashMap, FxHashSet};
+use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
+use sources::Transcript;
+use std::cell::RefCell;
+
+/// More than this is not read on the spot: the index is brought up to date first.
+const SMALL: u64 = 8 << 20;
+/// Without any index this much is still searched on the spot, where none can be made.
+const BEARABLE: u64 = 256 << 20;
+
+pub(crate) fn search_conversations(
+    service: &Service,
+    ask: &SearchConversations,
+) -> Result<SearchFound, Error> {
+    ask.check()?;
+    let mut searched = Searched::open(service)?;
+    let mut found =
+        SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
+    found.partial = searched.news.lost > 0;
+    let hits = searched.find(ask)?;
+    found.confidence = f64::from(hits.confidence);
+    found.as_of = Some(service.clock.now().0);
+    for chat in &hits.chats {
+        found.results.extend(searched.chat(chat, &hits.terms, ask)?);
+    }
+    if searched.unread.take() > 0 {
+        found.partial = true;
+    }
+    Ok(found.completed(ask, hits.expanded, &service.plain_look()))
+}
+
+/// One moment of the history, ready to be searched.
+struct Searched<'s> {
+    service: &'s Service,
+    reader: Option<Reader>,
+    index: Option<Index>,
+    news: News,
+    notes: Vec<String>,
+    /// Transcripts that were opened, by the catalogue's number.
+    files: RefCell<FxHashMap<u32, Option<Transcript>>>,
+    unread: RefCell<u64>,
+}
+
+impl<'s> Searched<'s> {
+    fn open(service: &'s Service) -> Result<Searched<'s>, Error> {
+        let mut caught_up = false;
+        loop {
+            let (reader, index) = open_both(service);
+            let has_index = reader.is_some() && index.is_some();
+            let found = kept::find(service, reader.as_ref(), &[]);
+            let states = states(reader.as_ref().filter(|_| has_index), &found.transcripts)?;
+            let (unknown, fast) = weigh(&found.transcripts, &states);
+            let behind = is_behind(reader.as_ref(), index.as_ref());
+            let enough = has_index && fast && unknown <= SMALL && !behind;
+            if !enough && !caught_up {
+                caught_up = true;
+                match ingest::catch_up_soon(service) {
+                    Ok(_) => continue,
+                    // What cannot be written can perhaps still be searched.
+                    Err(error) if unknown > BEARABLE => return Err(missing(&error)),
+                    Err(_) => {}
+                }
+            }
+            let (reader, index) = if has_index { (reader, index) } else { (None, None) };
+            let mut searched = Searched {
+                service,
+                reader,
+                index,
+                news: News::default(),
+                notes: Vec::new(),
+                files: RefCell::default(),
+                unread: RefCell::default(),
+            };
+            searched.read_news(&found.transcripts, &states)?;
+            searched.notes.extend(found.problems.iter().map(|p| format!("{}: {}", p.file.display(), p.note)));
+            return Ok(searched);
+        }
+    }
+
+    fn read_news(&mut self, transcripts: &[Transcript], states: &[State]) -> Result<(), Error> {
+        let mut gazette = Gazette::new(self.service, self.reader.as_ref()).map_err(ingest::store_error)?;
+        for (transcript, state) in transcripts.iter().zip(states) {
+            if !matches!(state, State::Same(_)) {
+                gazette.read(transcript, *state).map_err(ingest::store_error)?;
+            }
+        }
+        self.news = gazette.finish();
+        Ok(())
+    }
+
+    fn find(&self, ask: &SearchConversations) -> Result<search::Found, Error> {
+        let (from, to) = ask.time_window.bounds(self.service.clock)?;
+        let allowed = self.allowed(ask)?;
+        let may = |chat: u32| allowed.holds(chat);
+        let text = |event: u64| self.text(event).map(|(_, _, text)| text);
+        let query = Query {
+            intents: ask.intent_query.0.clone(),
+            match_all: ask.matching == Match::All,
+            fuzzy: ask.precision_mode == Precision::Fuzzy,
+            expand: ask.expand == Expand::Auto,
+            exclude: ask.exclude_terms.clone(),
+            scope: match ask.scope {
+                Wanted::Both => Scope::Both,
+                Wanted::Content => Scope::Content,
+                Wanted::Title => Scope::Title,
+            },
+            parts: parts(ask),
+            from: (from.0 != i64::MIN).then_some(from.0),
+            to: (to.0 != i64::MAX).then_some(to.0),
+            allowed: allowed.narrows().then_some(&may),
+            limit_chats: ask.limit_chats as usize,
+            limit_hits_per_chat: ask.limit_snippets_per_chat.max(1) as usize,
+            text: Some(&text),
+        };
+        let docs = self.news.docs();
+        let found = match &self.index {
+            Some(index) => index.find(&query, &docs),
+            None => search::find_among(&query, &docs),
+        };
+        found.map_err(|error| ingest::index_error(&error))
+    }
+
+    // ---- which conversations may be found
+
+    fn allowed(&self, ask: &SearchConversations) -> Result<Allowed, Error> {
+        let mut allowed = Allowed::default();
+        if !ask.include_own
+            && let Some(own) = crate::env::text(&self.service.places, "CLAUDE_CODE_SESSION_ID")
+        {
+            allowed.without.extend(self.chats_named(&own)?);
+        }
+        if ask.source.is_empty() && ask.project.is_none() {
+            return Ok(allowed);
+        }
+        for name in &ask.source {
+            scope::known_source(name)?;
+        }
+        let project = ask.project.as_ref().map(|named| scope::real(&self.service.cwd.join(named)));
+        let holds = |session: &Session| {
+            let of = |path: &str| {
+                project.as_ref().is_none_or(|p| !path.is_empty() && std::path::Path::new(path).starts_with(p))
+            };
+            (ask.source.is_empty() || ask.source.iter().any(|name| name == session.source))
+                && (of(&session.project) || of(&session.cwd))
+        };
+        let mut only = FxHashSet::default();
+        if let Some(reader) = &self.reader {
+            let facts = reader.facts(|_| true).map_err(ingest::store_error)?;
+            for facts in facts.values() {
+                let kept = facts.sessions.iter().zip(&facts.chats).filter(|(session, _)| holds(session));
+                only.extend(kept.map(|(_, chat)| *chat));
+            }
+        }
+        only.extend(self.news.sessions.iter().filter(|(_, session)| holds(session)).map(|(chat, _)| *chat));
+        allowed.only = Some(only);
+        Ok(allowed)
+    }
+
+    fn chats_named(&self, id: &str) -> Result<Vec<u32>, Error> {
+        let mut chats = Vec::new();
+        if let Some(reader) = &self.reader {
+            let called = reader.chats_called(id, 8).map_err(ingest::store_error)?;
+            chats.extend(called.into_iter().filter(|c| c.id == id).map(|c| c.chat));
+        }
+        chats.extend(self.news.sessions.iter().filter(|(_, s)| *s.session_id == *id).map(|(chat, _)| *chat));
+        Ok(chats)
+    }
+
+    // ---- what is shown of one
+
+    fn chat(
+        &self,
+        hit: &ChatHit,
+        terms: &Terms,
+        ask: &SearchConversations,
+    ) -> Result<Option<ChatFound>, Error> {
+        let known = match &self.reader {
+            Some(reader) => reader.chat(hit.chat).map_err(ingest::store_error)?,
+            None => Vec::new(),
+        };
+        let Some(main) = known.first().map(|chat| &chat.session).or(self.news.sessions.get(&hit.chat)) else {
+            return Ok(None);
+        };
+        let events = hit.events.iter().take(ask.limit_snippets_per_chat as usize);
+        let snippets = events.filter_map(|event| self.snippet(event, main, terms, ask)).collect();
+        let project = if main.project.is_empty() { &main.cwd } else { &main.project };
+        Ok(Some(ChatFound {
+            chat_id: main.session_id.to_string(),
+            title: main.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+            hits: hit.hits as u64,
+            time_range: self.span(main, &known, hit),
+            snippets,
+            source: main.source.to_string(),
+            project: (!project.is_empty()).then(|| project.to_string()),
+            resume: api::resume(main.source, project, &main.session_id),
+        }))
+    }
+
+    /// From the first to the last that was said in it, what was said just now included.
+    fn span(&self, main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
+        let sessions = known.iter().map(|chat| &chat.session).chain([main]);
+        let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
+        let news = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
+        let to = sessions.map(|s| s.ended_at).chain(news).max();
+        TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
+    }
+
+    fn snippet(
+        &self,
+        event: &EventHit,
+        main: &Session,
+        terms: &Terms,
+        ask: &SearchConversations,
+    ) -> Option<Snippet> {
+        let window = ask.snippet_window as usize;
+        if ingest::titled(event.event).is_some() {
+            let title = main.title.as_ref().map(|(title, _)| title.to_string())?;
+            let cut = search::snippet(&title, terms, window);
+            let (source, created_at) = (Origin::Title, ms(main.started_at));
+            return Some(Snippet { source, created_at, ..quoted(&cut) });
+        }
+        let Some((row, id, text)) = self.text(event.event) else {
+            *self.unread.borrow_mut() += 1;
+            return None;
+        };
+        let cut = search::snippet(&text, terms, window);
+        let source = if row.row == RowKind::Call { Origin::Tool } else { Origin::Content };
+        let role = if row.row == RowKind::Call { "assistant" } else { crate::lines::role(row.kind()).word() };
+        Some(Snippet {
+            message_id: id,
+            role: role.to_string(),
+            created_at: ms(row.at),
+            source,
+            ..quoted(&cut)
+        })
+    }
+
+    /// What was said in an event, masked, with its id.
+    fn text(&self, event: u64) -> Option<(Row, String, String)> {
+        if let Some(item) = self.news.item(event) {
+            return Some((item.row, item.id.clone(), item.text().to_string()));
+        }
+        let reader = self.reader.as_ref()?;
+        if let Some(number) = ingest::titled(event) {
+            return Some((Row::default(), String::new(), reader.title(number).ok()??));
+        }
+        let (_, row) = reader.events(&[event]).ok()?.pop()?;
+        let transcript = self.transcript(event_place(event).0)?;
+        let (id, text) = self.service.said(&transcript, &row)?;
+        Some((row, id, text))
+    }
+
+    fn transcript(&self, file: u32) -> Option<Transcript> {
+        let mut files = self.files.borrow_mut();
+        let slot = files.entry(file).or_insert_with(|| {
+            let stored = self.reader.as_ref()?.file(file).ok()??;
+            kept::as_readable(self.service, &stored)
+        });
+        slot.clone()
+    }
+}
+
+fn quoted(cut: &search::Snippet) -> Snippet {
+    let characters = |at: usize| cut.text[..at].chars().count() as u32;
+    let highlights = cut.highlights.iter().map(|h| [characters(h.start), characters(h.end)]).collect();
+    Snippet { text: cut.text.clone(), highlights, ..Snippet::default() }
+}
+
+/// Conversations that may be found.
+#[derive(Default)]
+struct Allowed {
+    only: Option<FxHashSet<u32>>,
+    without: FxHashSet<u32>,
+}
+
+impl Allowed {
+    fn narrows(&self) -> bool {
+        self.only.is_some() || !self.without.is_empty()
+    }
+
+    fn holds(&self, chat: u32) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&chat)) && !self.without.contains(&chat)
+    }
+}
+
+/// Whose words count. What tools were asked and printed is the assistant's doing.
+fn parts(ask: &SearchConversations) -> Parts {
+    let by = |role: &str| ask.role_filter.is_empty() || ask.role_filter.iter().any(|r| r == role);
+    Parts {
+        person: by("user"),
+        assistant: by("assistant"),
+        tool: ask.include_tools_in_search && (by("assistant") || by("system")),
+        ..Parts::default()
+    }
+}
+
+fn open_both(service: &Service) -> (Option<Reader>, Option<Index>) {
+    let index = service.home().and_then(|home| Index::open(&home.index()).ok().flatten());
+    (shelf::open(service), index)
+}
+
+fn states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
+    let Some(reader) = reader else { return Ok(vec![State::New; transcripts.len()]) };
+    let memory = Memory::of(reader).map_err(ingest::store_error)?;
+    let state = |transcript| memory.state(reader, transcript);
+    transcripts.iter().map(state).collect::<Result<_, _>>().map_err(ingest::store_error)
+}
+
+/// How many bytes are unknown, and whether they can be read on the spot: what was rewritten or has gone cannot.
+fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
+    let (mut unknown, mut fast) = (0, true);
+    for (transcript, state) in transcripts.iter().zip(states) {
+        match state {
+            State::Same(_) => {}
+            State::New => unknown += transcript.size,
+            State::Grown(_, mark) => unknown += transcript.size.saturating_sub(mark.consumed),
+            State::Kept(_) | State::Changed(_) => fast = false,
+        }
+    }
+    (unknown, fast)
+}
+
+/// Whether the index lacks what the catalogue has: its writer was stopped in between.
+fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
+    let (Some(reader), Some(index)) = (reader, index) else { return true };
+    reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
+}
+
+fn missing(error: &Error) -> Error {
+    let told =
+        Error::new(Code::IndexMissing, format!("there is no index to search, and none can be made: {error}"));
+    error.hints.iter().fold(told, |told, hint| told.hint(hint.clone()))
+}
+
+impl Service {
+    /// What was said in one record, masked, and its id.
+    pub(crate) fn said(&self, transcript: &Transcript, row: &Row) -> Option<(String, String)> {
+        if row.row == RowKind::Message {
+            let message = self.masked_message(sources::message(transcript, row).ok()?);
+            return Some((message.id, message.text));
+        }
+        let row = Row { file: 0, end_file: 0, ..*row };
+        let call = self.masked_call(sources::call(transcript, transcript, &row).ok()?);
+        let text = crate::words::of_call(&call);
+        Some((call.id, text))
+    }
+}
