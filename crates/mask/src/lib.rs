@@ -1,3 +1,148 @@
 //! Which parts of a text are secrets, and what stands in their place.
 //!
 //! Does not know where the text came from or where it goes.
+//!
+//! Four layers, each in its file: shapes that vendors gave their tokens (`rules`), names that give their value away
+//! (`assigned`), passwords in addresses (`address`), keys over many lines (`block`). Randomness counts only where one of
+//! these says that a secret may stand there (`plausible`).
+
+mod address;
+mod assigned;
+mod block;
+mod hunt;
+mod json;
+mod plausible;
+mod rules;
+#[doc(hidden)]
+pub mod specimen;
+mod tag;
+
+pub use rules::{RULES_VERSION, kinds};
+
+use memchr::memmem;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Puts placeholders in the place of secrets. The rules are compiled when the first text is read, once a process.
+pub struct Masker {
+    key: [u8; 32],
+}
+
+/// Where a secret stands, and of which kind it is. Never the value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub from: usize,
+    pub to: usize,
+    pub kind: &'static str,
+}
+
+/// No secret is shorter, with what gives it away.
+const LEAST: usize = 8;
+
+impl Masker {
+    /// With the key of this installation: the same secret then has the same placeholder, here and nowhere else.
+    pub fn new(key: [u8; 32]) -> Masker {
+        Masker { key }
+    }
+
+    /// Text with each secret replaced by its placeholder; borrowed when there is none.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let places = self.find(text).into_iter().map(|it| (it.from..it.to, self.placeholder(&text[it.from..it.to], it.kind)));
+        replaced(text, places)
+    }
+
+    /// The same for JSON text: what its strings say is masked, keys and values, and everything else stays byte for byte.
+    /// A key counts for its value. What is not JSON is masked as plain text.
+    pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        if !hunt::worth_reading(json) && !hides_words(json) {
+            return Cow::Borrowed(json);
+        }
+        let Some(strings) = json::strings(json) else { return self.text(json) };
+        let mut places = Vec::new();
+        for string in &strings {
+            let raw = &json[string.at.clone()];
+            let said = json::decoded(raw);
+            let key = string.key.map(|at| json::decoded(&json[strings[at].at.clone()]));
+            for mut found in self.find_under(key.as_deref(), &said) {
+                let placeholder = self.placeholder(&said[found.from..found.to], found.kind);
+                json::written(raw, &mut [&mut found.from, &mut found.to]);
+                places.push((string.at.start + found.from..string.at.start + found.to, placeholder));
+            }
+        }
+        replaced(json, places.into_iter())
+    }
+
+    /// Where secrets are and of which kind, in order, not overlapping.
+    ///
+    /// What was found, or masked before, divides the text, and the parts are searched again until nothing is found in
+    /// any: that is what makes masking twice the same as masking once.
+    #[allow(clippy::unused_self)] // part of the interface: rules of one's own will live in the masker
+    pub fn find(&self, text: &str) -> Vec<Found> {
+        if text.len() < LEAST {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        let mut parts = between(0..text.len(), tag::placeholders(text).into_iter());
+        while let Some(part) = parts.pop() {
+            let mut here = hunt::hunt(&text[part.clone()]);
+            if here.is_empty() {
+                continue;
+            }
+            for it in &mut here {
+                it.from += part.start;
+                it.to += part.start;
+            }
+            parts.extend(between(part, here.iter().map(|it| it.from..it.to)));
+            found.extend(here);
+        }
+        found.sort_unstable_by_key(|it| it.from);
+        found
+    }
+
+    /// Secrets of a JSON string: those it would have as a text, or else the one its key promises.
+    fn find_under(&self, key: Option<&str>, said: &str) -> Vec<Found> {
+        let found = self.find(said);
+        if !found.is_empty() {
+            return found;
+        }
+        let promised = key.and_then(|key| assigned::pair(key, said));
+        promised.into_iter().map(|(at, kind)| Found { from: at.start, to: at.end, kind }).collect()
+    }
+
+    fn placeholder(&self, secret: &str, kind: &'static str) -> String {
+        let essence = block::essence(secret);
+        tag::placeholder(&self.key, kind, essence.as_deref().unwrap_or(secret).as_bytes())
+    }
+}
+
+/// Whether escapes may hide a word of the table: a letter written as `\u0061`, a slash written as `\/`.
+fn hides_words(json: &str) -> bool {
+    memmem::find(json.as_bytes(), b"\\u00").is_some() || memmem::find(json.as_bytes(), b"\\/").is_some()
+}
+
+/// What is left of a part when some places in it are taken away.
+fn between(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut left = Vec::new();
+    let mut from = part.start;
+    for place in taken {
+        left.push(from..place.start);
+        from = place.end;
+    }
+    left.push(from..part.end);
+    left.retain(|part| part.len() >= LEAST);
+    left
+}
+
+fn replaced(text: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {
+    let (mut masked, mut from) = (String::new(), 0);
+    for (place, placeholder) in places {
+        masked.push_str(&text[from..place.start]);
+        masked.push_str(&placeholder);
+        from = place.end;
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    masked.push_str(&text[from..]);
+    Cow::Owned(masked)
+}
