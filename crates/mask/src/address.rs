@@ -8,8 +8,20 @@ use std::ops::Range;
 type Secret = (Range<usize>, &'static str);
 
 /// What documents write for a password in an address.
-const WORDS: &[&str] =
-    &["pass", "password", "passwd", "pwd", "secret", "token", "user", "x-oauth-basic", "oauth2", "apikey", "key", "mypassword"];
+const WORDS: &[&str] = &[
+    "pass",
+    "password",
+    "passwd",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "x-oauth-basic",
+    "oauth2",
+    "apikey",
+    "key",
+    "mypassword",
+];
 
 /// The password in front of the host of the address whose `://` was seen.
 pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
@@ -27,11 +39,17 @@ pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
 
 /// The password of `curl -u user:password`; elsewhere `-u` means other things.
 pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
-    let start = text[mark.end..].find(|c: char| !matches!(c, ' ' | '=' | '"' | '\'' | '\\')).map(|at| mark.end + at)?;
+    let start = text[mark.end..]
+        .find(|c: char| !matches!(c, ' ' | '=' | '"' | '\'' | '\\'))
+        .map(|at| mark.end + at)?;
     if start == mark.end || start > mark.end + 4 {
         return None;
     }
-    let length = text[start..].bytes().take(256).take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\`;|".contains(byte)).count();
+    let length = text[start..]
+        .bytes()
+        .take(256)
+        .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\`;|".contains(byte))
+        .count();
     let (user, password) = text[start..start + length].split_once(':')?;
     let command = &text[text.floor_char_boundary(mark.start.saturating_sub(256))..mark.start];
     let from = start + user.len() + 1;
@@ -41,7 +59,8 @@ pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
 
 /// Neither a stand-in nor a variable.
 fn given(password: &str) -> bool {
-    let code = password.contains(['$', '{', '}', '<', '*', '[', '(']) && !password.contains(|c: char| c.is_ascii_digit());
+    let code = password.contains(['$', '{', '}', '<', '*', '[', '('])
+        && !password.contains(|c: char| c.is_ascii_digit());
     let variable = password.starts_with(['$', '{', '<', '%', '[', '*']);
     let words = WORDS.contains(&password.to_ascii_lowercase().as_str());
     password.len() >= 4 && !code && !variable && !words && !plausible::stand_in(password)
@@ -70,9 +89,17 @@ mod tests {
     #[test]
     fn addresses_without_one_stay() {
         for text in [
-            "https://user:password@host", "https://u:${PASS}@host", "postgres://postgres:postgres@localhost", "http://localhost:3000/@a",
-            "ssh://git@github.com:22/a", "https://a.b/c:d@e", "docker run -u 1000:1000 image", "http://[::1]:80/",
-            "https://user:<token>@host", "https://user:$TOKEN1@host", "curl -u user:$PASS1 https://h",
+            "https://user:password@host",
+            "https://u:${PASS}@host",
+            "postgres://postgres:postgres@localhost",
+            "http://localhost:3000/@a",
+            "ssh://git@github.com:22/a",
+            "https://a.b/c:d@e",
+            "docker run -u 1000:1000 image",
+            "http://[::1]:80/",
+            "https://user:<token>@host",
+            "https://user:$TOKEN1@host",
+            "curl -u user:$PASS1 https://h",
         ] {
             assert!(hunt(text).is_empty(), "{text}");
         }

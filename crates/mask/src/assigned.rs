@@ -35,25 +35,140 @@ enum Join {
 
 /// Words that may follow the one that matters: `secret_key_base`, `password1`, `token_prod`.
 const AFTER: &[&str] = &[
-    "value", "val", "string", "str", "text", "plain", "plaintext", "raw", "prod", "production", "dev", "development",
-    "staging", "stage", "test", "live", "local", "old", "new", "current", "default", "primary", "secondary", "main",
-    "base64", "b64", "hex", "base", "env", "admin", "root", "user", "db", "database", "1", "2", "3",
+    "value",
+    "val",
+    "string",
+    "str",
+    "text",
+    "plain",
+    "plaintext",
+    "raw",
+    "prod",
+    "production",
+    "dev",
+    "development",
+    "staging",
+    "stage",
+    "test",
+    "live",
+    "local",
+    "old",
+    "new",
+    "current",
+    "default",
+    "primary",
+    "secondary",
+    "main",
+    "base64",
+    "b64",
+    "hex",
+    "base",
+    "env",
+    "admin",
+    "root",
+    "user",
+    "db",
+    "database",
+    "1",
+    "2",
+    "3",
 ];
 
 /// Words before it that make it something else: `max_tokens`, `next_page_token`, `public_key`.
 const OTHERWISE: &[&str] = &[
-    "max", "min", "num", "count", "total", "page", "next", "prev", "previous", "cursor", "continuation", "cancel",
-    "cancellation", "input", "output", "prompt", "completion", "cached", "cache", "public", "pub", "pagination", "sync",
-    "resume", "bos", "eos", "pad", "unk", "cls", "sep", "mask", "special", "stop", "idempotency", "dedup", "primary",
-    "foreign", "sort", "partition", "lock", "file", "path", "hash", "fingerprint", "syntax", "reason", "lookup",
-    "routing", "group", "object", "s3", "row", "column", "translation", "i18n", "known", "type", "host", "id",
+    "max",
+    "min",
+    "num",
+    "count",
+    "total",
+    "page",
+    "next",
+    "prev",
+    "previous",
+    "cursor",
+    "continuation",
+    "cancel",
+    "cancellation",
+    "input",
+    "output",
+    "prompt",
+    "completion",
+    "cached",
+    "cache",
+    "public",
+    "pub",
+    "pagination",
+    "sync",
+    "resume",
+    "bos",
+    "eos",
+    "pad",
+    "unk",
+    "cls",
+    "sep",
+    "mask",
+    "special",
+    "stop",
+    "idempotency",
+    "dedup",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "lock",
+    "file",
+    "path",
+    "hash",
+    "fingerprint",
+    "syntax",
+    "reason",
+    "lookup",
+    "routing",
+    "group",
+    "object",
+    "s3",
+    "row",
+    "column",
+    "translation",
+    "i18n",
+    "known",
+    "type",
+    "host",
+    "id",
 ];
 
 /// What makes a key one that opens something.
 const OPENS: &[&str] = &[
-    "api", "access", "secret", "private", "auth", "encryption", "encrypt", "signing", "sign", "master", "account",
-    "storage", "shared", "service", "app", "application", "admin", "client", "session", "jwt", "hmac", "webhook",
-    "subscription", "consumer", "license", "deploy", "functions", "instrumentation", "ingest", "write",
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "encryption",
+    "encrypt",
+    "signing",
+    "sign",
+    "master",
+    "account",
+    "storage",
+    "shared",
+    "service",
+    "app",
+    "application",
+    "admin",
+    "client",
+    "session",
+    "jwt",
+    "hmac",
+    "webhook",
+    "subscription",
+    "consumer",
+    "license",
+    "deploy",
+    "functions",
+    "instrumentation",
+    "ingest",
+    "write",
 ];
 
 /// The secret that the name around `word` is set to.
@@ -64,6 +179,7 @@ pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     let end = word.end + ahead.iter().position(|byte| !in_name(byte))?;
     let behind = &bytes[word.start.saturating_sub(NAME)..word.start];
     let start = word.start - behind.iter().rev().take_while(|byte| in_name(byte) || **byte == b'.').count();
+    let start = start + usize::from(escaped(bytes, start) && start < word.start);
     let (join, at) = join(text, start, end)?;
     if text[start..end].to_ascii_lowercase().ends_with("authorization") {
         return authorization(text, at);
@@ -76,11 +192,21 @@ pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     let name = Name::read(text, start, end);
     let upper = !name.written.bytes().any(|byte| byte.is_ascii_lowercase());
     let literal = value.quoted || join == Join::Space || (join == Join::Tight && upper);
-    if !value.quoted && bytes.get(value.at.end).is_some_and(|next| matches!(next, b'(' | b'[' | b'<' | b'{')) {
+    if !value.quoted && read_on(&bytes[value.at.end..]) {
         return None;
     }
     let kind = judge(&name, &text[value.at.clone()], literal)?;
     Some((value.at, kind))
+}
+
+/// The first letter is that of `\n` inside a string, not the name's.
+fn escaped(bytes: &[u8], start: usize) -> bool {
+    start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't')
+}
+
+/// A call, an index or a generic: the value was only the beginning of an expression.
+fn read_on(rest: &[u8]) -> bool {
+    matches!(rest, [b'(' | b'[' | b'{', ..]) || (rest.starts_with(b"<") && !rest.starts_with(b"</"))
 }
 
 /// The same for a key and a value of JSON: the place of the secret inside the value.
@@ -154,7 +280,10 @@ fn authorization(text: &str, at: usize) -> Option<Secret> {
         return None;
     }
     let behind = credentials(text, start + scheme);
-    let alone = || credentials(&format!(" {}", text[start..].lines().next()?), 0).map(|at| at.start + start - 1..at.end + start - 1);
+    let alone = || {
+        credentials(&format!(" {}", text[start..].lines().next()?), 0)
+            .map(|at| at.start + start - 1..at.end + start - 1)
+    };
     let at = behind.or_else(alone)?;
     plausible::secret(&text[at.clone()], Promise::Secret, true).then_some((at, "authorization"))
 }
@@ -195,7 +324,8 @@ impl<'a> Name<'a> {
         let mut words = words(written);
         // `API key: …`, `access token is …`: in sentences the word before belongs to the name.
         if words.len() == 1
-            && let Some(before) = left.strip_suffix(' ').and_then(|left| left.rsplit([' ', '(', '"', '`']).next())
+            && let Some(before) =
+                left.strip_suffix(' ').and_then(|left| left.rsplit([' ', '(', '"', '`']).next())
             && before.bytes().all(|byte| byte.is_ascii_alphabetic())
         {
             words.insert(0, before.to_ascii_lowercase());
@@ -225,7 +355,9 @@ impl<'a> Name<'a> {
         if ends(&["token"]) || word == "tokens" {
             return Some(("token", Promise::Token));
         }
-        if ends(&["apikey", "accesskey", "authkey", "privatekey", "accountkey"]) || (word == "key" && said(OPENS)) {
+        if ends(&["apikey", "accesskey", "authkey", "privatekey", "accountkey"])
+            || (word == "key" && said(OPENS))
+        {
             return Some(("api-key", Promise::Secret));
         }
         if word == "key" && !before.is_empty() {
@@ -244,7 +376,8 @@ fn words(name: &str) -> Vec<String> {
         let mut from = 0;
         for at in 1..bytes.len() {
             let rises = bytes[at].is_ascii_uppercase()
-                && (bytes[at - 1].is_ascii_lowercase() || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
+                && (bytes[at - 1].is_ascii_lowercase()
+                    || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
             if rises {
                 words.push(part[from..at].to_ascii_lowercase());
                 from = at;
@@ -269,15 +402,31 @@ fn join(text: &str, start: usize, end: usize) -> Option<(Join, usize)> {
         b'=' => Join::Equals,
         b':' if byte(at + 1) == b'=' => Join::Equals,
         b':' if byte(at + 1) != b':' => Join::Colon,
-        b',' if closed => Join::Comma,
+        b',' if argument(bytes, start, end) => Join::Comma,
         b'>' if start > 0 && byte(start - 1) == b'<' => Join::Tight,
         b'i' if spaces > 0 && bytes[at..].starts_with(b"is ") => Join::Is,
-        _ if spaces > 0 && !closed && (flag(bytes, start) || netrc(text, start)) => return Some((Join::Space, at)),
+        _ if spaces > 0 && !closed && (flag(bytes, start) || netrc(text, start)) => {
+            return Some((Join::Space, at));
+        }
         _ => return None,
     };
-    let width = if join == Join::Is { 2 } else { bytes[at..].iter().take(3).take_while(|byte| b"=:,>".contains(byte)).count() };
+    let width = if join == Join::Is {
+        2
+    } else {
+        bytes[at..].iter().take(3).take_while(|byte| b"=:,>".contains(byte)).count()
+    };
     let at = at + width;
     Some((join, at + blank(bytes, at)))
+}
+
+/// `"PASSWORD", …`: the whole of an argument or an element is the name.
+fn argument(bytes: &[u8], start: usize, end: usize) -> bool {
+    let slashes = bytes[end..].iter().take(8).take_while(|byte| **byte == b'\\').count();
+    let quoted =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+    quoted(start.checked_sub(1))
+        && quoted(Some(end + slashes))
+        && !bytes[end + slashes + 1..].starts_with(b"]")
 }
 
 fn blank(bytes: &[u8], at: usize) -> usize {
@@ -309,7 +458,9 @@ impl Value {
         for start in [at + skipped, at] {
             let slashes = bytes[start..].iter().take(8).take_while(|byte| **byte == b'\\').count();
             match bytes.get(start + slashes) {
-                Some(quote @ (b'"' | b'\'' | b'`')) => return Value::quoted(text, start + slashes + 1, *quote, slashes),
+                Some(quote @ (b'"' | b'\'' | b'`')) => {
+                    return Value::quoted(text, start + slashes + 1, *quote, slashes);
+                }
                 None => return None,
                 _ => {}
             }
@@ -418,13 +569,29 @@ mod tests {
     #[test]
     fn names_and_values_that_only_look_alike_stay() {
         let cases = [
-            "max_tokens=4096", "token: string", "password = getPassword()", "api_key: Option<String>",
-            "secret=os.environ['A1']", "next_page_token: q7Zt2mV9xLb4Kd8Wn3Rf", "publicKeyToken=b77a5c561934e089",
-            "token_type: bearer", "password_hash: q7Zt2mV9xLb4Kd8Wn3Rf", "key: \"q7Zt2mV9xLb4Kd8Wn3Rf\"",
-            "PASSWORD=$PASSWORD", "token::Kind1::Two2", "PWD=/home/me/a1b2c3", "secretName: my-secret-1",
-            "password: \"Please enter 8 characters!\"", "Authorization: Bearer $TOKEN", "Bearer token authentication",
-            "keyboard: qwerty12", "Basic authentication", "tokenizer: gpt2-b1c2d3e4f5", "author: a1b2c3d4e5f6g7h8",
-            "cache_key = 3f786850e387550fdab836ed7e6dc881de23001b", "token: 3b241101-e2bb-4255-8caf-4136c566a962",
+            "max_tokens=4096",
+            "token: string",
+            "password = getPassword()",
+            "api_key: Option<String>",
+            "secret=os.environ['A1']",
+            "next_page_token: q7Zt2mV9xLb4Kd8Wn3Rf",
+            "publicKeyToken=b77a5c561934e089",
+            "token_type: bearer",
+            "password_hash: q7Zt2mV9xLb4Kd8Wn3Rf",
+            "key: \"q7Zt2mV9xLb4Kd8Wn3Rf\"",
+            "PASSWORD=$PASSWORD",
+            "token::Kind1::Two2",
+            "PWD=/home/me/a1b2c3",
+            "secretName: my-secret-1",
+            "password: \"Please enter 8 characters!\"",
+            "Authorization: Bearer $TOKEN",
+            "Bearer token authentication",
+            "keyboard: qwerty12",
+            "Basic authentication",
+            "tokenizer: gpt2-b1c2d3e4f5",
+            "author: a1b2c3d4e5f6g7h8",
+            "cache_key = 3f786850e387550fdab836ed7e6dc881de23001b",
+            "token: 3b241101-e2bb-4255-8caf-4136c566a962",
         ];
         for text in cases {
             assert_eq!(found(text), None, "{text}");
@@ -433,7 +600,9 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_apart_at_its_seams() {
-        for (name, expected) in [("dbPassword_2", "db password 2"), ("HTTPToken", "http token"), ("API_KEY", "api key")] {
+        for (name, expected) in
+            [("dbPassword_2", "db password 2"), ("HTTPToken", "http token"), ("API_KEY", "api key")]
+        {
             assert_eq!(words(name).join(" "), expected);
         }
     }

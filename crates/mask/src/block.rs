@@ -35,7 +35,8 @@ fn header(text: &str, at: usize) -> Option<(usize, &'static str)> {
         return Some((text.len() - lines.len() + number, "putty-private-key"));
     }
     let label = rest.strip_prefix("-----BEGIN ")?;
-    let length = label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
+    let length =
+        label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
     let closed = label[length..].starts_with("-----") && label[..length].contains("PRIVATE KEY");
     let kind = if label.starts_with("PGP") { "pgp-private-key" } else { "private-key" };
     closed.then(|| (text.len() - label.len() + length + 5, kind))
@@ -64,7 +65,9 @@ impl Body {
             at += line.len();
             at += line_end(text, at);
         }
-        if body.base64.len() >= LEAST && let Some(end) = footer_nearby(text, body.end) {
+        if body.base64.len() >= LEAST
+            && let Some(end) = footer_nearby(text, body.end)
+        {
             body.end = end;
         }
         body
@@ -74,7 +77,10 @@ impl Body {
     fn take(&mut self, line: &str, at: usize) -> bool {
         let content = unmarked(line);
         if content.contains(": ") {
-            return content.len() < 128 && ["Proc-Type", "DEK-Info", "Version", "Comment"].iter().any(|name| content.starts_with(name));
+            return content.len() < 128
+                && ["Proc-Type", "DEK-Info", "Version", "Comment"]
+                    .iter()
+                    .any(|name| content.starts_with(name));
         }
         let from = at + line.len() - content.len();
         let mut pieces = content.split(' ').filter(|piece| !piece.is_empty()).peekable();
@@ -96,10 +102,16 @@ fn of_base64(byte: u8) -> bool {
 
 /// A line without what a tool or a language put around it: `   12\t`, `  12→`, `+`, `> `, `"…" +`.
 fn unmarked(line: &str) -> &str {
-    let quiet = |c: char| matches!(c, ' ' | '\t' | '\r' | '"' | '\'' | '>' | ',' | ';' | '.' | '+' | '-' | '`' | '(' | ')');
-    let line = line.trim_end_matches(|c| quiet(c) && c != '+').trim_end_matches("\" ").trim_start_matches([' ', '\t']);
+    let quiet = |c: char| {
+        matches!(c, ' ' | '\t' | '\r' | '"' | '\'' | '>' | ',' | ';' | '.' | '+' | '-' | '`' | '(' | ')')
+    };
+    let line = line
+        .trim_end_matches(|c| quiet(c) && c != '+')
+        .trim_end_matches("\" ")
+        .trim_start_matches([' ', '\t']);
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let unnumbered = if number.len() < line.len() { number.strip_prefix(['\t', '→', ':', '|']) } else { None };
+    let unnumbered =
+        if number.len() < line.len() { number.strip_prefix(['\t', '→', ':', '|']) } else { None };
     unnumbered.unwrap_or(line).trim_start_matches(quiet)
 }
 
@@ -123,7 +135,8 @@ fn line_end(text: &str, at: usize) -> usize {
 
 fn footer(text: &str, at: usize) -> Option<usize> {
     let label = text[at..].strip_prefix("-----END ")?;
-    let length = label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
+    let length =
+        label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
     label[length..].starts_with("-----").then(|| text.len() - label.len() + length + 5)
 }
 

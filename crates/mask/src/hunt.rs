@@ -72,7 +72,8 @@ static HUNTER: LazyLock<Option<Hunter>> = LazyLock::new(|| {
     });
     let (words, acts): (Vec<&str>, Vec<Act>) = BY_HAND.iter().copied().chain(rows).unzip();
     // The table of states is 3 times as fast as following failures, and stays small at 200 short words.
-    let words = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true).build(words);
+    let words =
+        AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true).build(words);
     let patterns = RULES.iter().map(|_| OnceLock::new()).collect();
     // Two hundred words are far below the automaton's limits; a test builds it.
     words.ok().map(|words| Hunter { words, acts, patterns })
@@ -225,7 +226,9 @@ mod tests {
 
     #[test]
     fn an_escape_in_front_is_no_letter() {
-        for (text, free) in [("ab", false), (r"\nb", true), ("%3Db", true), ("nb", false), ("_b", true), ("b", true)] {
+        for (text, free) in
+            [("ab", false), (r"\nb", true), ("%3Db", true), ("nb", false), ("_b", true), ("b", true)]
+        {
             assert_eq!(free_left(text.as_bytes(), text.len() - 1), free, "{text}");
         }
     }

@@ -23,7 +23,14 @@ enum Wants {
 
 /// Every string of the text, in order; nothing if the text is not JSON.
 pub(crate) fn strings(json: &str) -> Option<Vec<Text>> {
-    let mut reader = Reader { json: json.as_bytes(), at: 0, inside: Vec::new(), wants: Wants::Value, key: None, texts: Vec::new() };
+    let mut reader = Reader {
+        json: json.as_bytes(),
+        at: 0,
+        inside: Vec::new(),
+        wants: Wants::Value,
+        key: None,
+        texts: Vec::new(),
+    };
     while reader.step()? {}
     Some(reader.texts)
 }
@@ -97,7 +104,9 @@ impl Reader<'_> {
             }
             b'-' | b'0'..=b'9' => self.number()?,
             _ => {
-                let word = [&b"true"[..], b"false", b"null"].into_iter().find(|word| self.json[self.at..].starts_with(word))?;
+                let word = [&b"true"[..], b"false", b"null"]
+                    .into_iter()
+                    .find(|word| self.json[self.at..].starts_with(word))?;
                 self.at += word.len();
             }
         }
@@ -171,7 +180,8 @@ fn unit(raw: &str) -> Option<(char, usize)> {
         b'u' => {
             let first = hex(2)?;
             let second = raw.get(6..8).filter(|mark| *mark == "\\u").and_then(|_| hex(8));
-            let pair = second.filter(|low| (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(low));
+            let pair =
+                second.filter(|low| (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(low));
             if let Some(low) = pair {
                 return char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00)).map(|c| (c, 12));
             }
@@ -216,10 +226,25 @@ mod tests {
 
     #[test]
     fn what_is_json_is_told_from_what_is_not() {
-        for json in ["1", "-0.5e+3", "\"a\"", "[]", "{}", " [1, {\"a\": null}, true] ", r#"{"a":{"b":["\u00e9\n"]}}"#] {
+        for json in
+            ["1", "-0.5e+3", "\"a\"", "[]", "{}", " [1, {\"a\": null}, true] ", r#"{"a":{"b":["\u00e9\n"]}}"#]
+        {
             assert!(strings(json).is_some(), "{json}");
         }
-        for text in ["", "01", "1.", "[1,]", "{\"a\"}", "{\"a\":1,}", "[1}", "\"a", "\"\\x\"", "{} {}", "nul", "\"\n\""] {
+        for text in [
+            "",
+            "01",
+            "1.",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "[1}",
+            "\"a",
+            "\"\\x\"",
+            "{} {}",
+            "nul",
+            "\"\n\"",
+        ] {
             assert!(strings(text).is_none(), "{text}");
         }
     }
@@ -234,7 +259,10 @@ mod tests {
     fn a_value_knows_its_key() {
         let json = r#"{"a": "x", "b": ["y"], "c": {"d": "z"}}"#;
         let texts = strings(json).unwrap();
-        let keys: Vec<_> = texts.iter().filter_map(|it| Some((&json[it.at.clone()], &json[texts[it.key?].at.clone()]))).collect();
+        let keys: Vec<_> = texts
+            .iter()
+            .filter_map(|it| Some((&json[it.at.clone()], &json[texts[it.key?].at.clone()])))
+            .collect();
         assert_eq!(keys, [("x", "a"), ("z", "d")]);
     }
 

@@ -47,7 +47,10 @@ impl Masker {
 
     /// Text with each secret replaced by its placeholder; borrowed when there is none.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let places = self.find(text).into_iter().map(|it| (it.from..it.to, self.placeholder(&text[it.from..it.to], it.kind)));
+        let places = self
+            .find(text)
+            .into_iter()
+            .map(|it| (it.from..it.to, self.placeholder(&text[it.from..it.to], it.kind)));
         replaced(text, places)
     }
 

@@ -18,20 +18,93 @@ pub(crate) enum Promise {
 
 /// What people write where a secret would be. `changeme` is among them: it is published, and hides nothing.
 const STAND_INS: &[&str] = &[
-    "your", "example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "dummy", "sample",
-    "redacted", "insert", "replace", "todo", "fixme", "foobar", "fake", "mock", "masked", "hidden", "removed",
-    "process.env", "environ", "getenv", "env.", "env:", "secrets.", "vault:", "arn:", "ssm:", "op://", "keychain",
-    "${", "{{", "}}", "$(", "%(", "#{", "://", "notreal", "not-real", "not_real", "deadbeef", "0000000", "1111111",
-    "-here", "_here", "undefined", "null", "\\u", "base64,", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:",
-    "1234567890", "0123456789", "abcdefghij", "abcdef012345", "abcdef123456", "qwertyuiop",
+    "your",
+    "example",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "xxxx",
+    "****",
+    "....",
+    "dummy",
+    "sample",
+    "redacted",
+    "insert",
+    "replace",
+    "todo",
+    "fixme",
+    "foobar",
+    "fake",
+    "mock",
+    "masked",
+    "hidden",
+    "removed",
+    "process.env",
+    "environ",
+    "getenv",
+    "env.",
+    "env:",
+    "secrets.",
+    "vault:",
+    "arn:",
+    "ssm:",
+    "op://",
+    "keychain",
+    "${",
+    "{{",
+    "}}",
+    "$(",
+    "%(",
+    "#{",
+    "://",
+    "notreal",
+    "not-real",
+    "not_real",
+    "deadbeef",
+    "0000000",
+    "1111111",
+    "-here",
+    "_here",
+    "undefined",
+    "null",
+    "\\u",
+    "base64,",
+    "sha256-",
+    "sha384-",
+    "sha512-",
+    "sha256:",
+    "sha512:",
+    "1234567890",
+    "0123456789",
+    "abcdefghij",
+    "abcdef012345",
+    "abcdef123456",
+    "qwertyuiop",
+    "(?:",
+    "[a-z",
+    "[0-9",
+    "[^",
+    "\\d",
+    "\\w",
+    "\\s",
 ];
 
 /// Keys that vendors print in their own documents, or the part of them that cannot occur by chance.
 const DOCUMENTED: &[&str] = &[
-    "EXAMPLE",                         // AKIAIOSFODNN7EXAMPLE and its secret key
-    "eyJzdWIiOiIxMjM0NTY3ODkwIiwi",    // the token of jwt.io
-    "4eC39HqLyjWDarjtT1zdp7dc",        // Stripe's
-    "1234567890", "0123456789", "abcdefghij", "ABCDEFGHIJ", "abcdef0123", "xxxxxx", "XXXXXX", "......", "your", "YOUR",
+    "EXAMPLE",                      // AKIAIOSFODNN7EXAMPLE and its secret key
+    "eyJzdWIiOiIxMjM0NTY3ODkwIiwi", // the token of jwt.io
+    "4eC39HqLyjWDarjtT1zdp7dc",     // Stripe's
+    "1234567890",
+    "0123456789",
+    "abcdefghij",
+    "ABCDEFGHIJ",
+    "abcdef0123",
+    "xxxxxx",
+    "XXXXXX",
+    "......",
+    "your",
+    "YOUR",
 ];
 
 /// Whether what a vendor's shape found is a key of the documents, or a row of the same letter.
@@ -68,7 +141,11 @@ fn starts_like_code(value: &str) -> bool {
     match bytes[0] {
         b'{' | b'[' | b'<' | b'(' | b'/' | b'\\' => true,
         b'$' | b'%' | b'@' | b'&' | b'*' | b'#' | b'.' | b'~' => {
-            second.is_ascii_alphabetic() || second == b'{' || second == b'/' || second == b'.' || second == bytes[0]
+            second.is_ascii_alphabetic()
+                || second == b'{'
+                || second == b'/'
+                || second == b'.'
+                || second == bytes[0]
         }
         _ => false,
     }
@@ -76,7 +153,9 @@ fn starts_like_code(value: &str) -> bool {
 
 /// Calls, paths, indexes, generics: what a compiler would read on.
 fn reads_like_code(value: &str) -> bool {
-    value.contains(['(', '[', '{', '<', '|', '`']) || value.contains("::") || value.contains("->")
+    value.contains(['(', '[', '{', '<', '|', '`'])
+        || value.contains("::")
+        || value.contains("->")
         || path_of_names(value)
 }
 
@@ -97,7 +176,13 @@ fn chosen(value: &str, literal: bool) -> bool {
     let digits = body.bytes().filter(u8::is_ascii_digit).count();
     let letters = body.bytes().filter(u8::is_ascii_alphabetic).count();
     let enough = value.len() >= if literal { 6 } else { 8 };
-    enough && letters > 0 && (digits > 0 || signs > 0 || scrambled(body)) && distinct(value) >= 5 && !words(value)
+    // Where it might be code, a number at the end is a variable's: `password = input2`.
+    let numbered = if literal { digits > 0 } else { digits > 2 || changes(body) > 1 };
+    enough
+        && letters > 0
+        && (numbered || signs > 0 || scrambled(body))
+        && distinct(value) >= 5
+        && !words(value)
 }
 
 /// `my-app-password-2`, `form.password.v1`: words and numbers with something between them.
@@ -105,7 +190,8 @@ fn words(value: &str) -> bool {
     let part = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = part.len() - letters.len();
-        number <= 4 && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
+        number <= 4
+            && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
             && (number == 0 || letters.len() <= 1 || letters.len() > 9)
     };
     value.contains(['-', '_', '.', '/', ':']) && value.split(['-', '_', '.', '/', ':']).all(part)
@@ -147,7 +233,8 @@ fn scrambled(value: &str) -> bool {
     for byte in value.bytes().chain([0]) {
         let goes_on = run > 0
             && byte.is_ascii_alphabetic()
-            && (byte.is_ascii_lowercase() == before.is_ascii_lowercase() || (run == 1 && byte.is_ascii_lowercase()));
+            && (byte.is_ascii_lowercase() == before.is_ascii_lowercase()
+                || (run == 1 && byte.is_ascii_lowercase()));
         if goes_on {
             run += 1;
         } else {
@@ -180,10 +267,28 @@ mod tests {
     #[test]
     fn stand_ins_and_code_are_no_secrets() {
         let values = [
-            "your-api-key-goes-here1", "${API_KEY}", "$TOKEN_2", "process.env.TOKEN1", "os.environ['X1']", "xxxxxxxxxxxxxxxxxxxx",
-            "********", "changeme123", "getPassword1()", "Option<String>", "string", "config.api2.key", "<token-1>",
-            "my-secret-name-2", "CancellationTokenSource", "accessTokenFromTheServer2", "{{ token1 }}", "%(password)s1",
-            "sha512-abc123def456ghi789", "/run/secrets/token1", "1234567890abcdefghij", "arn:aws:iam::1:role/x9y8z7",
+            "your-api-key-goes-here1",
+            "${API_KEY}",
+            "$TOKEN_2",
+            "process.env.TOKEN1",
+            "os.environ['X1']",
+            "xxxxxxxxxxxxxxxxxxxx",
+            "********",
+            "changeme123",
+            "getPassword1()",
+            "Option<String>",
+            "string",
+            "config.api2.key",
+            "<token-1>",
+            "my-secret-name-2",
+            "CancellationTokenSource",
+            "accessTokenFromTheServer2",
+            "{{ token1 }}",
+            "%(password)s1",
+            "sha512-abc123def456ghi789",
+            "/run/secrets/token1",
+            "1234567890abcdefghij",
+            "arn:aws:iam::1:role/x9y8z7",
         ];
         for value in values {
             for promise in [Promise::Password, Promise::Secret, Promise::Token, Promise::Key] {

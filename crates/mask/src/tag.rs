@@ -22,7 +22,8 @@ pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
 /// How many bytes the placeholder takes that the text begins with.
 fn length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix(OPEN)?;
-    let end = inside.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == ':'))?;
+    let end =
+        inside.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == ':'))?;
     let (kind, digits) = inside[..end].rsplit_once(':')?;
     let whole = !kind.is_empty() && !kind.contains(':') && digits.len() == 4;
     let hex = digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -32,17 +33,20 @@ fn length(text: &str) -> Option<usize> {
 /// SipHash-2-4 twice, the inner hash under the first half of the key and the outer under the second. Written out,
 /// because what is stored must never change with a library, and HMAC-SHA-256 would bring a tree of crates.
 fn keyed(key: &[u8; 32], bytes: &[u8]) -> u64 {
-    let word = |at: usize| {
-        key[at..at + 8].iter().rev().fold(0_u64, |word, &byte| word << 8 | u64::from(byte))
-    };
+    let word =
+        |at: usize| key[at..at + 8].iter().rev().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
     let inner = siphash(word(0), word(8), bytes);
     siphash(word(16), word(24), &inner.to_le_bytes())
 }
 
 /// SipHash-2-4 (Aumasson, Bernstein 2012).
 fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
-    let mut v =
-        [k0 ^ 0x736f_6d65_7073_6575, k1 ^ 0x646f_7261_6e64_6f6d, k0 ^ 0x6c79_6765_6e65_7261, k1 ^ 0x7465_6462_7974_6573];
+    let mut v = [
+        k0 ^ 0x736f_6d65_7073_6575,
+        k1 ^ 0x646f_7261_6e64_6f6d,
+        k0 ^ 0x6c79_6765_6e65_7261,
+        k1 ^ 0x7465_6462_7974_6573,
+    ];
     let chunks = bytes.chunks_exact(8);
     let mut last = [0_u8; 8];
     last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
@@ -90,7 +94,14 @@ mod tests {
     fn a_placeholder_is_known_again_and_nothing_else_is() {
         let made = placeholder(&[7; 32], "github-pat", b"x");
         assert_eq!(placeholders(&format!("a {made} b")), [2..2 + made.len()]);
-        for other in ["⟦secret:⟧", "⟦secret:a:12⟧", "⟦secret:a:b:1234⟧", "⟦secret:a:12G4⟧", "⟦secret::1234⟧", "⟦secret:a:1234"] {
+        for other in [
+            "⟦secret:⟧",
+            "⟦secret:a:12⟧",
+            "⟦secret:a:b:1234⟧",
+            "⟦secret:a:12G4⟧",
+            "⟦secret::1234⟧",
+            "⟦secret:a:1234",
+        ] {
             assert!(placeholders(other).is_empty(), "{other}");
         }
     }
