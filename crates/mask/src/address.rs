@@ -33,7 +33,9 @@ pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let (login, host) = authority.rsplit_once('@')?;
     let (user, password) = login.split_once(':')?;
     let from = mark.end + user.len() + 1;
-    let real = scheme && !host.is_empty() && user != password && given(password);
+    // Hosts that exist for documents alone (RFC 2606).
+    let documented = ["example.com", "example.org", "example.net"].iter().any(|name| host.contains(name));
+    let real = scheme && !host.is_empty() && !documented && user != password && given(password);
     real.then_some((from..from + password.len(), "url-password"))
 }
 
@@ -75,7 +77,7 @@ mod tests {
         for (text, password) in [
             ("postgres://app:@@db:5432/x", "s3cr3t9"),
             ("redis://:@@cache", "s3cr3t9"),
-            ("(https://me:@@h.example/a?b=c)", "pw@with1at"),
+            ("(https://me:@@h.internal/a?b=c)", "pw@with1at"),
             ("curl -s -u me:@ https://h", "s3cr3t9"),
             ("curl --user 'me:@' https://h", "s3cr3t9"),
         ] {

@@ -184,8 +184,8 @@ pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     if text[start..end].to_ascii_lowercase().ends_with("authorization") {
         return authorization(text, at);
     }
-    let direct = Value::read(text, at)?;
-    let value = if join == Join::Colon && !direct.quoted { direct.behind_type(text, at) } else { direct };
+    let typed = if join == Join::Colon { Value::behind_type(text, at) } else { None };
+    let value = typed.or_else(|| Value::read(text, at))?;
     if !worth_judging(&text[value.at.clone()]) {
         return None;
     }
@@ -497,15 +497,13 @@ impl Value {
     }
 
     /// In `token: &str = "…"` the value stands behind the type.
-    fn behind_type(self, text: &str, at: usize) -> Value {
+    fn behind_type(text: &str, at: usize) -> Option<Value> {
         let bytes = text.as_bytes();
         let of_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_<>&' .:|[]?*".contains(byte);
         let width = bytes[at..].iter().take(48).take_while(|byte| of_type(byte)).count();
-        if bytes.get(at + width) != Some(&b'=') {
-            return self;
-        }
         let behind = at + width + 1;
-        Value::read(text, behind + blank(bytes, behind)).filter(|value| value.quoted).unwrap_or(self)
+        let typed = width > 0 && bytes.get(at + width) == Some(&b'=');
+        typed.then(|| Value::read(text, behind + blank(bytes, behind)))?.filter(|value| value.quoted)
     }
 }
 

@@ -4,8 +4,8 @@
 //! Does not know what replaces a secret, nor that a text may have been masked before: it is handed the parts between.
 
 use crate::rules::{Look, RULES, Rule};
+use crate::words::Words;
 use crate::{Found, address, assigned, block, plausible};
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::{Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -58,45 +58,47 @@ const CONTEXT: usize = 1 + RULES.len();
 const LONGEST: usize = 16 << 10;
 
 struct Hunter {
-    words: AhoCorasick,
-    /// For each word of the automaton what to do.
-    acts: Vec<Act>,
+    words: Words,
+    /// For each word its length and what to do.
+    acts: Vec<(usize, Act)>,
     /// Compiled when the first word of its row is seen; most never are.
     patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
-static HUNTER: LazyLock<Option<Hunter>> = LazyLock::new(|| {
+static HUNTER: LazyLock<Hunter> = LazyLock::new(|| {
     let rows = RULES.iter().enumerate().flat_map(|(at, rule)| {
         let searched = !matches!(rule.look, Look::Named | Look::ByHand);
         rule.words.iter().filter(move |_| searched).map(move |word| (*word, Act::Row(at)))
     });
-    let (words, acts): (Vec<&str>, Vec<Act>) = BY_HAND.iter().copied().chain(rows).unzip();
-    // The table of states is 3 times as fast as following failures, and stays small at 200 short words.
-    let words =
-        AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true).build(words);
-    let patterns = RULES.iter().map(|_| OnceLock::new()).collect();
-    // Two hundred words are far below the automaton's limits; a test builds it.
-    words.ok().map(|words| Hunter { words, acts, patterns })
+    let all: Vec<(&str, Act)> = BY_HAND.iter().copied().chain(rows).collect();
+    Hunter {
+        words: Words::new(all.iter().map(|(word, _)| *word).collect()),
+        acts: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
+        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
+    }
 });
 
 /// Every secret in the text, in order, not overlapping.
 pub(crate) fn hunt(text: &str) -> Vec<Found> {
-    let Some(hunter) = &*HUNTER else { return Vec::new() };
+    let hunter = &*HUNTER;
     let mut candidates = Vec::new();
-    for seen in hunter.words.find_overlapping_iter(text) {
-        hunter.look(text, seen.start()..seen.end(), hunter.acts[seen.pattern().as_usize()], &mut candidates);
-    }
+    hunter.words.each(text.as_bytes(), |at, number| {
+        let (length, act) = hunter.acts[number];
+        hunter.look(text, at..at + length, act, &mut candidates);
+    });
     best(candidates)
 }
 
-/// Whether any word of the table occurs at all.
-pub(crate) fn worth_reading(text: &str) -> bool {
-    HUNTER.as_ref().is_none_or(|hunter| hunter.words.is_match(text))
+/// Where words of the table stand, so that only what is around them has to be read.
+pub(crate) fn places(text: &str) -> Vec<usize> {
+    let mut places = Vec::new();
+    HUNTER.words.each(text.as_bytes(), |at, _| places.push(at));
+    places
 }
 
 /// The kind of a value that was set under a name, if a row knows that name and the value's shape.
 pub(crate) fn named(context: &str, value: &str) -> Option<&'static str> {
-    let hunter = HUNTER.as_ref()?;
+    let hunter = &*HUNTER;
     let fits = |(at, rule): (usize, &Rule)| {
         let said = rule.look == Look::Named && rule.words.iter().any(|word| context.contains(word));
         said && hunter.pattern(at).is_some_and(|pattern| pattern.is_match(value))
@@ -210,16 +212,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_automaton_and_every_pattern_compile() {
-        let hunter = HUNTER.as_ref().unwrap();
+    fn every_pattern_compiles() {
+        let hunter = &*HUNTER;
         for (at, rule) in RULES.iter().enumerate() {
             assert!(hunter.pattern(at).is_some(), "{}", rule.kind);
         }
     }
 
     #[test]
-    fn every_searched_row_has_words() {
+    fn every_searched_row_has_words_of_three_letters() {
         for rule in RULES {
+            assert!(rule.words.iter().all(|word| word.len() >= 3), "{}", rule.kind);
             assert_eq!(rule.words.is_empty(), rule.look == Look::ByHand, "{}", rule.kind);
         }
     }

@@ -194,7 +194,7 @@ fn unit(raw: &str) -> Option<(char, usize)> {
 
 /// What the string says.
 pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
-    if !raw.contains('\\') {
+    if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
     let mut text = String::with_capacity(raw.len());

@@ -16,6 +16,7 @@ mod rules;
 #[doc(hidden)]
 pub mod specimen;
 mod tag;
+mod words;
 
 pub use rules::{RULES_VERSION, kinds};
 
@@ -57,15 +58,21 @@ impl Masker {
     /// The same for JSON text: what its strings say is masked, keys and values, and everything else stays byte for byte.
     /// A key counts for its value. What is not JSON is masked as plain text.
     pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        if !hunt::worth_reading(json) && !hides_words(json) {
+        let (seen, hidden) = (hunt::places(json), hides_words(json));
+        if seen.is_empty() && !hidden {
             return Cow::Borrowed(json);
         }
         let Some(strings) = json::strings(json) else { return self.text(json) };
+        let worth = |at: &Range<usize>| hidden || any_within(&seen, at);
         let mut places = Vec::new();
         for string in &strings {
             let raw = &json[string.at.clone()];
+            let key = string.key.map(|at| strings[at].at.clone()).filter(worth);
+            if key.is_none() && !worth(&string.at) {
+                continue;
+            }
             let said = json::decoded(raw);
-            let key = string.key.map(|at| json::decoded(&json[strings[at].at.clone()]));
+            let key = key.map(|at| json::decoded(&json[at]));
             for mut found in self.find_under(key.as_deref(), &said) {
                 let placeholder = self.placeholder(&said[found.from..found.to], found.kind);
                 json::written(raw, &mut [&mut found.from, &mut found.to]);
@@ -116,6 +123,12 @@ impl Masker {
         let essence = block::essence(secret);
         tag::placeholder(&self.key, kind, essence.as_deref().unwrap_or(secret).as_bytes())
     }
+}
+
+/// Whether one of the places, which are in order, lies in the part.
+fn any_within(places: &[usize], part: &Range<usize>) -> bool {
+    let first = places.partition_point(|place| *place < part.start);
+    places.get(first).is_some_and(|place| *place < part.end)
 }
 
 /// Whether escapes may hide a word of the table: a letter written as `\u0061`, a slash written as `\/`.

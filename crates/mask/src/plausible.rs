@@ -157,6 +157,7 @@ fn reads_like_code(value: &str) -> bool {
         || value.contains("::")
         || value.contains("->")
         || path_of_names(value)
+        || constant(value)
 }
 
 /// `config.api2.key`: names joined by dots.
@@ -167,6 +168,12 @@ fn path_of_names(value: &str) -> bool {
             && part.len() < 24
     };
     value.contains('.') && value.split('.').all(name)
+}
+
+/// `GL_PASS_2D`: capitals with something between them.
+fn constant(value: &str) -> bool {
+    let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    value.contains('_') && value.bytes().all(capital)
 }
 
 /// A password somebody thought of: letters with digits or signs, not words with a number at the end.

@@ -99,7 +99,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("google-refresh-token", &["1//0"], r"1//0[\w-]{40,}", "Google OAuth refresh token."),
     here("google-client-secret", &["GOCSPX-"], r"GOCSPX-[\w-]{28}", "Google OAuth client secret."),
     here("azure-sas", &["sig="], r"sig=([A-Za-z0-9+/%]{40,60}(?:%3[dD]|=))", "Azure shared access signature: the signature in the address."),
-    back("azure-client-secret", &["Q~"], 4, r"[\w~.-]{3}\dQ~[\w~.-]{31,34}", "Azure AD (Entra) client secret."),
+    back("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], 3, r"[\w~.-]{3}\dQ~[\w~.-]{31,34}", "Azure AD (Entra) client secret."),
     named("azure-storage-key", &["accountkey", "storagekey", "azurestorage", "sharedaccesskey", "azure"], r"[A-Za-z0-9+/]{43}(?:[A-Za-z0-9+/]{43}=)?=", "Azure storage or service bus key."),
     named("azure-devops-pat", &["azuredevops", "azdo", "vsts"], r"[a-z2-7]{52}|[A-Za-z0-9]{84}", "Azure DevOps personal access token."),
     here("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"do[opr]_v1_[0-9a-f]{64}", "DigitalOcean token."),

@@ -4,6 +4,7 @@
 
 use memchr::memmem;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 const OPEN: &str = "⟦secret:";
 const CLOSE: &str = "⟧";
@@ -16,7 +17,8 @@ pub(crate) fn placeholder(key: &[u8; 32], kind: &str, secret: &[u8]) -> String {
 
 /// Where placeholders stand already, in order.
 pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
-    memmem::find_iter(text.as_bytes(), OPEN).filter_map(|at| Some(at..at + length(&text[at..])?)).collect()
+    static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(OPEN));
+    FINDER.find_iter(text.as_bytes()).filter_map(|at| Some(at..at + length(&text[at..])?)).collect()
 }
 
 /// How many bytes the placeholder takes that the text begins with.
