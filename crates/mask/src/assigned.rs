@@ -12,7 +12,7 @@ type Secret = (Range<usize>, &'static str);
 const NAME: usize = 64;
 const GAP: usize = 24;
 const VALUE: usize = 4096;
-const BARE: usize = 512;
+const BARE: usize = 2048;
 
 /// A name, in words of small letters, and the characters before it on its line.
 struct Name<'a> {
@@ -273,7 +273,7 @@ fn base64(value: &str) -> Vec<u8> {
 
 /// `Authorization: <scheme> <secret>` for the schemes that have no keyword of their own, or no scheme at all.
 fn authorization(text: &str, at: usize) -> Option<Secret> {
-    let rest = &text[at..text.floor_char_boundary((at + BARE).min(text.len()))];
+    let rest = &text[at..text.floor_char_boundary((at + VALUE).min(text.len()))];
     let start = at + rest.len() - rest.trim_start_matches(['"', '\'', '\\', '`', ' ']).len();
     let scheme = text[start..].bytes().take(GAP).take_while(u8::is_ascii_alphabetic).count();
     if matches!(text[start..start + scheme].to_ascii_lowercase().as_str(), "bearer" | "basic") {
@@ -295,7 +295,7 @@ fn worth_judging(value: &str) -> bool {
     bytes.len() >= 6
         && bytes.iter().any(u8::is_ascii_alphabetic)
         && bytes.iter().any(|byte| !byte.is_ascii_lowercase())
-        && !value.contains([' ', '\n', '⟦', '⟧'])
+        && bytes.iter().all(u8::is_ascii_graphic)
 }
 
 fn judge(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
@@ -489,7 +489,15 @@ impl Value {
     fn bare(text: &str, start: usize) -> Option<Value> {
         let bytes = text.as_bytes();
         let inside = |byte: &u8| byte.is_ascii_graphic() && !b"\"'`;,&\\<>(){}[]|".contains(byte);
-        let length = bytes[start..].iter().take(BARE).take_while(|byte| inside(byte)).count();
+        let (mut length, mut equals) = (0, false);
+        for byte in bytes[start..].iter().take(BARE).take_while(|byte| inside(byte)) {
+            // A row of assignments without a space: each would be read to the end of all.
+            if equals && length > NAME && *byte != b'=' {
+                return None;
+            }
+            equals |= *byte == b'=';
+            length += 1;
+        }
         let length = text[start..start + length].trim_end_matches(['.', ':']).len();
         // Cut where no value of its kind ends: what follows is part of it, and it is none.
         let ends = bytes.get(start + length).is_none_or(u8::is_ascii);

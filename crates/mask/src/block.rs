@@ -82,7 +82,6 @@ impl Body {
                     .iter()
                     .any(|name| content.starts_with(name));
         }
-        let from = at + line.len() - content.len();
         let mut pieces = content.split(' ').filter(|piece| !piece.is_empty()).peekable();
         while let Some(piece) = pieces.next() {
             let last = pieces.peek().is_none() && !self.base64.is_empty();
@@ -90,7 +89,7 @@ impl Body {
                 return false;
             }
             self.base64.extend(piece.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
-            self.end = from + (piece.as_ptr() as usize - content.as_ptr() as usize) + piece.len();
+            self.end = at + (piece.as_ptr() as usize - line.as_ptr() as usize) + piece.len();
         }
         true
     }
@@ -105,14 +104,13 @@ fn unmarked(line: &str) -> &str {
     let quiet = |c: char| {
         matches!(c, ' ' | '\t' | '\r' | '"' | '\'' | '>' | ',' | ';' | '.' | '+' | '-' | '`' | '(' | ')')
     };
-    let line = line
-        .trim_end_matches(|c| quiet(c) && c != '+')
-        .trim_end_matches("\" ")
-        .trim_start_matches([' ', '\t']);
+    // The number first: the tab behind it would be trimmed as the end of the line.
+    let line = line.trim_start_matches([' ', '\t']);
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let unnumbered =
         if number.len() < line.len() { number.strip_prefix(['\t', '→', ':', '|']) } else { None };
-    unnumbered.unwrap_or(line).trim_start_matches(quiet)
+    let content = unnumbered.unwrap_or(line).trim_start_matches(quiet);
+    content.trim_end_matches(|c| quiet(c) && c != '+')
 }
 
 /// How long the line is that begins at `at`: up to its end, an escaped end, or the footer.
