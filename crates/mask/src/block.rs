@@ -1,4 +1,4 @@
-//! Private keys written over many lines: PEM, OpenSSH, PGP and PuTTY. Also with a number or a diff's sign before each
+//! Private keys written over many lines: PEM, OpenSSH, PGP and `PuTTY`. Also with a number or a diff's sign before each
 //! line, with `\n` for the end of a line, and cut short by whoever printed them.
 //!
 //! Does not know whether a key is valid: what stands behind such a header in base64 is taken for one.
@@ -122,7 +122,7 @@ fn line(text: &str, at: usize) -> usize {
 
 /// `\n`, and `\\r\\n` as strings inside strings have it.
 fn line_end(text: &str, at: usize) -> usize {
-    let rest = text[at..].as_bytes();
+    let rest = &text.as_bytes()[at..];
     let slashes = rest.iter().take(16).take_while(|byte| **byte == b'\\').count();
     match rest.get(slashes) {
         Some(b'\n') => slashes + 1,

@@ -55,7 +55,7 @@ const BLOCKS: usize = 0;
 const CONTEXT: usize = 1 + RULES.len();
 
 /// The longest secret of a vendor's shape that is looked for: tokens with claims inside can be long.
-const LONGEST: usize = 16 << 10;
+const LONGEST: usize = 8 << 10;
 
 struct Hunter {
     words: Words,
@@ -78,14 +78,20 @@ static HUNTER: LazyLock<Hunter> = LazyLock::new(|| {
     }
 });
 
-/// Every secret in the text, in order, not overlapping.
-pub(crate) fn hunt(text: &str) -> Vec<Found> {
+/// How far from a word anything is read, and a little more: what happens farther away changes nothing here.
+pub(crate) const REACH: usize = LONGEST + 512;
+
+/// Every secret in the text that a word at one of the places gives away, in order, not overlapping.
+pub(crate) fn hunt(text: &str, places: &[Range<usize>]) -> Vec<Found> {
     let hunter = &*HUNTER;
     let mut candidates = Vec::new();
-    hunter.words.each(text.as_bytes(), |at, number| {
-        let (length, act) = hunter.acts[number];
-        hunter.look(text, at..at + length, act, &mut candidates);
-    });
+    for part in places {
+        hunter.words.each(&text.as_bytes()[part.clone()], |at, number| {
+            let (length, act) = hunter.acts[number];
+            let at = part.start + at;
+            hunter.look(text, at..at + length, act, &mut candidates);
+        });
+    }
     best(candidates)
 }
 

