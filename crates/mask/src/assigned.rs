@@ -438,8 +438,11 @@ fn flag(bytes: &[u8], start: usize) -> bool {
     bytes[start..].starts_with(b"--") && !start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_graphic())
 }
 
-/// `machine … login … password x`.
+/// `machine … login … password x`, and `aws configure set aws_secret_access_key x`.
 fn netrc(text: &str, start: usize) -> bool {
+    if text[start..].starts_with("aws_secret_access_key") {
+        return true;
+    }
     let from = text.floor_char_boundary(start.saturating_sub(100));
     text[start..].starts_with("password") && text[from..start].contains("login ")
 }
@@ -565,6 +568,9 @@ mod tests {
             ("apiKey: '@',", R, "api-key"),
             ("X-Api-Key: @", R, "api-key"),
             ("the API key is @.", R, "api-key"),
+            ("aws configure set aws_secret_access_key @", "random 40", "aws-secret-key"),
+            ("PGPASSWORD=@ psql", P, "password"),
+            ("headers: { Authorization: 'token @' }", R, "authorization"),
             ("https://h/p?access_token=@&x=1", R, "token"),
             ("+SECRET_KEY_BASE=@", R, "secret"),
             ("    12\tclient_secret: @", R, "secret"),
@@ -580,6 +586,12 @@ mod tests {
             let text = text.replace('@', &value);
             assert_eq!(found(&text), Some((value.as_str(), kind)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_of_django_is_found_with_its_signs() {
+        let value = format!("django-insecure-{}(#^z&", drawn(R));
+        assert_eq!(found(&format!("SECRET_KEY = '{value}'")), Some((value.as_str(), "secret")));
     }
 
     #[test]

@@ -168,7 +168,9 @@ fn window(text: &str, word: &Range<usize>, rule: &Rule) -> Option<Range<usize>> 
         Look::Here => {
             let written = &bytes[word.clone()];
             let same = rule.words.iter().any(|known| known.as_bytes() == written);
-            (same && free_left(bytes, word.start)).then(|| word.start..cut(word.start + LONGEST))
+            let free =
+                same && free_left(bytes, word.start) && !(word.len() < 5 && joined_left(bytes, word.start));
+            free.then(|| word.start..cut(word.start + LONGEST))
         }
         Look::Back(before) => {
             let same = rule.words.iter().any(|known| known.as_bytes() == &bytes[word.clone()]);
@@ -195,6 +197,12 @@ fn free_left(bytes: &[u8], at: usize) -> bool {
     !before(1).is_ascii_alphanumeric()
         || (matches!(before(1), b'n' | b'r' | b't') && before(2) == b'\\')
         || (before(1).is_ascii_hexdigit() && before(2).is_ascii_hexdigit() && before(3) == b'%')
+}
+
+/// `a-fw_`: in hashes written in letters, digits, `-` and `_`, a short word occurs by chance.
+fn joined_left(bytes: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
+    matches!(before(1), b'-' | b'_') && before(2).is_ascii_alphanumeric()
 }
 
 /// Of what overlaps, the surest, then the longest; in the order of the text.

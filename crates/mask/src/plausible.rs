@@ -165,7 +165,7 @@ fn path_of_names(value: &str) -> bool {
     let name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && part.len() < 24
+            && (part.len() < 24 || part.contains('_'))
     };
     value.contains('.') && value.split('.').all(name)
 }
