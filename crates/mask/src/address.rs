@@ -1,0 +1,109 @@
+//! Passwords in addresses (`scheme://user:password@host`) and in a command's `-u user:password`.
+//!
+//! Does not know schemes or hosts: any will do.
+
+use crate::plausible;
+use std::ops::Range;
+
+type Secret = (Range<usize>, &'static str);
+
+/// What documents write for a password in an address.
+const WORDS: &[&str] = &[
+    "pass",
+    "password",
+    "passwd",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "x-oauth-basic",
+    "oauth2",
+    "apikey",
+    "key",
+    "mypassword",
+];
+
+/// The password in front of the host of the address whose `://` was seen.
+pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
+    let bytes = text.as_bytes();
+    let scheme = mark.start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric());
+    let inside = |byte: &u8| byte.is_ascii_graphic() && !b"/\"'<>\\`?# ".contains(byte);
+    let length = bytes[mark.end..].iter().take(320).take_while(|byte| inside(byte)).count();
+    let authority = &text[mark.end..mark.end + length];
+    let (login, host) = authority.rsplit_once('@')?;
+    let (user, password) = login.split_once(':')?;
+    let from = mark.end + user.len() + 1;
+    // Hosts that exist for documents alone (RFC 2606).
+    let documented = ["example.com", "example.org", "example.net"].iter().any(|name| host.contains(name));
+    let real = scheme && !host.is_empty() && !documented && user != password && given(password);
+    real.then_some((from..from + password.len(), "url-password"))
+}
+
+/// The password of `curl -u user:password`; elsewhere `-u` means other things.
+pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
+    let start = text[mark.end..]
+        .find(|c: char| !matches!(c, ' ' | '=' | '"' | '\'' | '\\'))
+        .map(|at| mark.end + at)?;
+    if start == mark.end || start > mark.end + 4 {
+        return None;
+    }
+    let length = text[start..]
+        .bytes()
+        .take(256)
+        .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\`;|".contains(byte))
+        .count();
+    let (user, password) = text[start..start + length].split_once(':')?;
+    let command = &text[text.floor_char_boundary(mark.start.saturating_sub(256))..mark.start];
+    let from = start + user.len() + 1;
+    let real = command.contains("curl") && user != password && given(password);
+    real.then_some((from..from + password.len(), "user-password"))
+}
+
+/// Neither a stand-in nor a variable.
+fn given(password: &str) -> bool {
+    let code = password.contains(['$', '{', '}', '<', '*', '[', '('])
+        && !password.contains(|c: char| c.is_ascii_digit());
+    let variable = password.starts_with(['$', '{', '<', '%', '[', '*']);
+    let words = WORDS.contains(&password.to_ascii_lowercase().as_str());
+    password.len() >= 4 && !code && !variable && !words && !plausible::stand_in(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::hunt::hunt;
+
+    #[test]
+    fn only_the_password_of_an_address_is_found() {
+        for (text, password) in [
+            ("postgres://app:@@db:5432/x", "s3cr3t9"),
+            ("redis://:@@cache", "s3cr3t9"),
+            ("(https://me:@@h.internal/a?b=c)", "pw@with1at"),
+            ("curl -s -u me:@ https://h", "s3cr3t9"),
+            ("curl --user 'me:@' https://h", "s3cr3t9"),
+        ] {
+            let text = text.replacen('@', password, 1);
+            let found = hunt(&text, std::slice::from_ref(&(0..text.len())));
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(&text[found[0].from..found[0].to], password, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_one_stay() {
+        for text in [
+            "https://user:password@host",
+            "https://u:${PASS}@host",
+            "postgres://postgres:postgres@localhost",
+            "http://localhost:3000/@a",
+            "ssh://git@github.com:22/a",
+            "https://a.b/c:d@e",
+            "docker run -u 1000:1000 image",
+            "http://[::1]:80/",
+            "https://user:<token>@host",
+            "https://user:$TOKEN1@host",
+            "curl -u user:$PASS1 https://h",
+        ] {
+            assert!(hunt(text, std::slice::from_ref(&(0..text.len()))).is_empty(), "{text}");
+        }
+    }
+}

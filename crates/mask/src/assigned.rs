@@ -1,0 +1,638 @@
+//! What a name that promises a secret is set to: in code, settings, headers, flags and sentences.
+//!
+//! Does not know when a value is only a stand-in (`plausible`), nor the vendors' names (`rules`).
+
+use crate::hunt;
+use crate::plausible::{self, Promise};
+use std::ops::Range;
+
+type Secret = (Range<usize>, &'static str);
+
+/// The longest name, distance and value that are looked at, so that no text makes this slow.
+const NAME: usize = 64;
+const GAP: usize = 24;
+const VALUE: usize = 4096;
+const BARE: usize = 2048;
+
+/// A name, in words of small letters, and the characters before it on its line.
+struct Name<'a> {
+    written: &'a str,
+    words: Vec<String>,
+    left: &'a str,
+}
+
+/// What stands between a name and its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Join {
+    /// `=`, `:=`, `=>`, without a space before it
+    Tight,
+    Equals,
+    Colon,
+    Comma,
+    Space,
+    Is,
+}
+
+/// Words that may follow the one that matters: `secret_key_base`, `password1`, `token_prod`.
+const AFTER: &[&str] = &[
+    "value",
+    "val",
+    "string",
+    "str",
+    "text",
+    "plain",
+    "plaintext",
+    "raw",
+    "prod",
+    "production",
+    "dev",
+    "development",
+    "staging",
+    "stage",
+    "test",
+    "live",
+    "local",
+    "old",
+    "new",
+    "current",
+    "default",
+    "primary",
+    "secondary",
+    "main",
+    "base64",
+    "b64",
+    "hex",
+    "base",
+    "env",
+    "admin",
+    "root",
+    "user",
+    "db",
+    "database",
+    "1",
+    "2",
+    "3",
+];
+
+/// Words before it that make it something else: `max_tokens`, `next_page_token`, `public_key`.
+const OTHERWISE: &[&str] = &[
+    "max",
+    "min",
+    "num",
+    "count",
+    "total",
+    "page",
+    "next",
+    "prev",
+    "previous",
+    "cursor",
+    "continuation",
+    "cancel",
+    "cancellation",
+    "input",
+    "output",
+    "prompt",
+    "completion",
+    "cached",
+    "cache",
+    "public",
+    "pub",
+    "pagination",
+    "sync",
+    "resume",
+    "bos",
+    "eos",
+    "pad",
+    "unk",
+    "cls",
+    "sep",
+    "mask",
+    "special",
+    "stop",
+    "idempotency",
+    "dedup",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "lock",
+    "file",
+    "path",
+    "hash",
+    "fingerprint",
+    "syntax",
+    "reason",
+    "lookup",
+    "routing",
+    "group",
+    "object",
+    "s3",
+    "row",
+    "column",
+    "translation",
+    "i18n",
+    "known",
+    "type",
+    "host",
+    "id",
+];
+
+/// What makes a key one that opens something.
+const OPENS: &[&str] = &[
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "encryption",
+    "encrypt",
+    "signing",
+    "sign",
+    "master",
+    "account",
+    "storage",
+    "shared",
+    "service",
+    "app",
+    "application",
+    "admin",
+    "client",
+    "session",
+    "jwt",
+    "hmac",
+    "webhook",
+    "subscription",
+    "consumer",
+    "license",
+    "deploy",
+    "functions",
+    "instrumentation",
+    "ingest",
+    "write",
+];
+
+/// The secret that the name around `word` is set to.
+pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
+    let bytes = text.as_bytes();
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let ahead = &bytes[word.end..bytes.len().min(word.end + NAME)];
+    let end = word.end + ahead.iter().position(|byte| !in_name(byte))?;
+    let behind = &bytes[word.start.saturating_sub(NAME)..word.start];
+    let start = word.start - behind.iter().rev().take_while(|byte| in_name(byte) || **byte == b'.').count();
+    let start = start + usize::from(escaped(bytes, start) && start < word.start);
+    let (join, at) = join(text, start, end)?;
+    if text[start..end].to_ascii_lowercase().ends_with("authorization") {
+        return authorization(text, at);
+    }
+    let typed = if join == Join::Colon { Value::behind_type(text, at) } else { None };
+    let value = typed.or_else(|| Value::read(text, at))?;
+    if !worth_judging(&text[value.at.clone()]) {
+        return None;
+    }
+    let name = Name::read(text, start, end);
+    let upper = !name.written.bytes().any(|byte| byte.is_ascii_lowercase());
+    let literal = value.quoted || join == Join::Space || (join == Join::Tight && upper);
+    if !value.quoted && read_on(&bytes[value.at.end..]) {
+        return None;
+    }
+    let kind = judge(&name, &text[value.at.clone()], literal)?;
+    Some((value.at, kind))
+}
+
+/// The first letter is that of `\n` inside a string, not the name's.
+fn escaped(bytes: &[u8], start: usize) -> bool {
+    start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't')
+}
+
+/// A call, an index or a generic: the value was only the beginning of an expression.
+fn read_on(rest: &[u8]) -> bool {
+    matches!(rest, [b'(' | b'[' | b'{', ..]) || (rest.starts_with(b"<") && !rest.starts_with(b"</"))
+}
+
+/// The same for a key and a value of JSON: the place of the secret inside the value.
+pub(crate) fn pair(key: &str, value: &str) -> Option<Secret> {
+    if key.len() > NAME || !worth_judging(value) {
+        return None;
+    }
+    if key.to_ascii_lowercase().ends_with("authorization") {
+        return authorization(value, 0);
+    }
+    let kind = judge(&Name::read(key, 0, key.len()), value, true)?;
+    Some((0..value.len(), kind))
+}
+
+/// What follows `Bearer`.
+pub(crate) fn bearer(text: &str, end: usize) -> Option<Secret> {
+    let at = credentials(text, end)?;
+    plausible::secret(&text[at.clone()], Promise::Secret, true).then_some((at, "bearer-token"))
+}
+
+/// What follows `Basic`: base64 of a user, a colon and a password.
+pub(crate) fn basic(text: &str, end: usize) -> Option<Secret> {
+    let at = credentials(text, end)?;
+    user_and_password(&text[at.clone()]).then_some((at, "basic-auth"))
+}
+
+/// The characters a scheme's credentials are made of, behind at least one space.
+fn credentials(text: &str, end: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let start = end + bytes[end..].iter().take(GAP).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(byte);
+    let length = bytes[start..].iter().take(VALUE).take_while(|byte| part(byte)).count();
+    let length = text[start..start + length].trim_end_matches('.').len();
+    (start > end && length >= 8).then_some(start..start + length)
+}
+
+fn user_and_password(value: &str) -> bool {
+    let decoded = base64(value);
+    let colon = decoded.iter().position(|&byte| byte == b':');
+    let printable = decoded.iter().all(u8::is_ascii_graphic);
+    printable && colon.is_some_and(|at| at + 4 < decoded.len() && !plausible::stand_in(value))
+}
+
+fn base64(value: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in value.trim_end_matches('=').bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            _ => 63,
+        };
+        bits = bits << 6 | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    bytes
+}
+
+/// `Authorization: <scheme> <secret>` for the schemes that have no keyword of their own, or no scheme at all.
+fn authorization(text: &str, at: usize) -> Option<Secret> {
+    let rest = &text[at..text.floor_char_boundary((at + VALUE).min(text.len()))];
+    let start = at + rest.len() - rest.trim_start_matches(['"', '\'', '\\', '`', ' ']).len();
+    let scheme = text[start..].bytes().take(GAP).take_while(u8::is_ascii_alphabetic).count();
+    if matches!(text[start..start + scheme].to_ascii_lowercase().as_str(), "bearer" | "basic") {
+        return None;
+    }
+    let behind = credentials(text, start + scheme);
+    let alone = || {
+        credentials(&format!(" {}", text[start..].lines().next()?), 0)
+            .map(|at| at.start + start - 1..at.end + start - 1)
+    };
+    let at = behind.or_else(alone)?;
+    plausible::secret(&text[at.clone()], Promise::Secret, true).then_some((at, "authorization"))
+}
+
+/// A secret has letters, and digits or signs or capitals among them; most values in code fall here, before any name
+/// is taken apart.
+fn worth_judging(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    bytes.len() >= 6
+        && bytes.iter().any(u8::is_ascii_alphabetic)
+        && bytes.iter().any(|byte| !byte.is_ascii_lowercase())
+        && bytes.iter().all(u8::is_ascii_graphic)
+}
+
+fn judge(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
+    let (kind, promise) = name.promise()?;
+    if promise != Promise::Password && (literal || !value.contains('.')) {
+        let context = format!("{}{}", squeezed(name.left), name.words.concat());
+        if let Some(kind) = hunt::named(&context, value) {
+            return Some(kind);
+        }
+    }
+    if kind == "credential" && user_and_password(value) {
+        return Some("basic-auth");
+    }
+    plausible::secret(value, promise, literal).then_some(kind)
+}
+
+fn squeezed(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+impl<'a> Name<'a> {
+    fn read(text: &'a str, start: usize, end: usize) -> Name<'a> {
+        let from = text.floor_char_boundary(start.saturating_sub(40));
+        let left = text[from..start].rsplit('\n').next().unwrap_or_default();
+        let written = text[start..end].trim_matches(['-', '.']);
+        let mut words = words(written);
+        // `API key: …`, `access token is …`: in sentences the word before belongs to the name.
+        if words.len() == 1
+            && let Some(before) =
+                left.strip_suffix(' ').and_then(|left| left.rsplit([' ', '(', '"', '`']).next())
+            && before.bytes().all(|byte| byte.is_ascii_alphabetic())
+        {
+            words.insert(0, before.to_ascii_lowercase());
+        }
+        Name { written, words, left }
+    }
+
+    /// What the name promises, and the kind for it.
+    fn promise(&self) -> Option<(&'static str, Promise)> {
+        let numbered = |word: &String| AFTER.contains(&word.as_str());
+        let last = self.words.iter().rposition(|word| !numbered(word))?;
+        let word = self.words[last].trim_end_matches(|c: char| c.is_ascii_digit());
+        let before = &self.words[..last];
+        let said = |list: &[&str]| before.iter().any(|word| list.contains(&word.as_str()));
+        if said(OTHERWISE) {
+            return None;
+        }
+        let ends = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
+        if ends(&["password", "passwd", "pwd", "passphrase", "passcode", "passwort"])
+            || matches!(word, "pass" | "pw" | "dbpass" | "userpass" | "smtppass" | "pgpass" | "mysqlpass")
+        {
+            return Some(("password", Promise::Password));
+        }
+        if ends(&["secret", "secrets"]) || (word == "key" && said(&["secret"])) || ends(&["secretkey"]) {
+            return Some(("secret", Promise::Secret));
+        }
+        if ends(&["token"]) || word == "tokens" {
+            return Some(("token", Promise::Token));
+        }
+        if ends(&["apikey", "accesskey", "authkey", "privatekey", "accountkey"])
+            || (word == "key" && said(OPENS))
+        {
+            return Some(("api-key", Promise::Secret));
+        }
+        if word == "key" && !before.is_empty() {
+            return Some(("api-key", Promise::Key));
+        }
+        let credential = matches!(word, "auth" | "credential" | "credentials" | "cred" | "creds");
+        credential.then_some(("credential", Promise::Token))
+    }
+}
+
+/// `dbPassword2` and `DB_PASSWORD_2` are `db`, `password`, `2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for part in name.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty()) {
+        let bytes = part.as_bytes();
+        let mut from = 0;
+        for at in 1..bytes.len() {
+            let rises = bytes[at].is_ascii_uppercase()
+                && (bytes[at - 1].is_ascii_lowercase()
+                    || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
+            if rises {
+                words.push(part[from..at].to_ascii_lowercase());
+                from = at;
+            }
+        }
+        words.push(part[from..].to_ascii_lowercase());
+    }
+    words
+}
+
+/// What joins the name to a value, and where the value begins.
+fn join(text: &str, start: usize, end: usize) -> Option<(Join, usize)> {
+    let bytes = text.as_bytes();
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let closing = |at: &u8| matches!(at, b'"' | b'\'' | b'\\' | b']' | b')' | b'`' | b'*');
+    let mut at = end + bytes[end..].iter().take(8).take_while(|at| closing(at)).count();
+    let closed = at > end;
+    let spaces = blank(bytes, at);
+    at += spaces;
+    let join = match byte(at) {
+        b'=' if spaces == 0 => Join::Tight,
+        b'=' => Join::Equals,
+        b':' if byte(at + 1) == b'=' => Join::Equals,
+        b':' if byte(at + 1) != b':' => Join::Colon,
+        b',' if argument(bytes, start, end) => Join::Comma,
+        b'>' if start > 0 && byte(start - 1) == b'<' => Join::Tight,
+        b'i' if spaces > 0 && bytes[at..].starts_with(b"is ") => Join::Is,
+        _ if spaces > 0 && !closed && (flag(bytes, start) || netrc(text, start)) => {
+            return Some((Join::Space, at));
+        }
+        _ => return None,
+    };
+    let width = if join == Join::Is {
+        2
+    } else {
+        bytes[at..].iter().take(3).take_while(|byte| b"=:,>".contains(byte)).count()
+    };
+    let at = at + width;
+    Some((join, at + blank(bytes, at)))
+}
+
+/// `"PASSWORD", …`: the whole of an argument or an element is the name.
+fn argument(bytes: &[u8], start: usize, end: usize) -> bool {
+    let slashes = bytes[end..].iter().take(8).take_while(|byte| **byte == b'\\').count();
+    let quoted =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+    quoted(start.checked_sub(1))
+        && quoted(Some(end + slashes))
+        && !bytes[end + slashes + 1..].starts_with(b"]")
+}
+
+fn blank(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().take(GAP).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// `--password x`: the name read from `start` includes the dashes.
+fn flag(bytes: &[u8], start: usize) -> bool {
+    bytes[start..].starts_with(b"--") && !start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_graphic())
+}
+
+/// `machine … login … password x`, and `aws configure set aws_secret_access_key x`.
+fn netrc(text: &str, start: usize) -> bool {
+    if text[start..].starts_with("aws_secret_access_key") {
+        return true;
+    }
+    let from = text.floor_char_boundary(start.saturating_sub(100));
+    text[start..].starts_with("password") && text[from..start].contains("login ")
+}
+
+/// A value as it stands in the text, without its quotes.
+struct Value {
+    at: Range<usize>,
+    quoted: bool,
+}
+
+impl Value {
+    fn read(text: &str, at: usize) -> Option<Value> {
+        let bytes = text.as_bytes();
+        let wrapped = ["String::from(", "Some(", "SecretStr(", "SecretString::new(", "b", "r", "u", "f", "@"];
+        let skipped = wrapped.iter().find(|wrap| text[at..].starts_with(**wrap)).map_or(0, |wrap| wrap.len());
+        for start in [at + skipped, at] {
+            let slashes = bytes[start..].iter().take(8).take_while(|byte| **byte == b'\\').count();
+            match bytes.get(start + slashes) {
+                Some(quote @ (b'"' | b'\'' | b'`')) => {
+                    return Value::quoted(text, start + slashes + 1, *quote, slashes);
+                }
+                None => return None,
+                _ => {}
+            }
+        }
+        Value::bare(text, at)
+    }
+
+    /// Up to the same quote behind no more backslashes than the first had: `\"…\"` inside a string inside a string.
+    fn quoted(text: &str, start: usize, quote: u8, slashes: usize) -> Option<Value> {
+        let bytes = &text.as_bytes()[start..text.len().min(start + VALUE)];
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' => return None,
+                byte if *byte == quote => {
+                    let before = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+                    if before <= slashes {
+                        return Some(Value { at: start..start + at - before, quoted: true });
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn bare(text: &str, start: usize) -> Option<Value> {
+        let bytes = text.as_bytes();
+        let inside = |byte: &u8| byte.is_ascii_graphic() && !b"\"'`;,&\\<>(){}[]|".contains(byte);
+        let (mut length, mut equals) = (0, false);
+        for byte in bytes[start..].iter().take(BARE).take_while(|byte| inside(byte)) {
+            // A row of assignments without a space, `a=b=c`: each would be read to the end of all.
+            let named = *byte == b'='
+                && length > 0
+                && bytes[start..start + length].iter().all(u8::is_ascii_alphabetic);
+            if named || (equals && length > NAME && *byte != b'=') {
+                return None;
+            }
+            equals |= *byte == b'=';
+            length += 1;
+        }
+        let length = text[start..start + length].trim_end_matches(['.', ':']).len();
+        // Cut where no value of its kind ends: what follows is part of it, and it is none.
+        let ends = bytes.get(start + length).is_none_or(u8::is_ascii);
+        (length > 0 && ends).then_some(Value { at: start..start + length, quoted: false })
+    }
+
+    /// In `token: &str = "…"` the value stands behind the type.
+    fn behind_type(text: &str, at: usize) -> Option<Value> {
+        let bytes = text.as_bytes();
+        let of_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_<>&' .:|[]?*".contains(byte);
+        let width = bytes[at..].iter().take(48).take_while(|byte| of_type(byte)).count();
+        let behind = at + width + 1;
+        let typed = width > 0 && bytes.get(at + width) == Some(&b'=');
+        typed.then(|| Value::read(text, behind + blank(bytes, behind)))?.filter(|value| value.quoted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hunt::hunt;
+
+    /// The one value found in a text.
+    fn found(text: &str) -> Option<(&str, &'static str)> {
+        let all = hunt(text, std::slice::from_ref(&(0..text.len())));
+        assert!(all.len() < 2, "{text}: {all:?}");
+        all.first().map(|it| (&text[it.from..it.to], it.kind))
+    }
+
+    const P: &str = "hunter2hunter2";
+    /// Stands for something random, but of no vendor.
+    const R: &str = "random 20";
+
+    fn drawn(value: &str) -> String {
+        let Some(count) = value.strip_prefix("random ") else { return value.to_owned() };
+        let alphabet = b"q7Zt2mV9xLb4Kd8Wn3RfGh5Js6Yc1Pw0";
+        alphabet.iter().cycle().take(count.parse().unwrap()).map(|&byte| char::from(byte)).collect()
+    }
+
+    #[test]
+    fn a_name_gives_its_value_away_in_every_grammar() {
+        let cases = [
+            ("DB_PASSWORD=@", P, "password"),
+            ("export DB_PASSWORD='@'", P, "password"),
+            ("password: @\n", P, "password"),
+            ("\"password\": \"@\"", P, "password"),
+            (r#"{\"password\": \"@\"}"#, P, "password"),
+            (r#"{\\\"password\\\":\\\"@\\\"}"#, P, "password"),
+            ("mysql --password @ db", P, "password"),
+            ("mysql --password=@ db", P, "password"),
+            ("machine h login me password @", P, "password"),
+            ("Server=h;User Id=u;Password=@;Pooling=1", P, "password"),
+            ("spring.datasource.password=@", P, "password"),
+            ("<password>@</password>", P, "password"),
+            ("the password is @", P, "password"),
+            ("setenv(\"PASSWORD\", \"@\")", P, "password"),
+            ("config['password'] = '@'", P, "password"),
+            ("const password: string = \"@\";", P, "password"),
+            ("let password = String::from(\"@\");", P, "password"),
+            ("const TOKEN: &str = \"@\";", R, "token"),
+            ("api_key = \"@\"", R, "api-key"),
+            ("apiKey: '@',", R, "api-key"),
+            ("X-Api-Key: @", R, "api-key"),
+            ("the API key is @.", R, "api-key"),
+            ("aws configure set aws_secret_access_key @", "random 40", "aws-secret-key"),
+            ("PGPASSWORD=@ psql", P, "password"),
+            ("headers: { Authorization: 'token @' }", R, "authorization"),
+            ("https://h/p?access_token=@&x=1", R, "token"),
+            ("+SECRET_KEY_BASE=@", R, "secret"),
+            ("    12\tclient_secret: @", R, "secret"),
+            ("MAPS_KEY=@", R, "api-key"),
+            ("Authorization: token @", R, "authorization"),
+            ("Authorization: Bearer @", R, "bearer-token"),
+            ("-H 'authorization: bearer @'", R, "bearer-token"),
+            ("MISTRAL_API_KEY=@", "random 32", "mistral-key"),
+            ("the Mistral API key is @", "random 32", "mistral-key"),
+        ];
+        for (text, value, kind) in cases {
+            let value = drawn(value);
+            let text = text.replace('@', &value);
+            assert_eq!(found(&text), Some((value.as_str(), kind)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_django_is_found_with_its_signs() {
+        let value = format!("django-insecure-{}(#^z&", drawn(R));
+        assert_eq!(found(&format!("SECRET_KEY = '{value}'")), Some((value.as_str(), "secret")));
+    }
+
+    #[test]
+    fn names_and_values_that_only_look_alike_stay() {
+        let cases = [
+            "max_tokens=4096",
+            "token: string",
+            "password = getPassword()",
+            "api_key: Option<String>",
+            "secret=os.environ['A1']",
+            "next_page_token: @",
+            "publicKeyToken=b77a5c561934e089",
+            "token_type: bearer",
+            "password_hash: @",
+            "key: \"@\"",
+            "PASSWORD=$PASSWORD",
+            "token::Kind1::Two2",
+            "PWD=/home/me/a1b2c3",
+            "secretName: my-secret-1",
+            "password: \"Please enter 8 characters!\"",
+            "Authorization: Bearer $TOKEN",
+            "Bearer token authentication",
+            "keyboard: qwerty12",
+            "Basic authentication",
+            "tokenizer: gpt2-b1c2d3e4f5",
+            "author: a1b2c3d4e5f6g7h8",
+            "cache_key = 3f786850e387550fdab836ed7e6dc881de23001b",
+            "token: 3b241101-e2bb-4255-8caf-4136c566a962",
+        ];
+        for text in cases {
+            let text = text.replace('@', &drawn(R));
+            assert_eq!(found(&text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_taken_apart_at_its_seams() {
+        for (name, expected) in
+            [("dbPassword_2", "db password 2"), ("HTTPToken", "http token"), ("API_KEY", "api key")]
+        {
+            assert_eq!(words(name).join(" "), expected);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Which strings a JSON text has, where they stand, and which key each value belongs to.
+//!
+//! Does not know what a secret is. Depth costs memory on the heap, never the stack.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A string without its quotes.
+pub(crate) struct Text {
+    pub(crate) at: Range<usize>,
+    /// For a value of an object, which string before it is its key.
+    pub(crate) key: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    Value,
+    ValueOrEnd,
+    Key,
+    KeyOrEnd,
+    Next,
+}
+
+/// Every string of the text, in order; nothing if the text is not JSON.
+pub(crate) fn strings(json: &str) -> Option<Vec<Text>> {
+    let mut reader = Reader {
+        json: json.as_bytes(),
+        at: 0,
+        inside: Vec::new(),
+        wants: Wants::Value,
+        key: None,
+        texts: Vec::new(),
+    };
+    while reader.step()? {}
+    Some(reader.texts)
+}
+
+struct Reader<'a> {
+    json: &'a [u8],
+    at: usize,
+    /// What is open: an object, or else an array.
+    inside: Vec<bool>,
+    wants: Wants,
+    key: Option<usize>,
+    texts: Vec<Text>,
+}
+
+impl Reader<'_> {
+    /// One token; false at the end, nothing if it cannot stand here.
+    fn step(&mut self) -> Option<bool> {
+        self.blank();
+        let Some(&byte) = self.json.get(self.at) else {
+            return (self.wants == Wants::Next && self.inside.is_empty()).then_some(false);
+        };
+        match (self.wants, byte) {
+            (Wants::Next, b',') if !self.inside.is_empty() => {
+                self.at += 1;
+                self.wants = if self.inside.last() == Some(&true) { Wants::Key } else { Wants::Value };
+            }
+            (Wants::Next | Wants::KeyOrEnd, b'}') if self.inside.last() == Some(&true) => self.close(),
+            (Wants::Next | Wants::ValueOrEnd, b']') if self.inside.last() == Some(&false) => self.close(),
+            (Wants::Key | Wants::KeyOrEnd, b'"') => self.key()?,
+            (Wants::Value | Wants::ValueOrEnd, _) => self.value(byte)?,
+            _ => return None,
+        }
+        Some(true)
+    }
+
+    fn blank(&mut self) {
+        let rest = &self.json[self.at..];
+        self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count();
+    }
+
+    fn close(&mut self) {
+        self.at += 1;
+        self.inside.pop();
+        self.key = None;
+        self.wants = Wants::Next;
+    }
+
+    fn key(&mut self) -> Option<()> {
+        let at = self.string()?;
+        self.texts.push(Text { at, key: None });
+        self.key = Some(self.texts.len() - 1);
+        self.blank();
+        (self.json.get(self.at) == Some(&b':')).then_some(())?;
+        self.at += 1;
+        self.wants = Wants::Value;
+        Some(())
+    }
+
+    fn value(&mut self, byte: u8) -> Option<()> {
+        let key = self.key.take();
+        self.wants = Wants::Next;
+        match byte {
+            b'"' => {
+                let at = self.string()?;
+                self.texts.push(Text { at, key });
+            }
+            b'{' | b'[' => {
+                self.at += 1;
+                self.inside.push(byte == b'{');
+                self.wants = if byte == b'{' { Wants::KeyOrEnd } else { Wants::ValueOrEnd };
+            }
+            b'-' | b'0'..=b'9' => self.number()?,
+            _ => {
+                let word = [&b"true"[..], b"false", b"null"]
+                    .into_iter()
+                    .find(|word| self.json[self.at..].starts_with(word))?;
+                self.at += word.len();
+            }
+        }
+        Some(())
+    }
+
+    fn string(&mut self) -> Option<Range<usize>> {
+        let from = self.at + 1;
+        let mut at = from;
+        loop {
+            let stop = at + memchr::memchr2(b'"', b'\\', &self.json[at..])?;
+            if self.json[at..stop].iter().any(|byte| *byte < b' ') {
+                return None;
+            }
+            if self.json[stop] == b'"' {
+                self.at = stop + 1;
+                return Some(from..stop);
+            }
+            at = stop + escape(&self.json[stop..])?;
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let digits = |reader: &mut Self| {
+            let count = reader.json[reader.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            reader.at += count;
+            (count > 0).then_some(())
+        };
+        let take = |reader: &mut Self, any: &[u8]| {
+            let there = reader.json.get(reader.at).is_some_and(|byte| any.contains(byte));
+            reader.at += usize::from(there);
+            there
+        };
+        take(self, b"-");
+        if !take(self, b"0") {
+            digits(self)?;
+        }
+        if take(self, b".") {
+            digits(self)?;
+        }
+        if take(self, b"eE") {
+            take(self, b"+-");
+            digits(self)?;
+        }
+        Some(())
+    }
+}
+
+/// How long the escape is that the bytes begin with.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    match bytes.get(1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => bytes.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        _ => None,
+    }
+}
+
+/// One character of a string as it is written, and how many bytes it takes there.
+fn unit(raw: &str) -> Option<(char, usize)> {
+    let bytes = raw.as_bytes();
+    if bytes.first()? != &b'\\' {
+        return raw.chars().next().map(|c| (c, c.len_utf8()));
+    }
+    let hex = |at: usize| u32::from_str_radix(raw.get(at..at + 4)?, 16).ok();
+    let plain = match bytes.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => {
+            let first = hex(2)?;
+            let second = raw.get(6..8).filter(|mark| *mark == "\\u").and_then(|_| hex(8));
+            let pair =
+                second.filter(|low| (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(low));
+            if let Some(low) = pair {
+                return char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00)).map(|c| (c, 12));
+            }
+            return Some((char::from_u32(first).unwrap_or('\u{fffd}'), 6));
+        }
+        other => char::from(*other),
+    };
+    Some((plain, 2))
+}
+
+/// What the string says.
+pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((c, width)) = unit(rest) {
+        text.push(c);
+        rest = &rest[width..];
+    }
+    Cow::Owned(text)
+}
+
+/// Places in what the string says, as places in how it is written. They must be in order.
+pub(crate) fn written(raw: &str, places: &mut [&mut usize]) {
+    let (mut said, mut at) = (0, 0);
+    for place in places {
+        while said < **place
+            && let Some((c, width)) = unit(&raw[at..])
+        {
+            said += c.len_utf8();
+            at += width;
+        }
+        **place = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_json_is_told_from_what_is_not() {
+        for json in
+            ["1", "-0.5e+3", "\"a\"", "[]", "{}", " [1, {\"a\": null}, true] ", r#"{"a":{"b":["\u00e9\n"]}}"#]
+        {
+            assert!(strings(json).is_some(), "{json}");
+        }
+        for text in [
+            "",
+            "01",
+            "1.",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "[1}",
+            "\"a",
+            "\"\\x\"",
+            "{} {}",
+            "nul",
+            "\"\n\"",
+        ] {
+            assert!(strings(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_does_not_matter() {
+        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        assert!(strings(&deep).is_some());
+    }
+
+    #[test]
+    fn a_value_knows_its_key() {
+        let json = r#"{"a": "x", "b": ["y"], "c": {"d": "z"}}"#;
+        let texts = strings(json).unwrap();
+        let keys: Vec<_> = texts
+            .iter()
+            .filter_map(|it| Some((&json[it.at.clone()], &json[texts[it.key?].at.clone()])))
+            .collect();
+        assert_eq!(keys, [("x", "a"), ("z", "d")]);
+    }
+
+    #[test]
+    fn places_lead_back_to_how_it_is_written() {
+        let raw = r"a\u00e9\nb\ud83d\ude00c";
+        assert_eq!(decoded(raw), "aé\nb😀c");
+        let (mut from, mut to) = (4, 9);
+        written(raw, &mut [&mut from, &mut to]);
+        assert_eq!(&raw[from..to], r"b\ud83d\ude00");
+    }
+}

