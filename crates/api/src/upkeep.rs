@@ -54,6 +54,9 @@ pub struct Indexed {
     pub archive_bytes: u64,
     /// In how many places something could not be read.
     pub problems: u64,
+    /// What was damaged or outdated and has been made again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     pub seconds: f64,
 }
 

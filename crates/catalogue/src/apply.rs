@@ -103,6 +103,7 @@ impl Writer {
         let sql = "insert into files(name, source, path, part, hint, family, size, inode, changed, consumed, \
             head, tail, abandoned, bad, problems, events, shared, gone, sequence) \
             values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
+        self.run("insert or ignore into families(path) values (?1)", [survey.family.as_os_str().as_bytes()])?;
         let (path, family) = (survey.path.as_os_str().as_bytes(), survey.family.as_os_str().as_bytes());
         self.run(sql, params![survey.name as i64, survey.source, path, survey.part, survey.hint, family])?;
         Ok(self.reader.connection.last_insert_rowid() as u32)

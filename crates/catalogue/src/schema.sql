@@ -26,6 +26,8 @@ create table files(
   sequence  integer not null         -- of the change that touched it last; the text index says how far it has come
 );
 create index files_sequence on files(sequence);
+create index files_changed on files(changed);
+create table families(path blob primary key) without rowid;
 
 create table names(id integer primary key, name text not null unique);
 

@@ -129,6 +129,16 @@ impl Reader {
         })
     }
 
+    /// The transcripts that were written last.
+    pub fn newest_files(&self, many: u32) -> Result<Vec<Stored>, Error> {
+        self.stored("where gone = 0 order by changed desc limit ?1", [many])
+    }
+
+    /// The folders of projects and agents in which transcripts lie.
+    pub fn families(&self) -> Result<Vec<PathBuf>, Error> {
+        self.all("select path from families", [], |row| crate::reader::path_of(row, 0))
+    }
+
     pub fn file(&self, id: u32) -> Result<Option<Stored>, Error> {
         Ok(self.stored("where id = ?1", [id])?.pop())
     }

@@ -21,16 +21,16 @@ impl Caller for Service {
         ops::gather_chats::gather_chats(self, ask)
     }
 
-    fn resolve_ids(&self, _ask: &ResolveIds) -> Result<Resolved, Error> {
-        Err(missing())
+    fn resolve_ids(&self, ask: &ResolveIds) -> Result<Resolved, Error> {
+        ops::resolve_ids::resolve_ids(self, ask)
     }
 
-    fn sessions(&self, _ask: &ListSessions) -> Result<Sessions, Error> {
-        Err(missing())
+    fn sessions(&self, ask: &ListSessions) -> Result<Sessions, Error> {
+        ops::sessions::sessions(self, ask)
     }
 
-    fn index(&self, _ask: &Index) -> Result<Indexed, Error> {
-        Err(missing())
+    fn index(&self, ask: &Index) -> Result<Indexed, Error> {
+        ops::index::index(self, ask)
     }
 
     fn archive(&self, _ask: &ArchiveAsk) -> Result<Archived, Error> {

@@ -166,6 +166,7 @@ impl<'s> Ingest<'s> {
     }
 
     pub(crate) fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
+        let begun = self.service.clock.now();
         let jobs = self.jobs(caught)?;
         let progress = &self.service.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
@@ -182,6 +183,7 @@ impl<'s> Ingest<'s> {
                 since = Instant::now();
             }
         }
+        self.catalogue.set("caught_up", begun.0).map_err(store_error)?;
         self.close()
     }
 

@@ -4,10 +4,11 @@
 //! Does not read what is new.
 
 use catalogue::{Known, Mark, Reader};
-use rustc_hash::FxHashMap;
-use sources::{Transcript, archive, place};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sources::{Age, Transcript, archive, place};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 /// How a transcript stands to what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Memory {
 
     /// What is known and was not met: their agents have deleted them.
     pub(crate) fn gone<'m>(&'m self, met: impl Iterator<Item = &'m Transcript>) -> Vec<Known> {
-        let met: rustc_hash::FxHashSet<u64> = met.map(name_of).collect();
+        let met: FxHashSet<u64> = met.map(name_of).collect();
         let mut gone: Vec<Known> =
             self.0.values().filter(|known| !met.contains(&known.name)).copied().collect();
         gone.sort_by_key(|known| known.id);
@@ -78,6 +79,33 @@ fn is_same(known: &Known, transcript: &Transcript) -> bool {
 /// Whether it is the copy of a transcript that its agent has deleted.
 pub(crate) fn is_kept(transcript: &Transcript) -> bool {
     transcript.path.as_os_str().as_bytes().ends_with(b".loci") && archive::is_archived(&transcript.path)
+}
+
+/// How many of the newest transcripts are looked at where the whole history is not.
+const NEWEST: u32 = 128;
+/// Files are dated by a clock that is a few milliseconds late.
+const LATE: i64 = 20_000_000;
+
+/// Whether nothing seems to have been written since the catalogue was made: neither in the transcripts that were
+/// written last nor beside them, nor in the folder of any project.
+pub(crate) fn is_quiet(reader: &Reader) -> bool {
+    let Ok(Some(caught_up)) = reader.meta("caught_up") else { return false };
+    let Ok(newest) = reader.newest_files(NEWEST) else { return false };
+    let Ok(families) = reader.families() else { return false };
+    let mut folders: FxHashSet<PathBuf> = families.into_iter().collect();
+    for stored in &newest {
+        let same = std::fs::metadata(&stored.path).is_ok_and(|meta| {
+            (meta.len(), Age::of(&meta).inode) == (stored.size, stored.inode)
+                && Age::of(&meta).changed == stored.changed
+        });
+        // Of a conversation in a database the catalogue knows another size than its file's.
+        if stored.part.is_none() && !same {
+            return false;
+        }
+        folders.extend(stored.path.ancestors().skip(1).take(4).map(Path::to_path_buf));
+    }
+    let changed = |folder: &PathBuf| std::fs::metadata(folder).map_or(0, |meta| Age::of(&meta).changed);
+    folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - LATE)
 }
 
 /// How much of a file's beginning, and of what stands before the end of what was read, tells it from another.

@@ -1,0 +1,50 @@
+//! Brings the index up to date, and says what it came to.
+//!
+//! Does not know how: that is `ingest`.
+
+use crate::home::Home;
+use crate::{Service, ingest, shelf};
+use api::Error;
+use api::upkeep::{Index, Indexed};
+use std::path::Path;
+use std::time::Instant;
+
+pub(crate) fn index(service: &Service, ask: &Index) -> Result<Indexed, Error> {
+    let started = Instant::now();
+    let home = service.home().ok_or_else(ingest::homeless)?;
+    let caught = ingest::catch_up(service, ask.rebuild)?;
+    let mut done = Indexed {
+        added: caught.added,
+        changed: caught.changed,
+        gone: caught.gone,
+        bytes_read: caught.bytes,
+        problems: caught.problems.iter().filter(|problem| problem.kind.is_loss()).count() as u64,
+        notes: caught.notes,
+        ..sizes(&home)
+    };
+    if let Some(reader) = shelf::open(service) {
+        (done.files, done.sessions, done.events) = reader.totals().map_err(ingest::store_error)?;
+    }
+    done.seconds = started.elapsed().as_secs_f64();
+    Ok(done)
+}
+
+/// What Loci's own files take.
+pub(crate) fn sizes(home: &Home) -> Indexed {
+    let database = ["", "-wal"].map(|ending| size(&home.cache.join(format!("catalogue.db{ending}"))));
+    Indexed {
+        index_bytes: size(&home.index()),
+        catalogue_bytes: database.iter().sum(),
+        archive_bytes: size(&home.archive()),
+        ..Indexed::default()
+    }
+}
+
+pub(crate) fn size(path: &Path) -> u64 {
+    let Ok(meta) = std::fs::symlink_metadata(path) else { return 0 };
+    if !meta.is_dir() {
+        return meta.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size(&entry.path())).sum()
+}

@@ -1,0 +1,86 @@
+//! Which conversation or message does the beginning of an id mean?
+//!
+//! Does not choose among several.
+
+use crate::{Service, ingest, kept, shelf};
+use api::resolve::{ChatId, MessageId, ResolveIds, Resolved};
+use api::search::ms;
+use api::{Error, Request};
+use catalogue::{Candidate, Reader, event_place};
+use record::{RowKind, Session};
+
+/// More than these are not listed: nobody chooses among so many.
+const LISTED: u32 = 50;
+
+pub(crate) fn resolve_ids(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
+    ask.check()?;
+    let resolved = resolve(service, ask)?;
+    if !resolved.chats.is_empty() || !resolved.messages.is_empty() {
+        return Ok(resolved);
+    }
+    // It may have been written a moment ago. Where nothing can be written, what is known is all there is.
+    match ingest::catch_up_soon(service) {
+        Ok(()) => resolve(service, ask),
+        Err(_) => Ok(resolved),
+    }
+}
+
+fn resolve(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
+    let Some(reader) = shelf::open(service) else { return Ok(Resolved::new(Vec::new(), Vec::new())) };
+    let asked = |prefix: &Option<String>| prefix.as_deref().map(|prefix| prefix.trim().to_string());
+    let mut chats = Vec::new();
+    if let Some(prefix) = asked(&ask.chat_id_prefix) {
+        for found in reader.chats_called(&prefix, LISTED).map_err(ingest::store_error)? {
+            chats.extend(main_session(&reader, found.chat)?.as_ref().map(chat_id));
+        }
+    }
+    let mut messages = Vec::new();
+    if let Some(prefix) = asked(&ask.message_id_prefix) {
+        for found in reader.messages_called(&prefix, LISTED).map_err(ingest::store_error)? {
+            messages.extend(message_id(service, &reader, &found, &prefix)?);
+        }
+    }
+    Ok(Resolved::new(chats, messages))
+}
+
+fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {
+    let sessions = reader.chat(chat).map_err(ingest::store_error)?;
+    Ok(sessions.into_iter().next().map(|chat| chat.session))
+}
+
+pub(crate) fn chat_id(session: &Session) -> ChatId {
+    let project = if session.project.is_empty() { &session.cwd } else { &session.project };
+    ChatId {
+        chat_id: session.session_id.to_string(),
+        title: session.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+        source: session.source.to_string(),
+        project: (!project.is_empty()).then(|| project.to_string()),
+    }
+}
+
+/// The catalogue knows the beginning of an id; the whole of it stands in the transcript.
+fn message_id(
+    service: &Service,
+    reader: &Reader,
+    found: &Candidate,
+    prefix: &str,
+) -> Result<Option<MessageId>, Error> {
+    let Some(event) = found.event else { return Ok(None) };
+    let known = reader.events(&[event]).map_err(ingest::store_error)?.pop();
+    let Some((_, row)) = known else { return Ok(None) };
+    let stored = reader.file(event_place(event).0).map_err(ingest::store_error)?;
+    let transcript = stored.and_then(|stored| kept::as_readable(service, &stored));
+    let whole = transcript.and_then(|transcript| service.said(&transcript, &row)).map(|(id, _)| id);
+    let id = whole.filter(|id| id.starts_with(&found.id)).unwrap_or_else(|| found.id.clone());
+    if !id.starts_with(prefix) {
+        return Ok(None);
+    }
+    let Some(session) = main_session(reader, found.chat)? else { return Ok(None) };
+    let role = (row.row == RowKind::Message).then(|| crate::lines::role(row.kind()).word().to_string());
+    Ok(Some(MessageId {
+        message_id: id,
+        chat_id: session.session_id.to_string(),
+        role,
+        created_at: ms(row.at),
+    }))
+}

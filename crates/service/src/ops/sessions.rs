@@ -1,0 +1,62 @@
+//! What did I work on lately? The newest conversations, from the catalogue.
+//!
+//! Looks at no more transcripts than a handful of the newest, so that it costs the same however long the history is:
+//! a conversation that was taken up again after many others is seen by the next search.
+
+use crate::{Service, ingest, look, scope, shelf};
+use api::search::TimeRange;
+use api::sessions::{ListSessions, SessionLine, Sessions};
+use api::{Error, Request};
+use catalogue::{Listed, Reader};
+use record::Session;
+
+pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
+    ask.check()?;
+    ask.source.iter().try_for_each(|name| scope::known_source(name))?;
+    let reader = current(service)?;
+    let project = ask.project.as_ref().map(|named| scope::real(&service.cwd.join(named)));
+    let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let moment = |text: &Option<String>, until: bool| {
+        let text = text.as_deref()?;
+        if until { service.clock.moment_until(text) } else { service.clock.moment(text) }
+    };
+    let listed = Listed {
+        sources: &ask.source,
+        project: project.as_deref(),
+        since: moment(&ask.since, false).map(|at| at.0),
+        until: moment(&ask.until, true).map(|at| at.0),
+        limit: ask.limit,
+        offset: ask.offset,
+    };
+    let chats = reader.newest(&listed).map_err(ingest::store_error)?;
+    let as_of = reader.meta("caught_up").map_err(ingest::store_error)?;
+    Ok(Sessions { sessions: chats.iter().map(|chat| line(&chat.session)).collect(), as_of })
+}
+
+/// The catalogue, brought up to date if a handful of looks says that something was written since.
+fn current(service: &Service) -> Result<Reader, Error> {
+    match shelf::open(service) {
+        Some(reader) if look::is_quiet(&reader) => return Ok(reader),
+        // Where nothing can be written, what is known is shown.
+        Some(reader) if ingest::catch_up_soon(service).is_err() => return Ok(reader),
+        Some(_) => {}
+        None => ingest::catch_up_soon(service)?,
+    }
+    shelf::open(service).ok_or_else(ingest::homeless)
+}
+
+fn line(session: &Session) -> SessionLine {
+    let project = if session.project.is_empty() { &session.cwd } else { &session.project };
+    SessionLine {
+        chat_id: session.session_id.to_string(),
+        title: session.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+        source: session.source.to_string(),
+        project: (!project.is_empty()).then(|| project.to_string()),
+        time_range: TimeRange::new(session.started_at, session.ended_at),
+        turns: u64::from(session.turns),
+        tool_calls: u64::from(session.tool_calls),
+        errors: u64::from(session.errors),
+        models: session.models.iter().map(ToString::to_string).collect(),
+        resume: api::resume(session.source, project, &session.session_id),
+    }
+}
