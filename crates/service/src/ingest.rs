@@ -63,6 +63,34 @@ pub(crate) fn catch_up_soon(service: &Service) -> Result<(), Error> {
     }
 }
 
+/// Takes sessions out of catalogue and index, so that none of their words is left on the disk. Whatever else their
+/// transcripts hold is read again; tombstones must stand already.
+pub(crate) fn forget(
+    service: &Service,
+    home: &Home,
+    _lock: &Lock,
+    doomed: &dyn Fn(&str, &str) -> bool,
+) -> Result<(), Error> {
+    let mut caught = Caught::default();
+    let mut ingest = Ingest::open(service, home, &mut caught)?;
+    let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
+    ingest.catalogue.begin().map_err(store_error)?;
+    for file in files {
+        ingest.index.drop_file(file);
+        ingest.catalogue.reset(file).map_err(store_error)?;
+    }
+    ingest.catalogue.commit().map_err(store_error)?;
+    ingest.run(&mut caught)?;
+    ingest.index.purge().map_err(|error| index_error(&error))?;
+    ingest.catalogue.vacuum().map_err(store_error)
+}
+
+/// How much room is left where a directory lies.
+pub(crate) fn free_bytes(dir: &std::path::Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(dir).ok()?;
+    Some(told.f_bavail * told.f_frsize)
+}
+
 pub(crate) fn homeless() -> Error {
     Error::new(Code::ReadError, "there is nowhere to keep an index: HOME is not set")
         .hint("set HOME, or XDG_DATA_HOME and XDG_CACHE_HOME")

@@ -9,7 +9,7 @@ use crate::tombstones::Tombstones;
 use crate::{Service, words};
 use catalogue::{Applied, Fresh, event_id};
 use record::row::{USAGE_ONLY, WARM_UP};
-use record::{Call, Message, Row, RowKind};
+use record::{Call, Message, Row, RowKind, Session};
 use search::{Doc, Part};
 use sources::archive::{Keeper, Store};
 use sources::{Facts, Names, Transcript, place};
@@ -84,7 +84,7 @@ impl Teller<'_> {
         }
         rows.retain(|row| !forgotten[row.session as usize]);
         for (session, _) in facts.sessions.iter_mut().zip(&forgotten).filter(|(_, forgotten)| **forgotten) {
-            session.title = None;
+            *session = Session::new(session.source, &session.session_id);
         }
     }
 
