@@ -174,10 +174,12 @@ fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String
     if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
 }
 
+/// A character, and whether it belongs to a match.
+type Marked = (char, bool);
+
 /// Lines of at most `width` columns, broken between words where that can be done.
-fn wrapped(text: &[(char, bool)], width: usize) -> Vec<Vec<(char, bool)>> {
-    let (mut lines, mut line, mut taken): (Vec<Vec<(char, bool)>>, Vec<(char, bool)>, usize) =
-        (Vec::new(), Vec::new(), 0);
+fn wrapped(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
+    let (mut lines, mut line, mut taken) = (Vec::new(), Vec::<Marked>::new(), 0);
     for &(c, marked) in text {
         let wide = width_of(c);
         if taken + wide > width && !line.is_empty() {

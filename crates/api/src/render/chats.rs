@@ -4,7 +4,7 @@
 
 use super::{Ink, Look, Render, plural};
 use crate::chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, ToolCall};
-use crate::plain::{clean, cut, one_line};
+use crate::plain::{clean, cut, one_line, put};
 use serde_json::Value;
 
 impl Render for Gathered {
@@ -37,7 +37,7 @@ impl Render for SeveralChats {
             out += &said(&told.message, &label(told.chat_idx), look);
         }
         if !self.common_alignment.is_empty() {
-            out += &format!("\n{}\n", look.paint(Ink::Bold, "Said in several of them:"));
+            put(&mut out, format_args!("\n{}\n", look.paint(Ink::Bold, "Said in several of them:")));
             out.extend(self.common_alignment.iter().map(|shared| common(shared, look)));
         }
         out + &notes(&self.notes, look)
@@ -59,10 +59,10 @@ fn head(chat: &Chat, label: &str, look: &Look) -> String {
     if !chat.subagents.is_empty() {
         let ids: Vec<String> = chat.subagents.iter().map(|id| one_line(id)).collect();
         let line = format!("subagents, in conversations of their own: {}", ids.join(", "));
-        out += &format!("  {}\n", look.paint(Ink::Dim, &line));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &line)));
     }
     if let Some(resume) = &chat.resume {
-        out += &format!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(resume))));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(resume)))));
     }
     out
 }
@@ -81,14 +81,14 @@ fn said(message: &ChatMessage, label: &str, look: &Look) -> String {
     let lines: Vec<&str> = message.content.lines().collect();
     let shown = if message.kind.is_some() { lines.len().min(HEAD) } else { lines.len() };
     for line in &lines[..shown] {
-        out += &format!("  {}\n", clean(line).trim_end());
+        put(&mut out, format_args!("  {}\n", clean(line).trim_end()));
     }
     if shown < lines.len() {
         let more = format!("… {} (all of it with --json)", plural((lines.len() - shown) as u64, "more line"));
-        out += &format!("  {}\n", look.paint(Ink::Dim, &more));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &more)));
     }
     for call in message.tools.iter().flat_map(|tools| &tools.calls) {
-        out += &format!("  {}\n", called(call, look));
+        put(&mut out, format_args!("  {}\n", called(call, look)));
     }
     out
 }

@@ -202,7 +202,7 @@ impl Timeline<'_> {
     fn add(&mut self, row: &Row) {
         match row.row {
             RowKind::Call if self.include_tools => match fetch_call(self.library, row) {
-                Ok(call) => self.call(row, call),
+                Ok(call) => self.call(row, &call),
                 Err(problem) => self.lost.push(problem),
             },
             RowKind::Message => match fetch_message(self.library, row) {
@@ -229,8 +229,8 @@ impl Timeline<'_> {
     }
 
     /// A call belongs to the reply before it. Where an agent wrote down none, the call stands for it.
-    fn call(&mut self, row: &Row, call: Call) {
-        if !self.messages.last().is_some_and(|last| last.role == "assistant") {
+    fn call(&mut self, row: &Row, call: &Call) {
+        if self.messages.last().is_none_or(|last| last.role != "assistant") {
             self.messages.push(ChatMessage {
                 message_id: call.id.clone(),
                 created_at: ms(row.at),
@@ -241,7 +241,7 @@ impl Timeline<'_> {
         let Some(reply) = self.messages.last_mut() else { return };
         let tools = reply.tools.get_or_insert_with(Tools::default);
         tools.results.extend(call.output.as_deref().map(result));
-        tools.calls.push(asked(&call));
+        tools.calls.push(asked(call));
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
             (r#""plain""#, ToolResult::Text("plain".into())),
             (r#""{\"a\":1}""#, ToolResult::Json(serde_json::json!({"a": 1}))),
             (r#""12""#, ToolResult::Text("12".into())),
-            (r#"[1]"#, ToolResult::Json(serde_json::json!([1]))),
+            ("[1]", ToolResult::Json(serde_json::json!([1]))),
             ("not json", ToolResult::Text("not json".into())),
         ] {
             assert_eq!(result(output), told, "{output}");
