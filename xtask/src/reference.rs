@@ -170,6 +170,7 @@ fn flag(param: &Param) -> String {
     match param.shape {
         Shape::Flag => format!("`--{}`", dashed(param.name)),
         Shape::Switch => format!("`--{}=true\\|false`", dashed(param.name)),
+        Shape::Choice(words) => format!("`--{} {}`", dashed(param.name), words.join("\\|")),
         _ => format!("`--{} {}`", dashed(param.name), param.value),
     }
 }

@@ -181,8 +181,8 @@ const FIRST: &str = "First steps:
   loci usage --all-projects            what it cost, day by day
   loci query tools --jq 'select(.status==\"error\")' | head
 
-search, show, resolve, sessions and upkeep are about every project; query, analyze, stats and usage about the
-project one stands in, or with --all-projects about everything.
+search, show and sessions are about every project; query, analyze, stats and usage about the
+one whose directory you are in, or with --all-projects about everything.
 Exit codes: 0 found, 1 error, 2 nothing found, 3 found but a part of the history could not be read.";
 
 fn view_command(view: &'static View) -> Command {

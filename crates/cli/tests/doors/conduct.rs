@@ -70,8 +70,8 @@ fn an_error_in_text_is_on_standard_error_alone() {
 #[test]
 fn json_is_json_however_it_is_asked_for() {
     let home = world();
-    let plain = typed(&home, "show bbbb").expect(0).stdout;
-    for way in ["show bbbb --json", "show bbbb -o json", "show --output=json bbbb", "show --chat-ids bbbb"] {
+    let plain = typed(&home, "show cccc").expect(0).stdout;
+    for way in ["show cccc --json", "show cccc -o json", "show --output=json cccc", "show --chat-ids cccc"] {
         assert_eq!(typed(&home, way).expect(0).stdout, plain, "{way}");
     }
     assert_eq!(words("a 'b c'"), ["a", "b c"]);

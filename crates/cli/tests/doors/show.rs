@@ -160,6 +160,7 @@ fn an_id_is_known_by_its_beginning() {
     let agent = answer(&loci(&home, &["show", "ace01"]).expect(0));
     assert_eq!(agent["chat"]["id"], "ace01");
     assert!(agent["chat"].get("resume").is_none(), "a subagent is not resumed");
+    assert_eq!(agent["chat"]["title"], "Look around the alpha", "it has no title but its task");
     assert_eq!(agent["messages"][0]["content"], "Look around the alpha");
     assert_eq!(loci(&home, &["show", "agent-ace01"]).expect(0).stdout, loci(&home, &["show", "ace"]).stdout);
 }
@@ -167,11 +168,32 @@ fn an_id_is_known_by_its_beginning() {
 #[test]
 fn a_transcript_is_text_for_people_when_asked() {
     let home = world();
-    let text = typed(&home, "show bbbb -o text").expect(0);
+    let text = typed(&home, "show bbbb -o text").expect(3);
     let text = text.text();
     assert!(text.starts_with("Beta asks for a colour\n"), "{text}");
     assert!(text.contains("\nuser  3 Mar"), "{text}");
     assert!(text.contains("\n  Blue.\n"), "{text}");
     assert!(text.contains("\n  · Bash false  error\n"), "{text}");
     assert!(!text.contains('\x1b'), "no colours where there is no terminal");
+    assert!(
+        text.ends_with("note: a part of it could not be read; `loci sources --problems` says where\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_left_of_a_lost_session_is_named() {
+    let home = Home::new();
+    let mut session = Session::new("dddd1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    let mut agent = session.subagent("bee02");
+    agent.prompt("Look").reply(&["Looked."]);
+    home.add(&agent);
+    let error = answer(&loci(&home, &["show", "dddd"]).expect(1));
+    assert_eq!(
+        (error["code"].as_str(), error["hints"][0].as_str()),
+        (Some("SESSION_NOT_FOUND"), Some("loci show bee02  # claude-code"))
+    );
+    session.prompt("Here again").reply(&["Yes."]);
+    home.add(&session);
+    assert_eq!(answer(&loci(&home, &["show", "dddd"]).expect(0))["chat"]["subagents"], json!(["bee02"]));
 }
