@@ -102,10 +102,7 @@ fn operation_section(operation: &Operation) -> String {
     let mut text =
         format!("\n## `loci {command}`\n\n{} (`{name}`).\n\n    {}\n\n", operation.about, operation.example);
     line(&mut text, &format!("- Answer: {}", operation.answer));
-    line(
-        &mut text,
-        &format!("- Changes what Loci keeps: {}", if operation.read_only { "no" } else { "yes" }),
-    );
+    line(&mut text, &format!("- Read only: {}", if operation.read_only { "yes" } else { "no" }));
     if operation.params.is_empty() {
         return text;
     }

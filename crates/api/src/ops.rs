@@ -24,7 +24,7 @@ pub struct Operation {
     pub params: &'static [Param],
     /// Shorter flags for a person.
     pub handy: &'static [Handy],
-    /// It changes nothing, not even what Loci itself keeps.
+    /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
     pub read_only: bool,
 }
 

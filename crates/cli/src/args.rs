@@ -68,7 +68,8 @@ fn asked_format() -> Shown {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let beside = words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
     let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
-    beside.or_else(joined).map_or_else(Shown::default, Shown::from_word)
+    let json = || words.iter().any(|w| w == "--json").then_some("json");
+    beside.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
 }
 
 /// How many threads were asked for, on the command line or in the environment.
