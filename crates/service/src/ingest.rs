@@ -35,7 +35,6 @@ pub(crate) struct Caught {
     pub(crate) problems: Vec<Problem>,
     /// Something was damaged and has been made again.
     pub(crate) notes: Vec<String>,
-    pub(crate) mask_nanos: u64,
 }
 
 const BOTH: Want = Want { calls: true, messages: true, fields: false };

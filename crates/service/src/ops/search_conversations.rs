@@ -28,7 +28,7 @@ pub(crate) fn search_conversations(
     ask: &SearchConversations,
 ) -> Result<SearchFound, Error> {
     ask.check()?;
-    let mut searched = Searched::open(service)?;
+    let searched = Searched::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
     found.partial = searched.news.lost > 0;
