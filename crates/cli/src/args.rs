@@ -98,7 +98,8 @@ fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
     let threads = threads(matches, &places);
     let exe = std::env::current_exe().unwrap_or_default();
     let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
-    let service = Service::new(places, Clock::System, cwd(), exe, many);
+    let mut service = Service::new(places, Clock::System, cwd(), exe, many);
+    service.masked = !matches!(matches.try_get_one::<bool>("unmasked"), Ok(Some(true)));
     (service, threads.map(|_| ()))
 }
 
@@ -196,7 +197,16 @@ fn view_command(view: &'static View) -> Command {
                 .value_parser(output)
                 .help("How to print [default: text on a terminal, jsonl elsewhere]"),
         )
+        .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
         .arg(threads_flag())
+}
+
+/// Only a person at a terminal may ask for it: no other door has it.
+pub(crate) fn unmasked_flag() -> Arg {
+    Arg::new("unmasked")
+        .long("unmasked")
+        .action(ArgAction::SetTrue)
+        .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
 }
 
 pub(crate) fn threads_flag() -> Arg {

@@ -2,7 +2,7 @@
 //!
 //! Does not know what an operation does; it asks whoever is handed to it as a `Caller`.
 
-use crate::args::{shaped, threads_flag, value};
+use crate::args::{shaped, threads_flag, unmasked_flag, value};
 use crate::output::{self, Shown};
 use api::ops::{Handy, Means, Number, Words};
 use api::params::dashed;
@@ -25,6 +25,8 @@ pub(crate) struct Deed {
 
 /// The operation that cannot be undone and is asked about.
 const FINAL: &str = "forget";
+/// The operation that shows whole texts.
+const QUOTING: &str = "gather_chats";
 
 // ---- the command
 
@@ -60,6 +62,7 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
                 .conflicts_with("output")
                 .help("The answer as one line of JSON, the same as -o json"),
         )
+        .args((operation.name == QUOTING).then(unmasked_flag))
         .arg(threads_flag())
 }
 
