@@ -279,7 +279,9 @@ impl<'a> Survey<'a> {
     pub fn mark_reply(&mut self, id: &[u8], flag: u8) {
         let reply = key(b'm', &[id]);
         if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
-            self.rows[*index].flags |= flag;
+            if let Some(row) = self.rows.get_mut(*index) {
+                row.flags |= flag;
+            }
         }
     }
 
