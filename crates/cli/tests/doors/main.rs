@@ -12,4 +12,5 @@ mod builder;
 mod run;
 
 mod conduct;
+mod search;
 mod show;
