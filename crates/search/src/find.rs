@@ -4,11 +4,14 @@
 
 use crate::error::Error;
 use crate::index::Index;
+use crate::near;
 use crate::query::{Query, Terms};
 use crate::rank::{self, Matched, Rarity, TUNING, Tuning};
+use crate::related;
 use crate::schema::Part;
 use crate::sweep::{Count, Hit, Message, Sweep};
 use crate::writer::Doc;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// As many chats are looked at message by message.
@@ -75,31 +78,99 @@ pub fn find_among(query: &Query, docs: &[Doc]) -> Result<Found, Error> {
 
 fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
     let plain = index.is_some_and(|index| index.stamp.plain);
-    let terms = Terms::reading(&query.intents, plain);
+    let mut terms = Terms::reading(&query.intents, plain);
+    near::add_pairs(index, &mut terms)?;
+    if query.fuzzy {
+        near::add_forms(index, extra, &mut terms)?;
+    }
     let mut sweep = Sweep::new(index, query, extra);
     let excluded = exclude(&mut sweep, query, plain)?;
-    let (counts, mut hits) = sweep.count(&terms)?;
+    let mut expanded = BTreeMap::new();
+    if query.expand {
+        expanded = by_vocabulary(query, &mut terms);
+    }
+    let mut ranked = rank(&mut sweep, tuning, query, &terms)?;
+    if query.expand && learn(&mut sweep, &ranked, &mut terms, &mut expanded)? {
+        ranked = rank(&mut sweep, tuning, query, &terms)?;
+    }
+    let confidence = 0.5;
+    let chats = ranked.candidates.into_iter().take(query.limit_chats);
+    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
+    Ok(Found { chats, total_chats: ranked.total, confidence, terms, expanded, excluded })
+}
+
+/// Chats in their order, and what they were judged by.
+struct Ranked {
+    candidates: Vec<Candidate>,
+    total: usize,
+}
+
+fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Result<Ranked, Error> {
+    let (counts, mut hits) = sweep.count(terms)?;
     let all = sweep.messages();
     let rare: Vec<Rarity> = counts.iter().map(|count| rank::rarity(count, sweep.chats.len(), all)).collect();
-    let mut candidates = by_chat(&sweep, tuning, query, &terms, &counts, &rare);
-    let total_chats = candidates.len();
+    let mut candidates = by_chat(sweep, tuning, query, terms, &counts, &rare);
+    let total = candidates.len();
     candidates.truncate(CANDIDATES.max(query.limit_chats * 2));
     let mut wanted = vec![false; sweep.chats.len()];
     for candidate in &candidates {
         wanted[candidate.slot] = true;
     }
-    sweep.common(&terms, &counts, &wanted, &mut hits)?;
+    sweep.common(terms, &counts, &wanted, &mut hits)?;
     hits.retain(|hit| wanted[hit.slot as usize]);
     hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
     for candidate in &mut candidates {
-        by_passage(&mut sweep, tuning, &terms, &counts, &rare, &hits, candidate)?;
+        by_passage(sweep, tuning, terms, &counts, &rare, &hits, candidate)?;
     }
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
-    let confidence = 0.5;
-    let chats = candidates.into_iter().take(query.limit_chats);
-    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
-    Ok(Found { chats, total_chats, confidence, terms, expanded: BTreeMap::new(), excluded })
+    Ok(Ranked { candidates, total })
 }
+
+/// Adds what else the things that were named are called.
+fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<String>> {
+    let mut expanded = BTreeMap::new();
+    for (at, intent) in query.intents.iter().enumerate() {
+        for (said, others) in related::in_vocabulary(intent) {
+            terms.relate(at, &said, &others);
+            expanded.insert(said, others);
+        }
+    }
+    expanded
+}
+
+/// As many of the best messages are read to learn from.
+const READ: usize = 8;
+
+/// Adds words that stand beside those that were asked for; `false` when there are none.
+fn learn(
+    sweep: &mut Sweep,
+    ranked: &Ranked,
+    terms: &mut Terms,
+    expanded: &mut BTreeMap<String, Vec<String>>,
+) -> Result<bool, Error> {
+    let best = ranked.candidates.iter().take(READ / 2).flat_map(|candidate| {
+        let mut messages: Vec<&Matched> = candidate.messages.iter().collect();
+        messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
+        messages.into_iter().take(2)
+    });
+    let mut texts = Vec::new();
+    for matched in best {
+        texts.extend(sweep.text(matched.place)?.map(std::borrow::Cow::into_owned));
+    }
+    let known: FxHashSet<String> =
+        terms.words.iter().flat_map(|word| &word.forms).map(|form| form.term.clone()).collect();
+    let all = sweep.messages();
+    let learnt = related::in_texts(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
+    if learnt.is_empty() {
+        return Ok(false);
+    }
+    terms.relate(0, "", &learnt);
+    expanded.insert(LEARNT.to_owned(), learnt);
+    Ok(true)
+}
+
+/// What words from the user's own conversations are listed under: they belong to the query as a whole.
+const LEARNT: &str = "*";
 
 /// Shuts the chats in which an excluded term occurs; returns how many.
 fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
@@ -155,7 +226,7 @@ fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
 fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
     let has = |at: usize| counts[at].times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
     let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
-    for (at, word) in terms.words.iter().enumerate() {
+    for (at, word) in terms.words.iter().enumerate().filter(|(_, word)| !word.related) {
         let (found, all) = units.entry((word.intent, word.unit)).or_default();
         *all += 1.0;
         *found += f32::from(u8::from(has(at)));

@@ -25,6 +25,7 @@ pub struct Tuning {
     pub coverage: f32,
     /// What words that stand close together add.
     pub proximity: f32,
+    pub more: [f32; 8],
 }
 
 pub const TUNING: Tuning = Tuning {
@@ -37,6 +38,7 @@ pub const TUNING: Tuning = Tuning {
     passage: 0.5,
     coverage: 0.5,
     proximity: 0.0,
+    more: [0.0; 8],
 };
 
 /// How far a passage reaches on both sides of its middle.
@@ -89,7 +91,9 @@ pub(crate) fn chat_score(
 /// The share of a query's rarity that a chat has at all.
 pub(crate) fn coverage(terms: &Terms, counts: &[Count], rare: &[Rarity], slot: usize) -> f32 {
     let (mut has, mut all) = (0.0, 0.0);
-    for ((word, count), rare) in terms.words.iter().zip(counts).zip(rare) {
+    for ((word, count), rare) in
+        terms.words.iter().zip(counts).zip(rare).filter(|((word, _), _)| !word.related)
+    {
         let weight = word.weight * rare.messages;
         all += weight;
         if count.times.get(slot).is_some_and(|times| times.iter().any(|times| *times > 0.0)) {

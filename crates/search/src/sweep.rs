@@ -182,6 +182,19 @@ impl<'a> Sweep<'a> {
         Ok(found)
     }
 
+    /// In how many messages of the index a term occurs.
+    pub(crate) fn frequency(&self, term: &str) -> u64 {
+        let Some(index) = self.index else { return 0 };
+        let fields = index.fields.parts;
+        let each = index.segments.iter().flat_map(|segment| {
+            fields.map(|field| {
+                let found = segment.inverted_index(field).ok()?.terms().get(term).ok()??;
+                Some(u64::from(found.doc_freq))
+            })
+        });
+        each.flatten().sum()
+    }
+
     /// Every occurrence of the words that are wanted, in messages that may be found.
     fn walk(
         &mut self,
