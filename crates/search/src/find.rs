@@ -2,6 +2,7 @@
 //!
 //! Does not know how an answer is shown.
 
+use crate::date;
 use crate::error::Error;
 use crate::index::Index;
 use crate::near;
@@ -10,6 +11,8 @@ use crate::rank::{self, Matched, Rarity, TUNING, Tuning};
 use crate::related;
 use crate::schema::Part;
 use crate::sweep::{Count, Hit, Message, Sweep};
+use crate::token::Scratch;
+use crate::verify;
 use crate::writer::Doc;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -122,8 +125,64 @@ fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Res
     for candidate in &mut candidates {
         by_passage(sweep, tuning, terms, &counts, &rare, &hits, candidate)?;
     }
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+    by_date(tuning, query, terms, &rare, &mut candidates);
+    sort(&mut candidates);
+    by_text(sweep, tuning, terms, &rare, &mut candidates)?;
+    sort(&mut candidates);
     Ok(Ranked { candidates, total })
+}
+
+fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+}
+
+/// A chat of the time that is named in the query is more likely meant.
+fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candidates: &mut [Candidate]) {
+    let Some(named) = query.intents.iter().find_map(|intent| date::Named::read(intent)) else { return };
+    let weights = terms.words.iter().zip(rare).filter(|(word, _)| !word.related);
+    let all: f32 = weights.map(|(word, rare)| word.weight * rare.messages).sum();
+    for candidate in candidates {
+        if candidate.messages.iter().any(|matched| named.holds(matched.message.at)) {
+            candidate.score += tuning.more[1] * all;
+        }
+    }
+}
+
+/// As many chats are read, and as many messages of each.
+const READ_CHATS: usize = 12;
+const READ_MESSAGES: usize = 2;
+
+/// Reads the best messages of the best chats again and judges them by their text.
+fn by_text(
+    sweep: &mut Sweep,
+    tuning: &Tuning,
+    terms: &Terms,
+    rare: &[Rarity],
+    candidates: &mut [Candidate],
+) -> Result<(), Error> {
+    let by_term = terms.by_term();
+    let mut scratch = Scratch::without_stems(terms.plain);
+    for candidate in candidates.iter_mut().take(READ_CHATS) {
+        let mut best: f32 = 0.0;
+        let mut order: Vec<usize> = (0..candidate.messages.len()).collect();
+        order.sort_by(|a, b| {
+            let (a, b) = (&candidate.messages[*a], &candidate.messages[*b]);
+            b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
+        });
+        for at in order.into_iter().take(READ_MESSAGES) {
+            let matched = &mut candidate.messages[at];
+            let Some(text) = sweep.text(matched.place)? else { continue };
+            let read = verify::read(&text, terms, &by_term, rare, &mut scratch);
+            let mut bonus = tuning.proximity * read.together;
+            if read.asks && matched.part == Part::Person {
+                bonus -= tuning.more[0] * matched.score;
+            }
+            matched.score += bonus;
+            best = best.max(bonus);
+        }
+        candidate.score += best;
+    }
+    Ok(())
 }
 
 /// Adds what else the things that were named are called.

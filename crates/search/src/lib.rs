@@ -7,6 +7,7 @@
 //! text of a message is not kept; whoever shows a hit reads it again and cuts a [`snippet`] from it.
 
 mod chats;
+mod date;
 mod error;
 mod find;
 mod fold;
@@ -21,6 +22,7 @@ mod snippet;
 mod stem;
 mod sweep;
 mod token;
+mod verify;
 mod writer;
 
 pub use error::Error;

@@ -37,7 +37,7 @@ pub const TUNING: Tuning = Tuning {
     decay: 0.5,
     passage: 0.5,
     coverage: 0.5,
-    proximity: 0.0,
+    proximity: 0.3,
     more: [0.0; 8],
 };
 
