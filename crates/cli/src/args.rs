@@ -80,14 +80,13 @@ fn call(view: &'static View, matches: &ArgMatches) -> Call {
         view,
         ask: threads.clone().and_then(|_| Ask::new(view, params(view, matches))),
         format,
-        service: Service {
+        service: Service::new(
             places,
-            clock: Clock::System,
-            cwd: cwd(),
-            exe: std::env::current_exe().unwrap_or_default(),
-            threads: threads.unwrap_or(1).clamp(1, 64),
-            progress: service::Progress::default(),
-        },
+            Clock::System,
+            cwd(),
+            std::env::current_exe().unwrap_or_default(),
+            threads.unwrap_or(1).clamp(1, 64),
+        ),
     }
 }
 

@@ -2,8 +2,13 @@
 //!
 //! Does not know what any table means.
 
+pub mod derived;
+
 use rusqlite::OpenFlags;
-pub use rusqlite::{Connection, Error, Row, params, types::ValueRef};
+pub use rusqlite::{
+    CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, Transaction, params,
+    types::ValueRef,
+};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

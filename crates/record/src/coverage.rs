@@ -20,6 +20,19 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    pub const ALL: [ProblemKind; 6] = [
+        ProblemKind::Unreadable,
+        ProblemKind::BadLine,
+        ProblemKind::Salvaged,
+        ProblemKind::Unfinished,
+        ProblemKind::LineTooLong,
+        ProblemKind::Moved,
+    ];
+
+    pub fn from_word(word: &str) -> Option<ProblemKind> {
+        ProblemKind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             ProblemKind::Unreadable => "unreadable",

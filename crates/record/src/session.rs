@@ -14,6 +14,11 @@ pub enum TitleOrigin {
 }
 
 impl TitleOrigin {
+    pub fn from_word(word: &str) -> Option<TitleOrigin> {
+        let all = [TitleOrigin::Custom, TitleOrigin::Agent, TitleOrigin::FirstPrompt];
+        all.into_iter().find(|origin| origin.word() == word)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             TitleOrigin::Custom => "custom",

@@ -70,7 +70,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         parts,
         chat: builder.add_u64_field(CHAT, number.clone() | FAST | INDEXED),
         file: builder.add_u64_field("file", number.clone() | INDEXED),
-        event: builder.add_u64_field(EVENT, number.clone() | FAST),
+        event: builder.add_u64_field(EVENT, number.clone() | FAST | INDEXED),
         at: builder.add_i64_field(AT, number.clone() | FAST),
         turn: builder.add_u64_field(TURN, number.clone() | FAST),
         size: builder.add_u64_field(SIZE, number | FAST),

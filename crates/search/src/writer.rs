@@ -118,6 +118,11 @@ impl Writer {
         self.engine.delete_term(Term::from_field_u64(self.fields.file, u64::from(file)));
     }
 
+    /// Takes back one message, to hand it in again as it is now. Its chat is taken to be as long as before.
+    pub fn drop_event(&mut self, event: u64) {
+        self.engine.delete_term(Term::from_field_u64(self.fields.event, event));
+    }
+
     pub fn drop_chat(&mut self, chat: u32) {
         self.tallies.drop_chat(chat);
         self.engine.delete_term(Term::from_field_u64(self.fields.chat, u64::from(chat)));

@@ -9,6 +9,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("HOME", "where agents keep their histories unless they are told otherwise"),
     ("XDG_CONFIG_HOME", "where configuration is kept, instead of ~/.config"),
     ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
+    ("XDG_CACHE_HOME", "where the catalogue and the text index are kept, instead of ~/.cache"),
     ("LOCI_THREADS", "how many threads read histories [default: one per core]"),
     ("LOCI_PRICES", "a file of prices to use instead of ~/.config/loci/prices.toml"),
     ("NO_COLOR", "no colours, whatever the terminal can do"),

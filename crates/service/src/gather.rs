@@ -2,12 +2,14 @@
 //! puts what is left in the order the question wants. Memory does not grow with the history.
 
 use crate::scope::Scope;
-use crate::{Outcome, Service, read_error};
+use crate::shelf::{self, Alone, Shelf};
+use crate::{Outcome, Service, kept, read_error};
 use api::{Ask, Code, Error};
-use catalogue::{Joined, Order, Sorted, Sorter, by_key, join};
+use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
 use record::row::WARM_UP;
 use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
 use sources::{Facts, Names, SOURCES, Survey, Transcript, Want};
+use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -22,6 +24,8 @@ pub(crate) struct Library {
     pub(crate) outcome: Outcome,
     /// Sessions in the order of their start, by file and place in it.
     pub(crate) ranks: Vec<Vec<u32>>,
+    /// Transcripts whose sessions' counts are known already.
+    settled: Vec<bool>,
 }
 
 impl Library {
@@ -69,32 +73,60 @@ pub(crate) fn by_session_down(a: &Row, b: &Row) -> Ordering {
     by_session(b, a)
 }
 
+/// What a question reads, and which of the events that are known to be nobody's copies it can do without.
+#[derive(Clone, Copy)]
+pub(crate) struct Need {
+    pub(crate) want: Want,
+    pub(crate) pick: Pick,
+}
+
+impl From<Want> for Need {
+    fn from(want: Want) -> Need {
+        let pick = match (want.messages, want.calls) {
+            (true, false) => Pick::Messages,
+            (false, true) => Pick::Calls,
+            _ => Pick::All,
+        };
+        Need { want, pick }
+    }
+}
+
 /// Reads everything the question is about. `keep` sees each event once, copies gone, and says whether its row
 /// is to be sorted in.
 pub(crate) fn gather(
     service: &Service,
     ask: &Ask,
-    want: Want,
+    need: impl Into<Need>,
     order: Order,
     mut keep: impl FnMut(&Library, &Joined) -> bool,
 ) -> Result<(Library, Sorted), Error> {
-    let (mut library, rows) = survey(service, ask, want)?;
+    let need = need.into();
+    let Surveyed { mut library, rows, known } = survey(service, ask, need)?;
     rank(&mut library);
     let mut sorter = Sorter::new(order);
     let mut counts: Vec<Vec<Count>> =
         library.facts.iter().map(|f| vec![Count::default(); f.sessions.len()]).collect();
     let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
-    join(rows, birth, |mut joined| {
+    let mut each = |mut joined: Joined| {
         let row = &mut joined.row;
         counts[row.file as usize][row.session as usize].add(row);
         row.key = u64::from(library.ranks[row.file as usize][row.session as usize]);
         let wanted = library.scope.holds_session(library.session(row)) && library.scope.holds_row(row);
         if wanted && keep(&library, &joined) { sorter.push(joined.row) } else { Ok(()) }
-    })
-    .map_err(read_error)?;
+    };
+    join(rows, birth, &mut each).map_err(read_error)?;
+    if let Some(known) = known {
+        known.rows(need.pick, |row| if row.row == RowKind::Result { Ok(()) } else { each(alone(row)) })?;
+    }
     settle(&mut library, &counts);
     unknown_session(&library)?;
     Ok((library, sorter.sorted().map_err(read_error)?))
+}
+
+/// An event that only one file tells.
+fn alone(row: Row) -> Joined {
+    let streamed = if row.row == RowKind::Message { row.lines.saturating_sub(1) } else { 0 };
+    Joined { row, tally: Tally { streamed, replayed: 0 } }
 }
 
 /// What is counted per session once copies are gone.
@@ -121,19 +153,33 @@ impl Count {
             self.models.insert(row.name);
         }
     }
+
+    fn fill(&self, session: &mut Session, names: &[Arc<str>]) {
+        (session.turns, session.tool_calls, session.errors) = (self.turns, self.calls, self.errors);
+        let synthetic = |name: &Arc<str>| name.starts_with('<');
+        let named = self.models.iter().filter_map(|n| names.get(*n as usize).cloned());
+        session.models.extend(named.filter(|name| !synthetic(name)));
+        session.models.sort();
+        session.models.dedup();
+    }
 }
 
 fn settle(library: &mut Library, counts: &[Vec<Count>]) {
-    let synthetic = |name: &str| name.starts_with('<');
-    for (facts, counts) in library.facts.iter_mut().zip(counts) {
+    let counted = library.facts.iter_mut().zip(counts).zip(&library.settled);
+    for ((facts, counts), _) in counted.filter(|(_, settled)| !**settled) {
         for (session, count) in facts.sessions.iter_mut().zip(counts) {
-            (session.turns, session.tool_calls, session.errors) = (count.turns, count.calls, count.errors);
-            let names = count.models.iter().map(|n| library.names[*n as usize].clone());
-            session.models.extend(names.filter(|n| !synthetic(n)));
-            session.models.sort();
-            session.models.dedup();
+            count.fill(session, &library.names);
         }
     }
+}
+
+/// Fills in what the rows of one transcript count, as if none of them were a copy.
+pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<str>]) {
+    let mut counts = vec![Count::default(); sessions.len()];
+    for row in rows.iter().filter(|row| row.row != RowKind::Result) {
+        counts[row.session as usize].add(row);
+    }
+    sessions.iter_mut().zip(&counts).for_each(|(session, count)| count.fill(session, names));
 }
 
 /// Whether nothing of a session is its own: every row is a copy, or there never was one.
@@ -170,19 +216,42 @@ fn unknown_session(library: &Library) -> Result<(), Error> {
 
 // ---- the survey
 
-/// Surveys every transcript in scope; rows come back with copies side by side.
-fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted), Error> {
+/// What was read, and what is known without reading.
+struct Surveyed {
+    library: Library,
+    /// With copies side by side.
+    rows: Sorted,
+    known: Option<Alone>,
+}
+
+/// Surveys every transcript in scope that is not known already.
+fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
     let scope = Scope::new(service, ask)?;
-    let mut found = sources::find(&service.places, &ask.source);
+    let reader = if need.want.fields { None } else { shelf::open(service) };
+    let mut found = kept::find(service, reader.as_ref(), &ask.source);
     scope.narrow(&mut found.transcripts);
     let (transcripts, names) = (found.transcripts, Names::default());
+    let mut shelf = Shelf::new(reader, &transcripts, &names);
     let threads = service.threads.min(transcripts.len()).max(1);
-    let mut hands: Vec<Hand> = Sorter::shared(by_key, threads).into_iter().map(Hand::new).collect();
-    let facts = on_threads(service, &transcripts, &mut hands, |index, hand| {
-        survey_one(index as u32, &transcripts[index], &names, want, hand)
+    let mut hands: Vec<Hand> = Sorter::shared(by_key, threads)
+        .into_iter()
+        .map(|sorter| Hand::new(sorter, shelf.is_open()))
+        .collect();
+    let unread: Vec<usize> = (0..transcripts.len()).filter(|i| !shelf.has(*i)).collect();
+    let surveyed = on_threads(service, &transcripts, unread, &mut hands, |index, hand| {
+        survey_one(service, index as u32, &transcripts[index], &names, need.want, hand)
     });
     if let Some(error) = hands.iter_mut().find_map(|hand| hand.failed.take()) {
         return Err(read_error(error));
+    }
+    shelf.meet(hands.iter().flat_map(|hand| hand.keys.iter().copied()))?;
+    let (mut facts, bad) = shelf.facts(transcripts.len());
+    let settled = shelf.settled(transcripts.len());
+    for (index, told) in surveyed {
+        facts[index] = told;
+    }
+    if let Some(hand) = hands.first_mut() {
+        shelf.shared_rows(Need::from(need.want).pick, &mut |row| hand.sorter.push(row))?;
     }
     let sorters = hands.into_iter().map(|hand| hand.sorter).collect();
     let mut outcome =
@@ -190,11 +259,12 @@ fn survey(service: &Service, ask: &Ask, want: Want) -> Result<(Library, Sorted),
     outcome.problems = found.problems;
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
-    outcome.bad_lines = facts.iter().flat_map(|f| &f.coverage).map(|(_, coverage)| coverage.bad).sum();
+    outcome.bad_lines = bad + facts.iter().flat_map(|f| &f.coverage).map(|(_, c)| c.bad).sum::<u64>();
     outcome.looked = looked(service, ask);
     let names = names.list();
-    let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new() };
-    Ok((library, Sorter::merged(by_key, sorters).map_err(read_error)?))
+    let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
+    let rows = Sorter::merged(by_key, sorters).map_err(read_error)?;
+    Ok(Surveyed { library, rows, known: shelf.alone() })
 }
 
 pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::path::PathBuf, bool)> {
@@ -209,11 +279,14 @@ pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::pa
 struct Hand {
     sorter: Sorter,
     failed: Option<catalogue::Error>,
+    /// Keys of the events that were met, where others are known that may be the same.
+    keys: Vec<u64>,
+    keeps_keys: bool,
 }
 
 impl Hand {
-    fn new(sorter: Sorter) -> Hand {
-        Hand { sorter, failed: None }
+    fn new(sorter: Sorter, keeps_keys: bool) -> Hand {
+        Hand { sorter, failed: None, keys: Vec::new(), keeps_keys }
     }
 
     /// After a failure nothing more is sorted: each further row would try the full disk again.
@@ -222,29 +295,57 @@ impl Hand {
             if self.failed.is_some() {
                 break;
             }
+            if self.keeps_keys {
+                self.keys.push(row.key);
+            }
             self.failed = self.sorter.push(row).err();
         }
     }
 }
 
-fn survey_one(file: u32, transcript: &Transcript, names: &Names, want: Want, hand: &mut Hand) -> Facts {
-    let mut emit = |rows: &mut Vec<Row>| hand.take(rows);
-    let mut survey = Survey::new(file, &transcript.path, names, want, &mut emit);
-    if let Err(error) = SOURCES[transcript.source].survey(transcript, &mut survey) {
-        survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
-    }
-    survey.finish()
+fn survey_one(
+    service: &Service,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    hand: &mut Hand,
+) -> Facts {
+    read_through(service, file, transcript, names, want, &mut |rows| hand.take(rows))
 }
 
-/// Runs `work` for every transcript, a thread to each hand, the largest first so that no thread is left alone with
+/// Surveys one transcript; what cannot be read is among its facts.
+pub(crate) fn read_through(
+    service: &Service,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+) -> Facts {
+    let veil = |text: &str| match service.masker()?.text(text) {
+        Cow::Owned(masked) => Some(masked),
+        Cow::Borrowed(_) => None,
+    };
+    let mut survey = Survey::new(file, &transcript.path, names, want, emit);
+    survey.veil = Some(&veil);
+    if let Err(error) = sources::survey(transcript, &mut survey) {
+        survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
+    }
+    let mut facts = survey.finish();
+    facts.sessions.iter_mut().for_each(|session| service.mask_title(session));
+    facts
+}
+
+/// Runs `work` for each of `order`, a thread to each hand, the largest first so that no thread is left alone with
 /// one at the end.
 fn on_threads(
     service: &Service,
     transcripts: &[Transcript],
+    mut order: Vec<usize>,
     hands: &mut [Hand],
     work: impl Fn(usize, &mut Hand) -> Facts + Sync,
-) -> Vec<Facts> {
-    let mut order: Vec<usize> = (0..transcripts.len()).collect();
+) -> Vec<(usize, Facts)> {
     order.sort_by_key(|i| Reverse(transcripts[*i].size));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(order.len())));
     service.progress.of.store(order.len() as u64, Relaxed);
@@ -265,9 +366,7 @@ fn on_threads(
         }
         run(own);
     });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, facts)| facts).collect()
+    done.into_inner().unwrap_or_default()
 }
 
 /// The client's warm-up calls were paid for, but nobody said anything in them.

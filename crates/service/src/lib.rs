@@ -5,11 +5,19 @@
 
 pub mod env;
 mod gather;
+mod home;
+mod ingest;
+mod kept;
 mod lines;
+mod look;
 mod ops;
 mod prices;
 mod printer;
+mod reading;
 mod scope;
+mod shelf;
+mod tombstones;
+mod words;
 
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
@@ -19,6 +27,7 @@ use api::{Ask, Code, Error, View};
 use record::{Clock, Problem, ProblemKind};
 pub use sources::Places;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 /// Everything a question may depend on besides its parameters.
@@ -29,7 +38,10 @@ pub struct Service {
     /// This very program, for the jq child.
     pub exe: PathBuf,
     pub threads: usize,
+    /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
+    pub masked: bool,
     pub progress: Progress,
+    masker: OnceLock<mask::Masker>,
 }
 
 /// How far a long read has come; watched from another thread.
@@ -70,6 +82,15 @@ impl Outcome {
 pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
+    pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
+        let (progress, masker) = (Progress::default(), OnceLock::new());
+        Service { places, clock, cwd, exe, threads, masked: true, progress, masker }
+    }
+
+    pub fn catch_up(&self, rebuild: bool) -> Result<String, Error> {
+        ingest::catch_up(self, rebuild).map(|c| format!("{c:?}"))
+    }
+
     /// Answers one question.
     pub fn answer(&self, view: &View, ask: &Ask, format: Format, take: Take<'_>) -> Result<Outcome, Error> {
         ops::answer(self, view, ask, format, take)

@@ -7,7 +7,7 @@ mod tell;
 
 use crate::conversation::{self, Conversation};
 use crate::walk::Found;
-use crate::{Error, Places, Source, Survey, Transcript};
+use crate::{Age, Error, Places, Source, Survey, Transcript};
 use db::{Connection, columns, open_foreign, picked, text};
 use record::{Call, Message, Row, Session};
 use std::path::{Path, PathBuf};
@@ -73,12 +73,14 @@ fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
     let mut statement = connection.prepare(CHATS)?;
     let ids = statement.query_map([], |row| Ok(text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
     let size = path.metadata().map_or(0, |meta| meta.len()) / ids.len().max(1) as u64;
+    let age = Age::of_database(path);
     for id in ids.into_iter().flatten() {
         found.transcripts.push(Transcript {
             source: found.source,
             path: path.to_path_buf(),
             part: Some(id.clone()),
             size,
+            age,
             hint: id,
             group: path.to_path_buf(),
         });

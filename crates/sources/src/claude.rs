@@ -43,12 +43,12 @@ impl Source for Claude {
     }
 
     fn list(&self, root: &Path, found: &mut Found) {
-        files(root, found, &mut |path, size, found| {
+        files(root, found, &mut |path, meta, found| {
             if path.extension().is_some_and(|e| e == "jsonl") {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let folder = path.strip_prefix(root).ok().and_then(|p| p.components().next());
                 let group = folder.map_or_else(|| root.to_path_buf(), |folder| root.join(folder));
-                found.add(path.to_path_buf(), size, &stem, &group);
+                found.add(path.to_path_buf(), meta, &stem, &group);
             }
         });
     }
@@ -62,6 +62,12 @@ impl Source for Claude {
 
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
         Walk::new(transcript, survey).run(transcript)
+    }
+
+    fn survey_on(&self, transcript: &Transcript, from: u64, survey: &mut Survey<'_>) -> Result<bool, Error> {
+        let mut walk = Walk::new(transcript, survey);
+        records::read_on(&mut walk, place::open_at(&transcript.path, from)?, &transcript.path, from)?;
+        Ok(true)
     }
 
     fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {

@@ -48,9 +48,9 @@ impl Source for Codex {
 
     fn list(&self, root: &Path, found: &mut Found) {
         for folder in ["sessions", "archived_sessions"] {
-            files(&root.join(folder), found, &mut |path, size, found| {
+            files(&root.join(folder), found, &mut |path, meta, found| {
                 if let Some(id) = session_of(path) {
-                    found.add(path.to_path_buf(), size, &id, root);
+                    found.add(path.to_path_buf(), meta, &id, root);
                 }
             });
         }
@@ -72,6 +72,16 @@ impl Source for Codex {
             }
             other => other,
         }
+    }
+
+    fn survey_on(&self, transcript: &Transcript, from: u64, survey: &mut Survey<'_>) -> Result<bool, Error> {
+        if packed::is_packed(&transcript.path) {
+            return Ok(false);
+        }
+        let mut walk = Walk::new(transcript, survey);
+        records::read_on(&mut walk, place::open_at(&transcript.path, from)?, &transcript.path, from)?;
+        walk.close();
+        Ok(true)
     }
 
     fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {

@@ -16,7 +16,15 @@ pub fn survey(agent: &str, name: &str, bytes: &[u8]) {
         return;
     }
     let size = bytes.len() as u64;
-    let transcript = Transcript { source, path, part: None, size, hint: "x".to_string(), group: dir };
+    let transcript = Transcript {
+        source,
+        path,
+        part: None,
+        size,
+        age: crate::Age::default(),
+        hint: "x".to_string(),
+        group: dir,
+    };
     for want in [(true, true, true), (true, true, false), (false, true, false), (true, false, false)] {
         let (messages, calls, fields) = want;
         let (facts, rows) = told(&transcript, Want { messages, calls, fields });

@@ -36,9 +36,9 @@ impl Source for Gemini {
     }
 
     fn list(&self, root: &Path, found: &mut Found) {
-        files(root, found, &mut |path, size, found| {
+        files(root, found, &mut |path, meta, found| {
             if let Some((group, hint)) = named(root, path) {
-                found.add(path.to_path_buf(), size, &hint, &group);
+                found.add(path.to_path_buf(), meta, &hint, &group);
             }
         });
     }

@@ -1,9 +1,10 @@
 //! Reads the histories that coding agents leave on disk. One agent, one file, one row in `SOURCES`; nothing
-//! here writes to, locks or renames anything of theirs.
+//! here writes to, locks or renames anything of theirs. What is to outlive them is kept in `archive`.
 //!
 //! A source is read twice: a *survey* of the whole transcript keeps a small row per message and call, and a
 //! *fetch* reads one of them again, in full, from its place. Knows nothing of queries, indexes or terminals.
 
+pub mod archive;
 pub mod chatwise;
 pub mod claude;
 pub mod codex;
@@ -43,10 +44,33 @@ pub struct Transcript {
     /// Which conversation, where a file holds many.
     pub part: Option<String>,
     pub size: u64,
+    pub age: Age,
     /// The session id as far as the name tells it.
     pub hint: String,
     /// Transcripts that can hold copies of each other share a group.
     pub group: PathBuf,
+}
+
+/// What a look at a transcript's file tells of whether it has changed since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Age {
+    pub inode: u64,
+    /// Nanoseconds since 1970; of a database the later of its file and its log.
+    pub changed: i64,
+}
+
+impl Age {
+    pub fn of(meta: &std::fs::Metadata) -> Age {
+        use std::os::unix::fs::MetadataExt;
+        Age { inode: meta.ino(), changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec() }
+    }
+
+    /// A database has grown if its log has.
+    fn of_database(path: &Path) -> Age {
+        let of = |path: &Path| std::fs::metadata(path).map(|meta| Age::of(&meta)).unwrap_or_default();
+        let (file, log) = (of(path), of(&db::beside(path, "-wal")));
+        Age { inode: file.inode, changed: file.changed.max(log.changed) }
+    }
 }
 
 /// The environment as far as sources may know it. Filled in one place, by the service.
@@ -86,6 +110,10 @@ pub enum Error {
     Moved { path: PathBuf, what: &'static str, place: u64 },
     #[error("{path}: {error}")]
     Database { path: PathBuf, error: db::Error },
+    #[error("{path} is damaged: {what}")]
+    Damaged { path: PathBuf, what: &'static str },
+    #[error("{path} was written by a newer Loci (format {version}, this one reads {})", archive::VERSION)]
+    Newer { path: PathBuf, version: u32 },
 }
 
 pub trait Source: Sync {
@@ -103,6 +131,16 @@ pub trait Source: Sync {
     }
     /// Walks the whole transcript.
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error>;
+    /// Walks what stands behind an offset, where whole lines begin. False: this source cannot begin in the middle.
+    /// Turns are counted from there; what was said, by whom and when is as ever.
+    fn survey_on(
+        &self,
+        _transcript: &Transcript,
+        _from: u64,
+        _survey: &mut Survey<'_>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
     /// Reads one call in full. `result` is the transcript that holds its result, often the same.
     fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error>;
     /// Reads one message in full.
@@ -117,6 +155,36 @@ pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
     roots
 }
 
+/// Walks a whole transcript, or the copy that was kept of it.
+pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+    if archive::is_archived(&transcript.path) {
+        return archive::survey(transcript, survey);
+    }
+    SOURCES[transcript.source].survey(transcript, survey)
+}
+
+/// Reads one call in full, each half from its transcript or from the copy that was kept of it.
+pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
+    let source = SOURCES[transcript.source];
+    if archive::is_archived(&transcript.path) {
+        return archive::call(transcript, result, row);
+    }
+    if row.end == Row::NOWHERE || !archive::is_archived(&result.path) {
+        return source.call(transcript, result, row);
+    }
+    let mut call = source.call(transcript, transcript, &Row { end: Row::NOWHERE, ..*row })?;
+    archive::outcome(result, row, &mut call)?;
+    Ok(call)
+}
+
+/// Reads one message in full.
+pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+    if archive::is_archived(&transcript.path) {
+        return archive::message(transcript, row);
+    }
+    SOURCES[transcript.source].message(transcript, row)
+}
+
 /// Finds every transcript of the sources named (all when none is), sorted by path.
 pub fn find(places: &Places, only: &[String]) -> walk::Found {
     let mut found = walk::Found::default();
@@ -129,7 +197,8 @@ pub fn find(places: &Places, only: &[String]) -> walk::Found {
             source.list(&root, &mut found);
         }
     }
-    found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
+    // Compared as bytes: part by part, ten thousand paths cost more than looking at their files.
+    found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
     found.transcripts.dedup_by(|a, b| a.path == b.path && a.part == b.part);
     found
 }

@@ -61,6 +61,13 @@ impl<R: Read> Lines<R> {
         Lines { from, buffer, filled: 0, given: 0, offset: 0, ended: false, longest }
     }
 
+    /// Offsets count from here: the reader stands in the middle of its file.
+    #[must_use]
+    pub fn starting(mut self, offset: u64) -> Lines<R> {
+        self.offset = offset;
+        self
+    }
+
     /// How far the file has been read.
     pub fn position(&self) -> u64 {
         self.offset + self.given as u64

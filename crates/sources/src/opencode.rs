@@ -10,7 +10,7 @@ mod tell;
 
 use crate::conversation::{self, Conversation};
 use crate::walk::{Found, files};
-use crate::{Error, Places, Source, Survey, Transcript};
+use crate::{Age, Error, Places, Source, Survey, Transcript};
 use record::{Call, Message, Row};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -36,10 +36,15 @@ impl Source for OpenCode {
                 found.problem(&path, &error);
             }
         }
-        files(&root.join("storage/session"), found, &mut |path, size, found| {
+        files(&root.join("storage/session"), found, &mut |path, meta, found| {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             if stem.starts_with("ses_") && path.extension().is_some_and(|e| e == "json") {
-                found.add(path.to_path_buf(), size, &stem, root);
+                found.add(path.to_path_buf(), meta, &stem, root);
+                // What is said lies beside it, in a file for each message.
+                let newest = newest(&root.join("storage/message").join(&*stem));
+                if let Some(added) = found.transcripts.last_mut() {
+                    added.age.changed = added.age.changed.max(newest);
+                }
             }
         });
     }
@@ -56,6 +61,14 @@ impl Source for OpenCode {
     fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
         conversation::message(transcript, row, load)
     }
+}
+
+/// When a message was last added to a session or written again.
+fn newest(messages: &Path) -> i64 {
+    let changed = |meta: std::fs::Metadata| Age::of(&meta).changed;
+    let entries = std::fs::read_dir(messages).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.metadata().ok()).map(changed).max();
+    std::fs::metadata(messages).map_or(0, changed).max(files.unwrap_or(0))
 }
 
 /// `opencode.db`, and `opencode-<channel>.db` of builds other than the released.

@@ -7,6 +7,7 @@ use crate::{Error, lines::LONGEST};
 use memchr::memchr;
 use std::cell::RefCell;
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,14 @@ pub fn open(path: &Path) -> Result<File, Error> {
         return Err(fail(std::io::Error::other("not a regular file")));
     }
     File::open(path).map_err(fail)
+}
+
+/// The same, to be read from an offset on.
+pub fn open_at(path: &Path, offset: u64) -> Result<File, Error> {
+    let mut file = open(path)?;
+    let moved = file.seek(SeekFrom::Start(offset));
+    moved.map_err(|error| Error::Io { path: path.to_path_buf(), error })?;
+    Ok(file)
 }
 
 /// What is read at once: a call and its result are seldom further apart.

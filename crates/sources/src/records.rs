@@ -24,7 +24,17 @@ pub(crate) trait Reader<'a> {
 
 /// Reads everything `from` holds. What the reader was told before an error of the disk stays told.
 pub(crate) fn read<'a>(reader: &mut impl Reader<'a>, from: impl Read, path: &Path) -> Result<(), Error> {
-    let mut lines = Lines::new(from);
+    read_on(reader, from, path, 0)
+}
+
+/// The same from the middle: `from` begins at the offset `start`.
+pub(crate) fn read_on<'a>(
+    reader: &mut impl Reader<'a>,
+    from: impl Read,
+    path: &Path,
+    start: u64,
+) -> Result<(), Error> {
+    let mut lines = Lines::new(from).starting(start);
     loop {
         match lines.read_on().map_err(|error| Error::Io { path: path.to_path_buf(), error })? {
             Next::End => return Ok(()),

@@ -85,6 +85,8 @@ const DESCRIBED: usize = 50;
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
+    /// Hides what must not be shown, before a title is cut out of a text: half a secret is not known for one.
+    pub veil: Option<&'a dyn Fn(&str) -> Option<String>>,
     /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
     pub copies_keep_ids: bool,
     file: u32,
@@ -121,6 +123,7 @@ impl<'a> Survey<'a> {
         Survey {
             want,
             facts: Facts::default(),
+            veil: None,
             copies_keep_ids: false,
             file,
             path,
@@ -212,10 +215,12 @@ impl<'a> Survey<'a> {
             if said.kind == Kind::Prompt {
                 // Decoded no further than a title can need.
                 let head = crate::json::text(&said.text[..said.text.len().min(8 * TITLE)]);
-                self.title(said.session, &title_of(&head), TitleOrigin::FirstPrompt);
+                let veiled = self.veil.and_then(|veil| veil(&head)).unwrap_or(head);
+                self.title(said.session, &title_of(&veiled), TitleOrigin::FirstPrompt);
             }
         }
         if !self.want.messages {
+            self.counters[said.session as usize].sequence += 1;
             return;
         }
         let row = self.message_row(&said, key(b'u', &[said.id]));
@@ -227,10 +232,10 @@ impl<'a> Survey<'a> {
     }
 
     fn reply(&mut self, said: Said<'_>) {
-        if !self.want.messages {
-            return;
-        }
         let reply = key(b'm', &[said.id]);
+        if !self.want.messages {
+            return self.count_reply(said.session, reply);
+        }
         let (mut numbers, mut times) = (FxHashMap::default(), FxHashMap::default());
         for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
             // The same words typed anew before any reply are another message: the number tells them apart.
@@ -252,10 +257,22 @@ impl<'a> Survey<'a> {
         }
         let row = self.message_row(&said, reply);
         self.push(row);
+        self.open_reply(reply, self.rows.len() - 1);
+    }
+
+    fn open_reply(&mut self, reply: u64, row: usize) {
         if self.open_replies.len() == 32 {
             self.open_replies.remove(0);
         }
-        self.open_replies.push((reply, self.rows.len() - 1));
+        self.open_replies.push((reply, row));
+    }
+
+    /// A call has the same number whether or not the replies around it are wanted.
+    fn count_reply(&mut self, session: u32, reply: u64) {
+        if !self.open_replies.iter().rev().any(|(known, _)| *known == reply) {
+            self.counters[session as usize].sequence += 1;
+            self.open_reply(reply, usize::MAX);
+        }
     }
 
     /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
@@ -361,11 +378,28 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// A row that an earlier survey made and an archive kept, at its place there. Only its file and the number of
+    /// its name are new.
+    pub fn kept(&mut self, row: Row, name: Option<&str>) {
+        let wanted = if row.row == RowKind::Message { self.want.messages } else { self.want.calls };
+        if !wanted {
+            return;
+        }
+        let none = if row.row == RowKind::Result { Row::default().name } else { u32::MAX };
+        let name = name.map_or(none, |name| self.numbered(name.as_bytes(), || name.to_string()));
+        let end_file = if row.end == Row::NOWHERE { Row::default().end_file } else { self.file };
+        self.push(Row { file: self.file, end_file, name, ..row });
+    }
+
     fn name(&mut self, name: &[u8]) -> u32 {
+        self.numbered(name, || crate::json::text(name))
+    }
+
+    fn numbered(&mut self, name: &[u8], text: impl FnOnce() -> String) -> u32 {
         if let Some((_, n)) = self.known_names.iter().find(|(known, _)| known == name) {
             return *n;
         }
-        let n = self.names.number(&crate::json::text(name));
+        let n = self.names.number(&text());
         self.known_names.push((name.to_vec(), n));
         n
     }
@@ -456,7 +490,8 @@ impl<'a> Survey<'a> {
             self.version = Arc::from("unknown");
         }
         self.close_coverage();
-        self.facts.abandoned = self.branch.abandoned();
+        // A kept copy has no branches any more, only what they told.
+        self.facts.abandoned.extend(self.branch.abandoned());
         // History copied without a mark is older than the first line written to the file.
         if let (Some(birth), Some(main)) = (self.facts.birth, self.facts.sessions.first_mut())
             && main.started_at.is_some()

@@ -3,7 +3,7 @@
 //!
 //! Does not know what the files hold.
 
-use crate::Transcript;
+use crate::{Age, Transcript};
 use record::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,10 +21,10 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn add(&mut self, path: PathBuf, size: u64, hint: &str, group: &Path) {
-        let source = self.source;
+    pub fn add(&mut self, path: PathBuf, meta: &fs::Metadata, hint: &str, group: &Path) {
+        let (source, size, age) = (self.source, meta.len(), Age::of(meta));
         let (hint, group) = (hint.to_string(), group.to_path_buf());
-        self.transcripts.push(Transcript { source, path, part: None, size, hint, group });
+        self.transcripts.push(Transcript { source, path, part: None, size, age, hint, group });
     }
 
     pub fn problem(&mut self, path: &Path, note: &impl ToString) {
@@ -38,7 +38,7 @@ const DEEPEST: usize = 12;
 /// What the kernel makes up: files of no size that may be endless or wait for ever.
 const KERNEL: &[&str] = &["/proc", "/sys"];
 
-type Each<'a> = &'a mut dyn FnMut(&Path, u64, &mut Found);
+type Each<'a> = &'a mut dyn FnMut(&Path, &fs::Metadata, &mut Found);
 
 /// Calls `each` for every regular file below `root`, links to files included. A missing root is no problem.
 ///
@@ -104,7 +104,7 @@ impl Walk<'_> {
         match meta {
             Ok(meta) if meta.is_dir() => self.links.push((path, depth + 1)),
             Ok(meta) if meta.is_file() && !self.kernel.contains(&meta.dev()) => {
-                (self.each)(&path, meta.len(), self.found);
+                (self.each)(&path, &meta, self.found);
             }
             _ => self.found.odd += 1,
         }

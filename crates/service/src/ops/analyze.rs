@@ -1,7 +1,7 @@
 //! Questions that count over many calls: sequences, failures by name, files by use, gaps.
 
 use super::Question;
-use super::records::{BOTH, CALLS, MESSAGES, fetch_call, fetch_failure};
+use super::records::{BOTH, CALLS, MESSAGES};
 use crate::gather::{Library, by_session, by_time, gather, is_warm_up};
 use crate::printer::Printer;
 use crate::{Outcome, read_error};
@@ -35,7 +35,7 @@ pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Resu
     let mut failures = Failures::default();
     for row in rows {
         let row = row.map_err(read_error)?;
-        match fetch_failure(&library, &row) {
+        match question.service.read_failure(&library, &row) {
             Ok(f) if pattern.as_ref().is_none_or(|p| p.matches(&f.message)) => {
                 failures.add(&f.signature, &f.tool, &f.message, &library.session(&row).session_id, row.at);
             }
@@ -68,7 +68,7 @@ fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> 
     for row in rows {
         let row = row.map_err(read_error)?;
         let Some(act) = Act::of(library.name(&row)) else { continue };
-        let file = match fetch_call(&library, &row) {
+        let file = match question.service.read_call(&library, &row) {
             Ok(call) => call.file.map(|file| absolute(&library.session(&row).cwd, file)),
             Err(problem) => {
                 library.outcome.problems.push(problem);

@@ -2,42 +2,22 @@
 
 use super::Question;
 use super::parallel::{Done, ordered};
-use crate::gather::{self, Library, by_session, by_session_down, by_time, by_time_down, gather};
-use crate::lines::{self, Failure};
+use crate::gather::{self, Library, Need, by_session, by_session_down, by_time, by_time_down, gather};
+use crate::lines;
 use crate::printer::Printer;
 use crate::scope::Scope;
-use crate::{Outcome, read_error};
+use crate::{Outcome, Service, read_error};
 use api::{Ask, Error};
-use catalogue::Order;
+use catalogue::{Order, Pick};
 use record::row::USAGE_ONLY;
-use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Status, TitleOrigin};
-use sources::{SOURCES, Want};
+use record::{Kind, Row, RowKind, Session, Status, TitleOrigin};
+use sources::Want;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) const CALLS: Want = Want { calls: true, messages: false, fields: false };
 pub(crate) const MESSAGES: Want = Want { calls: false, messages: true, fields: false };
 pub(crate) const BOTH: Want = Want { calls: true, messages: true, fields: false };
-
-// ---- reading one record again
-
-pub(crate) fn fetch_call(library: &Library, row: &Row) -> Result<Call, Problem> {
-    let (transcript, result) =
-        (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
-    SOURCES[transcript.source].call(transcript, result, row).map_err(|e| gather::problem(transcript, &e))
-}
-
-pub(crate) fn fetch_message(library: &Library, row: &Row) -> Result<Message, Problem> {
-    let transcript = &library.transcripts[row.file as usize];
-    SOURCES[transcript.source].message(transcript, row).map_err(|e| gather::problem(transcript, &e))
-}
-
-pub(crate) fn fetch_failure(library: &Library, row: &Row) -> Result<Failure, Problem> {
-    match row.row {
-        RowKind::Call => fetch_call(library, row).map(|call| Failure::of_call(library.name(row), call)),
-        _ => fetch_message(library, row).map(Failure::of_provider),
-    }
-}
 
 /// Whether a row is something that failed.
 pub(crate) fn is_failure(row: &Row) -> bool {
@@ -86,7 +66,7 @@ impl Question<'_> {
 }
 
 pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, fields) = (question.pattern()?, question.fields());
+    let (pattern, fields, service) = (question.pattern()?, question.fields(), question.service);
     let order = question.order(by_time, by_time_down);
     let (mut library, rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
         question.holds_call(library, &joined.row)
@@ -101,17 +81,19 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
         return Ok(library.outcome);
     }
     let encoder = printer.encoder.clone();
-    question.print_rows(&mut library, rows, printer, |library, row| match fetch_call(library, row) {
-        Err(problem) => Done::Lost(problem),
-        Ok(call) => {
-            let matches = pattern.as_ref().is_none_or(|p| {
-                p.matches(&call.input)
-                    || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
-            });
-            if matches {
-                Done::Line(encoder.encode(&lines::call(library, row, Some(&call), &fields)))
-            } else {
-                Done::Left
+    question.print_rows(&mut library, rows, printer, |library, row| {
+        match service.read_call(library, row) {
+            Err(problem) => Done::Lost(problem),
+            Ok(call) => {
+                let matches = pattern.as_ref().is_none_or(|p| {
+                    p.matches(&call.input)
+                        || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
+                });
+                if matches {
+                    Done::Line(encoder.encode(&lines::call(library, row, Some(&call), &fields)))
+                } else {
+                    Done::Left
+                }
             }
         }
     })?;
@@ -119,18 +101,21 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
 }
 
 pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
+    let (pattern, service) = (question.pattern()?, question.service);
     let order = question.order(by_time, by_time_down);
-    let (mut library, rows) = gather(question.service, question.ask, BOTH, order, |library, joined| {
+    let need = Need { want: BOTH, pick: Pick::Failures };
+    let (mut library, rows) = gather(question.service, question.ask, need, order, |library, joined| {
         question.holds_failure(library, &joined.row)
     })?;
     let encoder = printer.encoder.clone();
-    question.print_rows(&mut library, rows, printer, |library, row| match fetch_failure(library, row) {
-        Err(problem) => Done::Lost(problem),
-        Ok(failure) => {
-            let named = question.ask.signature.as_ref().is_none_or(|s| *s == failure.signature);
-            let matches = named && pattern.as_ref().is_none_or(|p| p.matches(&failure.message));
-            if matches { Done::Line(encoder.encode(&failure.line(library, row))) } else { Done::Left }
+    question.print_rows(&mut library, rows, printer, |library, row| {
+        match service.read_failure(library, row) {
+            Err(problem) => Done::Lost(problem),
+            Ok(failure) => {
+                let named = question.ask.signature.as_ref().is_none_or(|s| *s == failure.signature);
+                let matches = named && pattern.as_ref().is_none_or(|p| p.matches(&failure.message));
+                if matches { Done::Line(encoder.encode(&failure.line(library, row))) } else { Done::Left }
+            }
         }
     })?;
     Ok(library.outcome)
@@ -155,19 +140,21 @@ pub(crate) fn messages(
     printer: &mut Printer<'_>,
     who: Who,
 ) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
+    let (pattern, service) = (question.pattern()?, question.service);
     let order = question.order(by_session, by_session_down);
     let (mut library, rows) =
         gather(question.service, question.ask, BOTH, order, |_, joined| spoken(&joined.row, who))?;
     let encoder = printer.encoder.clone();
-    question.print_rows(&mut library, rows, printer, |library, row| match fetch_message(library, row) {
-        Err(problem) => Done::Lost(problem),
-        Ok(message) => {
-            let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
-            if matches {
-                Done::Line(encoder.encode(&lines::message(library, row, &message)))
-            } else {
-                Done::Left
+    question.print_rows(&mut library, rows, printer, |library, row| {
+        match service.read_message(library, row) {
+            Err(problem) => Done::Lost(problem),
+            Ok(message) => {
+                let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
+                if matches {
+                    Done::Line(encoder.encode(&lines::message(library, row, &message)))
+                } else {
+                    Done::Left
+                }
             }
         }
     })?;
@@ -189,12 +176,14 @@ pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Re
     let pattern = question.pattern()?;
     let mut begun = Begun::default();
     let scope_of_sessions = Ask { since: None, until: None, ..question.ask.clone() };
-    let (mut library, _) = gather(question.service, &scope_of_sessions, BOTH, by_time, |_, joined| {
+    // Only a session that shares events with another needs them: the rest is known of every session.
+    let need = Need { want: BOTH, pick: Pick::None };
+    let (mut library, _) = gather(question.service, &scope_of_sessions, need, by_time, |_, joined| {
         begun.add(&joined.row);
         false
     })?;
     library.scope = Scope::new(question.service, question.ask)?;
-    begun.retitle(&mut library);
+    begun.retitle(question.service, &mut library);
     let mut found: Vec<(u32, &Session)> = Vec::new();
     for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
         found.extend(ranks.iter().copied().zip(&facts.sessions));
@@ -229,9 +218,9 @@ impl Begun {
         }
     }
 
-    fn retitle(&self, library: &mut Library) {
+    fn retitle(&self, service: &Service, library: &mut Library) {
         for ((file, session), row) in self.0.iter().filter(|(_, row)| row.turn > 1) {
-            let Ok(message) = fetch_message(library, row) else { continue };
+            let Ok(message) = service.read_message(library, row) else { continue };
             let slot = &mut library.facts[*file as usize].sessions[*session as usize].title;
             if slot.as_ref().is_none_or(|(_, origin)| *origin == TitleOrigin::FirstPrompt) {
                 *slot = Some((Arc::from(sources::survey::title_of(&message.text)), TitleOrigin::FirstPrompt));

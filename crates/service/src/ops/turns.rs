@@ -1,11 +1,11 @@
 //! Questions that go prompt by prompt: what was asked and done, and what happened around a failure.
 
 use super::Question;
-use super::records::{BOTH, fetch_failure, fetch_message, is_failure};
+use super::records::{BOTH, is_failure};
 use crate::gather::{Library, by_session, gather, is_warm_up};
 use crate::lines::{Failure, tokens};
 use crate::printer::Printer;
-use crate::{Outcome, read_error};
+use crate::{Outcome, Service, read_error};
 use api::Error;
 use record::{Cell, Kind, Line, Problem, Row, RowKind, Stamp, Status, Tokens};
 use std::sync::Arc;
@@ -134,9 +134,9 @@ impl<'q, 'p> Listing<'q, 'p> {
     }
 }
 
-fn text(library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> String {
+fn text(service: &Service, library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> String {
     let Some(row) = row else { return String::new() };
-    match fetch_message(library, row) {
+    match service.read_message(library, row) {
         Ok(message) => message.text,
         Err(problem) => {
             problems.push(problem);
@@ -146,12 +146,12 @@ fn text(library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> St
 }
 
 pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
+    let (pattern, service) = (question.pattern()?, question.service);
     let mut listing = Listing::new(question, printer);
     let outcome = walk(question, Together::Turn, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
-            let (prompt, reply) =
-                (text(library, turn.prompt.as_ref(), problems), text(library, turn.reply.as_ref(), problems));
+            let mut text = |row: &Option<Row>| text(service, library, row.as_ref(), problems);
+            let (prompt, reply) = (text(&turn.prompt), text(&turn.reply));
             if pattern.as_ref().is_some_and(|p| !p.matches(&prompt) && !p.matches(&reply)) {
                 continue;
             }
@@ -207,13 +207,13 @@ const PREVIEW: usize = 200;
 const WINDOW: u32 = 3;
 
 pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
+    let (pattern, service) = (question.pattern()?, question.service);
     let window = question.ask.window.unwrap_or(WINDOW) as usize;
     let mut listing = Listing::new(question, printer);
     let outcome = walk(question, Together::Session, |library, turns, problems| {
         for (at, turn) in turns.iter().enumerate() {
             for row in turn.failures.iter().filter(|row| question.holds_failure(library, row)) {
-                let failure = match fetch_failure(library, row) {
+                let failure = match service.read_failure(library, row) {
                     Ok(failure) => failure,
                     Err(problem) => {
                         problems.push(problem);
@@ -225,7 +225,7 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
                     continue;
                 }
                 let mut shown = |turns: &[Turn]| {
-                    Cell::List(turns.iter().map(|t| preview(library, t, problems)).collect())
+                    Cell::List(turns.iter().map(|t| preview(service, library, t, problems)).collect())
                 };
                 let before = shown(&turns[at.saturating_sub(window)..at]);
                 let here = shown(&turns[at..=at]);
@@ -266,10 +266,10 @@ fn context_line<'a>(
     ]
 }
 
-fn preview(library: &Library, turn: &Turn, problems: &mut Vec<Problem>) -> Cell<'static> {
+fn preview(service: &Service, library: &Library, turn: &Turn, problems: &mut Vec<Problem>) -> Cell<'static> {
     let cut = |s: String| s.chars().take(PREVIEW).collect::<String>();
-    let prompt = cut(text(library, turn.prompt.as_ref(), problems));
-    let reply = cut(text(library, turn.reply.as_ref(), problems));
+    let prompt = cut(text(service, library, turn.prompt.as_ref(), problems));
+    let reply = cut(text(service, library, turn.reply.as_ref(), problems));
     let some = |s: String| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     Cell::Object(vec![
         ("turn", Cell::count(turn.first.turn)),

@@ -1,7 +1,7 @@
 //! Tokens and cost, each reply counted once, and the rule by which each line was or was not counted.
 
 use super::Question;
-use super::records::{MESSAGES, fetch_message};
+use super::records::MESSAGES;
 use crate::gather::{Library, by_time, gather, is_warm_up};
 use crate::prices::Prices;
 use crate::printer::Printer;
@@ -46,7 +46,7 @@ pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
             groups.entry(group(&library, &row, by)).or_default().add(row.tokens, price);
         }
         if question.ask.explain {
-            match fetch_message(&library, &row) {
+            match question.service.read_message(&library, &row) {
                 Ok(message) => listed.push(counted_line(&library, &row, message.id, rule)),
                 Err(problem) => library.outcome.problems.push(problem),
             }

@@ -125,7 +125,8 @@ mod tests {
         }
         std::fs::write(&path, zstd::encode_all(&text[..], 1).unwrap()).unwrap();
         let (part, hint, group) = (None, String::new(), PathBuf::new());
-        let transcript = Transcript { source: 0, path, part, size: 1, hint, group };
+        let transcript =
+            Transcript { source: 0, path, part, size: 1, age: crate::Age::default(), hint, group };
         for n in (0..3000).step_by(97).chain([2999, 5, 0, 1500, 1499]) {
             let line = line_at(&transcript, places[n]).unwrap();
             assert_eq!(line, format!("{n} {}", "x".repeat(n * 7 % 20_000)).into_bytes());

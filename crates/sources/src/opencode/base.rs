@@ -6,7 +6,7 @@
 use super::{Stored, StoredMessage};
 use crate::conversation::{Conversation, value};
 use crate::walk::Found;
-use crate::{Error, Transcript};
+use crate::{Age, Error, Transcript};
 use db::{Connection, columns, open_foreign, picked, text};
 use record::ProblemKind;
 use rustc_hash::FxHashMap;
@@ -25,12 +25,14 @@ pub(super) fn list(root: &Path, path: &Path, found: &mut Found) -> Result<(), db
     let mut statement = connection.prepare("select id from session")?;
     let ids = statement.query_map([], |row| Ok(text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
     let size = path.metadata().map_or(0, |meta| meta.len()) / ids.len().max(1) as u64;
+    let age = Age::of_database(path);
     for id in ids.into_iter().flatten() {
         found.transcripts.push(Transcript {
             source: found.source,
             path: path.to_path_buf(),
             part: Some(id.clone()),
             size,
+            age,
             hint: id,
             group: root.to_path_buf(),
         });

@@ -1,0 +1,371 @@
+//! Takes in what a survey of one transcript told: only what changed is written, and what others have told already is
+//! marked as shared.
+//!
+//! Does not read transcripts; a row's text is not its business.
+
+use crate::rows::{self, INSERT};
+use crate::{Error, Mark, ORDINALS, Writer, event_id};
+use db::{OptionalExtension, params};
+use record::{Problem, Row, RowKind, Session, Stamp};
+use rustc_hash::FxHashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A whole transcript as it was surveyed: every message, call and stray result in the order of the file.
+pub struct Survey<'a> {
+    pub name: u64,
+    pub source: &'static str,
+    pub path: &'a Path,
+    pub part: Option<&'a str>,
+    pub hint: &'a str,
+    pub family: &'a Path,
+    pub size: u64,
+    pub inode: u64,
+    pub changed: i64,
+    pub mark: Mark,
+    pub gone: bool,
+    /// Another text stands there now, whatever its ids.
+    pub rewritten: bool,
+    /// With their counts, as if nothing in them were a copy.
+    pub sessions: &'a [Session],
+    pub birth: Option<Stamp>,
+    pub abandoned: &'a [u32],
+    pub bad: u64,
+    pub problems: &'a [Problem],
+    pub rows: &'a [Row],
+    /// Names of tools and models, by the numbers of the rows.
+    pub names: &'a [Arc<str>],
+    /// Whether the text index wants the text of a row.
+    pub tells: &'a dyn Fn(&Row) -> bool,
+}
+
+/// An event that is new, or whose text is another than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fresh {
+    pub ordinal: u32,
+    /// Whether the text index is to have its text.
+    pub told: bool,
+    pub replaces: bool,
+}
+
+/// What became of a survey.
+#[derive(Debug, Default)]
+pub struct Applied {
+    pub file: u32,
+    /// Everything the index has of this file is void: another text stands there now.
+    pub rewritten: bool,
+    pub fresh: Vec<Fresh>,
+    /// The conversation of each session.
+    pub chats: Vec<u32>,
+    /// Sessions whose title is new: by their number in the survey, with their own number.
+    pub titled: Vec<(u32, u32)>,
+}
+
+/// A file of the project that a call touched.
+pub struct Touch<'a> {
+    pub ordinal: u32,
+    pub path: &'a str,
+}
+
+impl Writer {
+    /// Takes in one transcript. Between `begin` and `commit`.
+    pub fn apply(&mut self, survey: &Survey<'_>) -> Result<Applied, Error> {
+        let known = self.known_file(survey.name)?;
+        let file = match known {
+            Some(file) => file,
+            None => self.new_file(survey)?,
+        };
+        let old = if known.is_some() { self.old_rows(file)? } else { Vec::new() };
+        let grown = !survey.rewritten
+            && old.len() <= survey.rows.len()
+            && old.iter().zip(survey.rows).all(|(a, b)| same_event(a, b));
+        let mut applied = Applied { file, rewritten: !grown, ..Applied::default() };
+        if applied.rewritten {
+            self.drop_events(file)?;
+        }
+        let names = self.numbers(survey)?;
+        let old: &[Row] = if grown { &old } else { &[] };
+        let shared = self.write_rows(file, old, survey, &names, &mut applied)?;
+        self.write_sessions(file, survey, &mut applied)?;
+        self.update_file(file, survey, shared)?;
+        Ok(applied)
+    }
+
+    fn known_file(&self, name: u64) -> Result<Option<u32>, Error> {
+        let connection = &self.reader.connection;
+        let mut statement =
+            connection.prepare_cached("select id from files where name = ?1").map_err(self.reader.fail())?;
+        statement.query_row([name as i64], |row| row.get(0)).optional().map_err(self.reader.fail())
+    }
+
+    fn new_file(&self, survey: &Survey<'_>) -> Result<u32, Error> {
+        let sql = "insert into files(name, source, path, part, hint, family, size, inode, changed, consumed, \
+            head, tail, abandoned, bad, problems, events, shared, gone, sequence) \
+            values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
+        let (path, family) = (survey.path.as_os_str().as_bytes(), survey.family.as_os_str().as_bytes());
+        self.run(sql, params![survey.name as i64, survey.source, path, survey.part, survey.hint, family])?;
+        Ok(self.reader.connection.last_insert_rowid() as u32)
+    }
+
+    fn old_rows(&self, file: u32) -> Result<Vec<Row>, Error> {
+        let mut old = Vec::new();
+        self.reader.rows(&[file], crate::Pick::All, |row| {
+            old.push(row);
+            Ok(())
+        })?;
+        Ok(old)
+    }
+
+    fn drop_events(&self, file: u32) -> Result<(), Error> {
+        let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
+        self.run("delete from touched where event >= ?1 and event < ?2", span)?;
+        self.run("delete from events where id >= ?1 and id < ?2", span)?;
+        Ok(())
+    }
+
+    /// The numbers of the names in this database, by those of the survey.
+    fn numbers(&self, survey: &Survey<'_>) -> Result<FxHashMap<u32, i64>, Error> {
+        let mut numbers = FxHashMap::default();
+        for row in survey.rows {
+            if row.name != u32::MAX && !numbers.contains_key(&row.name) {
+                let name = survey.names.get(row.name as usize).map_or("", |name| &**name);
+                numbers.insert(row.name, self.number("names", "name", name)?);
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn number(&self, table: &str, column: &str, text: &str) -> Result<i64, Error> {
+        let connection = &self.reader.connection;
+        let sql = format!("select id from {table} where {column} = ?1");
+        let mut find = connection.prepare_cached(&sql).map_err(self.reader.fail())?;
+        let found = find.query_row([text], |row| row.get(0)).optional().map_err(self.reader.fail())?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        self.run(&format!("insert into {table}({column}) values (?1)"), [text])?;
+        Ok(connection.last_insert_rowid())
+    }
+
+    /// Writes what is new or another than before. Whether any event is known elsewhere is returned.
+    fn write_rows(
+        &self,
+        file: u32,
+        old: &[Row],
+        survey: &Survey<'_>,
+        names: &FxHashMap<u32, i64>,
+        applied: &mut Applied,
+    ) -> Result<bool, Error> {
+        let connection = &self.reader.connection;
+        let mut insert = connection.prepare_cached(INSERT).map_err(self.reader.fail())?;
+        let mut find =
+            connection.prepare_cached("select id from events where key = ?1").map_err(self.reader.fail())?;
+        let mut told =
+            connection.prepare_cached("select told from events where id = ?1").map_err(self.reader.fail())?;
+        let mut shared = self.is_shared(file)?;
+        for (ordinal, row) in survey.rows.iter().enumerate() {
+            let before = old.get(ordinal);
+            let name = names.get(&row.name).copied();
+            if before.is_some_and(|old| unchanged(old, row, name)) {
+                continue;
+            }
+            let id = event_id(file, ordinal as u32);
+            let tells = if before.is_some() {
+                told.query_row([id as i64], |row| row.get(0)).map_err(self.reader.fail())?
+            } else {
+                let others = find.query_map([row.key as i64], |row| row.get::<_, i64>(0));
+                let others: Result<Vec<i64>, _> = others.map_err(self.reader.fail())?.collect();
+                let others = others.map_err(self.reader.fail())?;
+                shared |= !others.is_empty();
+                for other in &others {
+                    self.run(
+                        "update files set shared = 1 where id = ?1 and not shared",
+                        [other >> ORDINALS],
+                    )?;
+                }
+                let taken = row.row != RowKind::Result && !others.is_empty();
+                !taken && (survey.tells)(row)
+            };
+            rows::write(&mut insert, id, row, name, tells).map_err(self.reader.fail())?;
+            let moved_only = before.is_some_and(|old| same_text(old, row));
+            if !moved_only {
+                applied.fresh.push(Fresh {
+                    ordinal: ordinal as u32,
+                    told: tells,
+                    replaces: before.is_some(),
+                });
+            }
+        }
+        Ok(shared)
+    }
+
+    fn is_shared(&self, file: u32) -> Result<bool, Error> {
+        let connection = &self.reader.connection;
+        let mut find = connection
+            .prepare_cached("select shared from files where id = ?1")
+            .map_err(self.reader.fail())?;
+        find.query_row([file], |row| row.get(0)).map_err(self.reader.fail())
+    }
+
+    fn write_sessions(&self, file: u32, survey: &Survey<'_>, applied: &mut Applied) -> Result<(), Error> {
+        for (ordinal, session) in survey.sessions.iter().enumerate() {
+            let chat = self.chat(session)?;
+            applied.chats.push(chat);
+            let (number, known_title) = self.known_session(file, ordinal as u32)?;
+            let title = session.title.as_ref().map(|(title, _)| &**title);
+            self.write_session(file, ordinal as u32, chat, session)?;
+            let number = number.unwrap_or_else(|| self.reader.connection.last_insert_rowid());
+            if title.is_some() && (applied.rewritten || known_title.as_deref() != title) {
+                applied.titled.push((ordinal as u32, number as u32));
+            }
+        }
+        let many = survey.sessions.len() as u32;
+        self.run("delete from sessions where file = ?1 and ordinal >= ?2", [file, many])?;
+        Ok(())
+    }
+
+    fn known_session(&self, file: u32, ordinal: u32) -> Result<(Option<i64>, Option<String>), Error> {
+        let sql = "select id, title from sessions where file = ?1 and ordinal = ?2";
+        let mut find = self.reader.connection.prepare_cached(sql).map_err(self.reader.fail())?;
+        let found = find.query_row([file, ordinal], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+        let found = found.map_err(self.reader.fail())?;
+        Ok(found.map_or((None, None), |(id, title)| (Some(id), title)))
+    }
+
+    fn chat(&self, session: &Session) -> Result<u32, Error> {
+        let sql = "select id from chats where session_id = ?1 and source = ?2";
+        let names = params![&*session.session_id, session.source];
+        let mut find = self.reader.connection.prepare_cached(sql).map_err(self.reader.fail())?;
+        let found = find.query_row(names, |row| row.get(0)).optional().map_err(self.reader.fail())?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        self.run("insert into chats(session_id, source) values (?1, ?2)", names)?;
+        Ok(self.reader.connection.last_insert_rowid() as u32)
+    }
+
+    fn write_session(&self, file: u32, ordinal: u32, chat: u32, session: &Session) -> Result<(), Error> {
+        let sql = "insert into sessions(file, ordinal, chat, agent_id, parent, project, cwd, branch, version, \
+            title, origin, started, ended, turns, calls, errors, models) \
+            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) \
+            on conflict(file, ordinal) do update set chat = excluded.chat, agent_id = excluded.agent_id, \
+            parent = excluded.parent, project = excluded.project, cwd = excluded.cwd, branch = excluded.branch, \
+            version = excluded.version, title = excluded.title, origin = excluded.origin, \
+            started = excluded.started, ended = excluded.ended, turns = excluded.turns, calls = excluded.calls, \
+            errors = excluded.errors, models = excluded.models";
+        let time = |at: Stamp| at.is_some().then_some(at.0);
+        self.run(
+            sql,
+            params![
+                file,
+                ordinal,
+                chat,
+                session.agent_id.as_deref(),
+                session.parent_session_id.as_deref(),
+                &*session.project,
+                &*session.cwd,
+                &*session.git_branch,
+                &*session.version,
+                session.title.as_ref().map(|(title, _)| &**title),
+                session.title.as_ref().map(|(_, origin)| origin.word()),
+                time(session.started_at),
+                time(session.ended_at),
+                session.turns,
+                session.tool_calls,
+                session.errors,
+                session.models.join("\n"),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn update_file(&self, file: u32, survey: &Survey<'_>, shared: bool) -> Result<(), Error> {
+        let sql = "update files set size = ?2, inode = ?3, changed = ?4, consumed = ?5, head = ?6, tail = ?7, \
+            birth = ?8, abandoned = ?9, bad = ?10, problems = ?11, events = ?12, shared = ?13, gone = ?14, \
+            sequence = ?15 where id = ?1";
+        let abandoned = survey.abandoned.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        let problem = |p: &Problem| format!("{}\t{}\t{}", p.kind.word(), p.offset, p.note.replace('\n', " "));
+        self.run(
+            sql,
+            params![
+                file,
+                survey.size as i64,
+                survey.inode as i64,
+                survey.changed,
+                survey.mark.consumed as i64,
+                survey.mark.head as i64,
+                survey.mark.tail as i64,
+                survey.birth.filter(|at| at.is_some()).map(|at| at.0),
+                abandoned,
+                survey.bad as i64,
+                survey.problems.iter().map(problem).collect::<Vec<_>>().join("\n"),
+                survey.rows.len() as i64,
+                shared,
+                survey.gone,
+                self.sequence as i64,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Which files of a project the calls of one transcript touched.
+    pub fn touch<'t>(&self, file: u32, touches: impl Iterator<Item = Touch<'t>>) -> Result<(), Error> {
+        for touch in touches {
+            let path = self.number("paths", "path", touch.path)?;
+            let event = event_id(file, touch.ordinal) as i64;
+            self.run("insert or replace into touched(event, path) values (?1, ?2)", params![event, path])?;
+        }
+        Ok(())
+    }
+
+    /// The events of a transcript whose text the index is to have.
+    pub fn told(&self, file: u32) -> Result<Vec<Fresh>, Error> {
+        let sql = "select id from events where id >= ?1 and id < ?2 and told = 1";
+        let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
+        self.reader.all(sql, span, |row| {
+            let (_, ordinal) = crate::event_place(row.get::<_, i64>(0)? as u64);
+            Ok(Fresh { ordinal, told: true, replaces: false })
+        })
+    }
+
+    /// The conversation, the number and the title of each session of a transcript, titles of subagents left out.
+    pub fn titles(&self, file: u32) -> Result<Vec<(u32, u32, Option<String>)>, Error> {
+        let sql = "select chat, id, case when agent_id is null then title end from sessions \
+            where file = ?1 order by ordinal";
+        self.reader.all(sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
+    /// Only how a transcript looks from outside has changed, or whether it is still there.
+    pub fn remark(&self, file: u32, size: u64, inode: u64, changed: i64, gone: bool) -> Result<(), Error> {
+        let sql = "update files set size = ?2, inode = ?3, changed = ?4, gone = ?5 where id = ?1";
+        self.run(sql, params![file, size as i64, inode as i64, changed, gone]).map(|_| ())
+    }
+
+    /// Forgets a transcript.
+    pub fn drop_file(&mut self, file: u32) -> Result<(), Error> {
+        self.drop_events(file)?;
+        self.run("delete from sessions where file = ?1", [file])?;
+        self.run("delete from files where id = ?1", [file])?;
+        self.run("delete from chats where id not in (select chat from sessions)", [])?;
+        Ok(())
+    }
+}
+
+/// Whether two rows at one place are of the same event: then the file has grown, not been rewritten.
+fn same_event(old: &Row, new: &Row) -> bool {
+    old.id == new.id && old.row == new.row && old.session == new.session
+}
+
+/// Whether a row is as it was. What was read has the numbers of the database, the survey its own.
+fn unchanged(old: &Row, new: &Row, name: Option<i64>) -> bool {
+    let plain = |row: &Row| Row { file: 0, end_file: 0, name: 0, ..*row };
+    let named = if old.name == u32::MAX { name.is_none() } else { name == Some(i64::from(old.name)) };
+    plain(old) == plain(new) && named
+}
+
+/// Whether only the place of an event is another: its text is the one it was.
+fn same_text(old: &Row, new: &Row) -> bool {
+    let ended = |row: &Row| row.end == Row::NOWHERE;
+    old.key == new.key && old.lines == new.lines && ended(old) == ended(new) && old.detail == new.detail
+}

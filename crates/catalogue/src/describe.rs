@@ -1,0 +1,80 @@
+//! What a conversation is called, when it was and where: for lists and for what a search found.
+
+use crate::reader::SESSION;
+use crate::{Error, Reader};
+use record::Session;
+
+/// A conversation: its session, without those of its subagents.
+#[derive(Clone, Debug)]
+pub struct Chat {
+    pub id: u32,
+    /// The session's own number.
+    pub number: u32,
+    pub file: u32,
+    pub session: Session,
+}
+
+/// What a list of sessions is narrowed to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listed<'a> {
+    pub sources: &'a [String],
+    /// A directory: sessions of it or below it.
+    pub project: Option<&'a str>,
+    pub since: Option<i64>,
+    pub until: Option<i64>,
+    pub limit: u64,
+    pub offset: u64,
+}
+
+impl Reader {
+    fn chats(&self, rest: &str, params: impl db::Params) -> Result<Vec<Chat>, Error> {
+        let sql = format!("select {SESSION}, s.file from sessions s join chats c on c.id = s.chat {rest}");
+        self.all(&sql, params, |row| {
+            Ok(Chat {
+                number: row.get(16)?,
+                id: row.get(17)?,
+                file: row.get(18)?,
+                session: self.session_of(row)?,
+            })
+        })
+    }
+
+    /// Every session of a conversation, the main one first.
+    pub fn chat(&self, id: u32) -> Result<Vec<Chat>, Error> {
+        self.chats("where s.chat = ?1 order by s.agent_id is not null, s.started, s.id", [id])
+    }
+
+    /// The newest sessions first, by when something was last said in them; subagents stand under their session.
+    pub fn newest(&self, listed: &Listed<'_>) -> Result<Vec<Chat>, Error> {
+        let below = listed.project.map(|project| format!("{}/", project.trim_end_matches('/')));
+        let sources = listed.sources.join("\n");
+        let rest = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
+            and (?1 is null or s.project = ?1 or s.cwd = ?1 or substr(s.project, 1, length(?2)) = ?2 \
+                or substr(s.cwd, 1, length(?2)) = ?2) \
+            and (?3 = '' or instr(char(10) || ?3 || char(10), char(10) || c.source || char(10))) \
+            and (?4 is null or s.ended >= ?4) and (?5 is null or s.started <= ?5) \
+            order by s.ended desc, s.id desc limit ?6 offset ?7";
+        let limit = i64::try_from(listed.limit).unwrap_or(-1);
+        let params = db::params![
+            listed.project,
+            below,
+            sources,
+            listed.since,
+            listed.until,
+            limit,
+            listed.offset as i64
+        ];
+        self.chats(rest, params)
+    }
+
+    /// How many sessions, messages and calls there are.
+    pub fn totals(&self) -> Result<(u64, u64, u64), Error> {
+        let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let all = |sql: &str| count(sql).map(|n| n as u64).map_err(self.fail());
+        Ok((
+            all("select count(*) from files")?,
+            all("select count(*) from sessions where agent_id is null")?,
+            all("select coalesce(sum(events), 0) from files")?,
+        ))
+    }
+}

@@ -1,0 +1,339 @@
+//! Reads the catalogue: how much of each transcript is known, and what it said. A reader sees one moment and waits
+//! for nobody.
+//!
+//! Does not know whether a transcript has changed since: it says what it was like, the caller looks.
+
+use crate::rows::{self, COLUMNS};
+use crate::{Error, LAYOUT, ORDINALS};
+use db::derived::{Layout, open_reader};
+use db::{Connection, OptionalExtension};
+use record::{Problem, ProblemKind, Row, Session, Stamp, TitleOrigin};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A transcript as it was when it was read last: enough to see whether it has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub id: u32,
+    pub name: u64,
+    pub size: u64,
+    pub inode: u64,
+    pub changed: i64,
+    pub gone: bool,
+}
+
+/// How far a transcript has been read, and what stood there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub consumed: u64,
+    pub head: u64,
+    pub tail: u64,
+}
+
+/// What is known of one transcript besides its events.
+#[derive(Debug, Default)]
+pub struct Facts {
+    pub sessions: Vec<Session>,
+    pub chats: Vec<u32>,
+    pub birth: Option<Stamp>,
+    pub abandoned: Vec<u32>,
+    pub bad: u64,
+    pub problems: Vec<Problem>,
+    /// Others hold copies of its events, or it of theirs: what it counts is known only after joining.
+    pub shared: bool,
+}
+
+/// Which events of a transcript are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    All,
+    Messages,
+    Calls,
+    Failures,
+    /// What is known of the sessions is enough.
+    None,
+}
+
+impl Pick {
+    fn condition(self) -> &'static str {
+        match self {
+            Pick::All => "",
+            Pick::Messages => " and what & 3 = 0",
+            Pick::Calls => " and what & 3 != 0",
+            Pick::Failures => " and failed = 1",
+            Pick::None => " and 0",
+        }
+    }
+}
+
+pub struct Reader {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) sources: Vec<&'static str>,
+}
+
+impl Reader {
+    /// None: there is no catalogue yet, or one that another version made.
+    pub fn open(path: &Path, sources: &[&'static str]) -> Result<Option<Reader>, Error> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let (connection, layout) = open_reader(path, LAYOUT).map_err(|error| Error::of(path, error))?;
+        let reader = Reader { connection, path: path.to_path_buf(), sources: sources.to_vec() };
+        Ok((layout == Layout::Ours).then_some(reader))
+    }
+
+    pub(crate) fn fail(&self) -> impl Fn(db::Error) -> Error + '_ {
+        |error| Error::of(&self.path, error)
+    }
+
+    pub(crate) fn source(&self, name: &str) -> &'static str {
+        self.sources.iter().find(|known| **known == name).copied().unwrap_or("unknown")
+    }
+
+    /// Everything after it is seen as of one moment, until `release`.
+    pub fn hold(&self) -> Result<(), Error> {
+        self.connection.execute_batch("begin").map_err(self.fail())
+    }
+
+    pub fn release(&self) -> Result<(), Error> {
+        self.connection.execute_batch("commit").map_err(self.fail())
+    }
+
+    /// The number of the last change.
+    pub fn sequence(&self) -> Result<u64, Error> {
+        let sql = "select value from meta where name = 'sequence'";
+        let found = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
+        Ok(found.map_err(self.fail())?.unwrap_or(0) as u64)
+    }
+
+    pub fn meta(&self, name: &str) -> Result<Option<i64>, Error> {
+        let sql = "select value from meta where name = ?1";
+        self.connection.query_row(sql, [name], |row| row.get(0)).optional().map_err(self.fail())
+    }
+
+    /// Every transcript, as small as can be: a search looks at all of them before it answers.
+    pub fn known(&self) -> Result<Vec<Known>, Error> {
+        let sql = "select id, name, size, inode, changed, gone from files";
+        self.all(sql, [], |row| {
+            Ok(Known {
+                id: row.get(0)?,
+                name: row.get::<_, i64>(1)? as u64,
+                size: row.get::<_, i64>(2)? as u64,
+                inode: row.get::<_, i64>(3)? as u64,
+                changed: row.get(4)?,
+                gone: row.get(5)?,
+            })
+        })
+    }
+
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl db::Params,
+        one: impl FnMut(&db::Row<'_>) -> Result<T, db::Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.fail())?;
+        let rows = statement.query_map(params, one).map_err(self.fail())?;
+        rows.collect::<Result<_, _>>().map_err(self.fail())
+    }
+
+    pub fn mark(&self, file: u32) -> Result<Mark, Error> {
+        let sql = "select consumed, head, tail from files where id = ?1";
+        let one = |row: &db::Row<'_>| {
+            Ok(Mark {
+                consumed: row.get::<_, i64>(0)? as u64,
+                head: row.get::<_, i64>(1)? as u64,
+                tail: row.get::<_, i64>(2)? as u64,
+            })
+        };
+        self.connection.query_row(sql, [file], one).map_err(self.fail())
+    }
+
+    /// Names of tools and models by their number in this database.
+    pub fn names(&self) -> Result<Vec<(i64, String)>, Error> {
+        self.all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    // ---- facts
+
+    /// What is known of these transcripts; those not asked for are not looked at further.
+    pub fn facts(&self, wanted: impl Fn(u32) -> bool) -> Result<FxHashMap<u32, Facts>, Error> {
+        let mut found: FxHashMap<u32, Facts> = FxHashMap::default();
+        let sql = "select id, birth, abandoned, bad, problems, shared, path from files";
+        self.each(sql, |row| {
+            let id: u32 = row.get(0)?;
+            if wanted(id) {
+                found.insert(id, facts_of(row)?);
+            }
+            Ok(())
+        })?;
+        let sql = format!(
+            "select {SESSION}, s.file from sessions s join chats c on c.id = s.chat order by s.file, s.ordinal"
+        );
+        self.each(&sql, |row| {
+            if let Some(facts) = found.get_mut(&row.get(18)?) {
+                facts.sessions.push(self.session_of(row)?);
+                facts.chats.push(row.get(17)?);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        mut one: impl FnMut(&db::Row<'_>) -> Result<(), db::Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.fail())?;
+        let mut rows = statement.query([]).map_err(self.fail())?;
+        while let Some(row) = rows.next().map_err(self.fail())? {
+            one(row).map_err(self.fail())?;
+        }
+        Ok(())
+    }
+
+    /// A session whose columns were asked for as `SESSION`.
+    pub(crate) fn session_of(&self, row: &db::Row<'_>) -> Result<Session, db::Error> {
+        let text = |n: usize| row.get_ref(n).map(|v| Arc::from(v.as_str().unwrap_or_default()));
+        let some = |n: usize| Ok::<_, db::Error>(row.get::<_, Option<String>>(n)?.map(Arc::from));
+        let time = |n: usize| Ok::<_, db::Error>(row.get::<_, Option<i64>>(n)?.map_or(Stamp::NONE, Stamp));
+        let origin: Option<String> = row.get(9)?;
+        let title: Option<Arc<str>> = some(8)?;
+        let models: String = row.get(15)?;
+        Ok(Session {
+            session_id: text(0)?,
+            source: self.source(row.get_ref(1)?.as_str().unwrap_or_default()),
+            agent_id: some(2)?,
+            parent_session_id: some(3)?,
+            project: text(4)?,
+            cwd: text(5)?,
+            git_branch: text(6)?,
+            version: text(7)?,
+            title: title.zip(origin.and_then(|word| TitleOrigin::from_word(&word))),
+            started_at: time(10)?,
+            ended_at: time(11)?,
+            turns: row.get(12)?,
+            tool_calls: row.get(13)?,
+            errors: row.get(14)?,
+            models: models.lines().map(Arc::from).collect(),
+        })
+    }
+
+    // ---- events
+
+    /// The events of some transcripts, in the order of the files' numbers and of the events in them. A row's `file`
+    /// is the number of this database, its `name` that of the table of names.
+    pub fn rows(
+        &self,
+        files: &[u32],
+        pick: Pick,
+        mut each: impl FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if pick == Pick::None {
+            return Ok(());
+        }
+        let sql = format!("select {COLUMNS} from events where id >= ?1 and id < ?2{}", pick.condition());
+        let mut statement = self.connection.prepare_cached(&sql).map_err(self.fail())?;
+        for (from, to) in runs(files) {
+            let span = [i64::from(from) << ORDINALS, i64::from(to) << ORDINALS];
+            let mut found = statement.query(span).map_err(self.fail())?;
+            while let Some(row) = found.next().map_err(self.fail())? {
+                each(placed(&rows::read(row).map_err(self.fail())?))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some events by their numbers, in that order; those that are gone are left out.
+    pub fn events(&self, ids: &[u64]) -> Result<Vec<(u64, Row)>, Error> {
+        let sql = format!("select {COLUMNS} from events where id = ?1");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(self.fail())?;
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            let row = statement.query_row([*id as i64], rows::read).optional().map_err(self.fail())?;
+            found.extend(row.map(|read| (*id, placed(&read))));
+        }
+        Ok(found)
+    }
+
+    /// Which of these events' keys are known, and in which files.
+    pub fn files_with(&self, keys: impl Iterator<Item = u64>) -> Result<FxHashSet<u32>, Error> {
+        let mut statement =
+            self.connection.prepare_cached("select id from events where key = ?1").map_err(self.fail())?;
+        let mut files = FxHashSet::default();
+        for key in keys {
+            let found = statement.query_map([key as i64], |row| row.get::<_, i64>(0)).map_err(self.fail())?;
+            for id in found {
+                files.insert((id.map_err(self.fail())? >> ORDINALS) as u32);
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// The columns of a session, of `sessions s join chats c`, in the order of `session_of`; its chat behind them.
+pub(crate) const SESSION: &str = "c.session_id, c.source, s.agent_id, s.parent, s.project, s.cwd, s.branch, \
+    s.version, s.title, s.origin, s.started, s.ended, s.turns, s.calls, s.errors, s.models, s.id, s.chat";
+
+fn facts_of(row: &db::Row<'_>) -> Result<Facts, db::Error> {
+    let abandoned: String = row.get(2)?;
+    let problems: String = row.get(4)?;
+    let path = path_of(row, 6)?;
+    Ok(Facts {
+        birth: row.get::<_, Option<i64>>(1)?.map(Stamp),
+        abandoned: abandoned.split(' ').filter_map(|n| n.parse().ok()).collect(),
+        bad: row.get::<_, i64>(3)? as u64,
+        problems: problems.lines().filter_map(|line| problem(line, &path)).collect(),
+        shared: row.get(5)?,
+        ..Facts::default()
+    })
+}
+
+pub(crate) fn path_of(row: &db::Row<'_>, column: usize) -> Result<PathBuf, db::Error> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = row.get_ref(column)?.as_blob().unwrap_or_default();
+    Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+fn problem(line: &str, path: &Path) -> Option<Problem> {
+    let mut parts = line.splitn(3, '\t');
+    Some(Problem {
+        kind: ProblemKind::from_word(parts.next()?)?,
+        offset: parts.next()?.parse().ok()?,
+        note: parts.next()?.to_string(),
+        file: path.to_path_buf(),
+    })
+}
+
+/// With the file it belongs to; a call without a result ends nowhere.
+fn placed(read: &rows::Read) -> Row {
+    let file = (read.id >> ORDINALS) as u32;
+    let end_file = if read.row.end == Row::NOWHERE { 0 } else { file };
+    Row { file, end_file, name: read.name.map_or(u32::MAX, |n| n as u32), ..read.row }
+}
+
+/// Consecutive numbers as spans, the end not included: a whole history is one look at the table.
+fn runs(files: &[u32]) -> Vec<(u32, u32)> {
+    let mut sorted = files.to_vec();
+    sorted.sort_unstable();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for file in sorted {
+        match runs.last_mut() {
+            Some((_, to)) if *to == file => *to += 1,
+            _ => runs.push((file, file + 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn consecutive_files_are_one_span() {
+        assert_eq!(super::runs(&[5, 1, 2, 3, 9]), [(1, 4), (5, 6), (9, 10)]);
+        assert_eq!(super::runs(&[]), []);
+    }
+}

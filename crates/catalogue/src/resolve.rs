@@ -1,0 +1,47 @@
+//! Which session or message an id means of which only the beginning is given.
+
+use crate::{Error, Reader};
+
+/// Something whose id begins so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// The id as far as the catalogue has it: a message's is cut at 24 bytes.
+    pub id: String,
+    pub chat: u32,
+    /// A message's or call's own number; none for a session.
+    pub event: Option<u64>,
+}
+
+/// The text that follows every text beginning with `prefix`.
+fn behind(prefix: &str) -> String {
+    format!("{prefix}\u{10ffff}")
+}
+
+impl Reader {
+    /// Conversations whose id begins so, or one of whose subagents' does, in the order of their ids.
+    pub fn chats_called(&self, prefix: &str, limit: u32) -> Result<Vec<Candidate>, Error> {
+        let sql = "select session_id, id from chats where session_id >= ?1 and session_id < ?2 \
+            order by session_id, source limit ?3";
+        let one = |row: &db::Row<'_>| Ok(Candidate { id: row.get(0)?, chat: row.get(1)?, event: None });
+        self.all(sql, db::params![prefix, behind(prefix), limit], one)
+    }
+
+    /// Messages and calls whose id begins so, each event once.
+    pub fn messages_called(&self, prefix: &str, limit: u32) -> Result<Vec<Candidate>, Error> {
+        let head = &prefix.as_bytes()[..prefix.len().min(24)];
+        let behind = behind(&String::from_utf8_lossy(head));
+        let sql = "select e.head, s.chat, min(e.id) from events e \
+            join sessions s on s.file = e.id >> 24 and s.ordinal = e.session \
+            where e.head >= ?1 and e.head < ?2 and e.what & 3 != 2 group by e.key order by e.head, e.id limit ?3";
+        let one = |row: &db::Row<'_>| {
+            let head = row.get_ref(0)?.as_blob().unwrap_or_default();
+            let event = row.get::<_, i64>(2)? as u64;
+            Ok(Candidate {
+                id: String::from_utf8_lossy(head).into_owned(),
+                chat: row.get(1)?,
+                event: Some(event),
+            })
+        };
+        self.all(sql, db::params![head, behind.as_bytes(), limit], one)
+    }
+}

@@ -1,0 +1,111 @@
+//! How a row lies in the table of events: what is absent takes no room, what repeats is told as a difference.
+//!
+//! Does not know which rows belong together.
+
+use db::params;
+use record::{Kind, Row, RowKind, Stamp, Status, Tokens};
+
+/// The columns of an event in the order of `read`.
+pub(crate) const COLUMNS: &str = "id, key, what, at, lasted, place, length, session, turn, sequence, name, lines, \
+    input, output, cache_read, cache_write, cache_write_1h, head";
+
+pub(crate) const INSERT: &str = "insert or replace into events(id, key, what, at, lasted, place, length, session, \
+    turn, sequence, name, lines, input, output, cache_read, cache_write, cache_write_1h, head, failed, told) \
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
+
+fn packed(row: &Row) -> i64 {
+    row.row as i64 | i64::from(row.detail) << 2 | i64::from(row.flags) << 10
+}
+
+/// Whether it is something that failed: a call, or the provider.
+pub(crate) fn is_failure(row: &Row) -> bool {
+    match row.row {
+        RowKind::Call => row.status() == Status::Error,
+        RowKind::Message => row.kind() == Kind::ApiError,
+        RowKind::Result => false,
+    }
+}
+
+/// Ids are mostly text that was cut: the zeros behind a short one need no room.
+fn head(row: &Row) -> &[u8] {
+    let end = row.id.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
+    &row.id[..end]
+}
+
+/// Writes a row. `name` is the number of its tool or model in the table of names.
+pub(crate) fn write(
+    insert: &mut db::Statement<'_>,
+    id: u64,
+    row: &Row,
+    name: Option<i64>,
+    told: bool,
+) -> Result<(), db::Error> {
+    let at = row.at.is_some().then_some(row.at.0);
+    let lasted = (row.until.is_some() && row.until != row.at).then(|| row.until.0 - at.unwrap_or(0));
+    let ended = if row.until.is_some() && row.until == row.at { Some(0) } else { lasted };
+    let length = (row.end != Row::NOWHERE).then(|| row.end as i64 - row.place as i64);
+    let t = row.tokens;
+    insert.execute(params![
+        id as i64,
+        row.key as i64,
+        packed(row),
+        at,
+        ended,
+        row.place as i64,
+        length,
+        row.session,
+        row.turn,
+        row.sequence,
+        name,
+        row.lines,
+        t.input,
+        t.output,
+        t.cache_read,
+        t.cache_write,
+        t.cache_write_1h,
+        head(row),
+        is_failure(row),
+        told,
+    ])?;
+    Ok(())
+}
+
+/// A row as it was written, but for its file and its name, which are numbers of the database.
+pub(crate) struct Read {
+    pub(crate) id: u64,
+    pub(crate) name: Option<i64>,
+    pub(crate) row: Row,
+}
+
+pub(crate) fn read(from: &db::Row<'_>) -> Result<Read, db::Error> {
+    let what: i64 = from.get(2)?;
+    let at: Option<i64> = from.get(3)?;
+    let lasted: Option<i64> = from.get(4)?;
+    let place: i64 = from.get(5)?;
+    let length: Option<i64> = from.get(6)?;
+    let head = from.get_ref(17)?.as_blob().unwrap_or_default();
+    let row = Row {
+        key: from.get::<_, i64>(1)? as u64,
+        at: at.map_or(Stamp::NONE, Stamp),
+        until: lasted.map_or(Stamp::NONE, |n| Stamp(at.unwrap_or(0) + n)),
+        place: place as u64,
+        end: length.map_or(Row::NOWHERE, |n| (place + n) as u64),
+        session: from.get(7)?,
+        turn: from.get(8)?,
+        sequence: from.get(9)?,
+        lines: from.get(11)?,
+        tokens: Tokens {
+            input: from.get(12)?,
+            output: from.get(13)?,
+            cache_read: from.get(14)?,
+            cache_write: from.get(15)?,
+            cache_write_1h: from.get(16)?,
+        },
+        id: Row::id_head(head),
+        row: [RowKind::Message, RowKind::Call, RowKind::Result][(what & 3).min(2) as usize],
+        detail: (what >> 2) as u8,
+        flags: (what >> 10) as u8,
+        ..Row::default()
+    };
+    Ok(Read { id: from.get::<_, i64>(0)? as u64, name: from.get(10)?, row })
+}

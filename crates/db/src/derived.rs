@@ -1,0 +1,76 @@
+//! A database of our own that can be made again from what it was derived from: opened for its one writer or for
+//! any number of readers, made anew when its layout is another one.
+//!
+//! Does not know what any table means.
+
+use crate::{Connection, Error, LOOK, has_log, prepared, still};
+use rusqlite::{OpenFlags, TransactionBehavior};
+use std::path::Path;
+use std::time::Duration;
+
+/// Of what can be made again a power cut may take the last moment, never the order: a commit waits for no disk.
+const WRITING: &str = "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32768;
+    pragma temp_store = memory; pragma journal_size_limit = 4194304;";
+/// 3.51.3 mends a defect that could lose pages when one connection writes while another checkpoints.
+const OLDEST: i32 = 3_051_003;
+
+/// What stands in a database: its layout's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    Ours,
+    /// Another number: made by another version of Loci, or empty.
+    Other(i64),
+}
+
+/// Opens the database for writing; made if there is none.
+pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
+    assert!(rusqlite::version_number() >= OLDEST, "SQLite {} is too old", rusqlite::version());
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        .union(OpenFlags::SQLITE_OPEN_CREATE)
+        .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.execute_batch(WRITING)?;
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    let layout = layout(&connection, number)?;
+    Ok((connection, layout))
+}
+
+/// Opens the database to read; readers wait for nobody and keep nobody waiting.
+pub fn open_reader(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
+    let look = || Connection::open_with_flags(path, LOOK).and_then(prepared);
+    let looked = match look() {
+        // In a directory that cannot be written to there may be no `-shm`; without a log none is needed.
+        Err(_) if !has_log(path) => {
+            Connection::open_with_flags(still(path), LOOK.union(OpenFlags::SQLITE_OPEN_URI))
+                .and_then(prepared)
+        }
+        looked => looked,
+    }?;
+    let layout = layout(&looked, number)?;
+    Ok((looked, layout))
+}
+
+fn layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
+    let found: i64 = connection.query_row("pragma user_version", [], |row| row.get(0))?;
+    Ok(if found == number { Layout::Ours } else { Layout::Other(found) })
+}
+
+/// Makes the tables of a new database.
+pub fn create(connection: &mut Connection, number: i64, schema: &str) -> Result<(), Error> {
+    let making = connection.transaction()?;
+    making.execute_batch(schema)?;
+    making.pragma_update(None, "user_version", number)?;
+    making.commit()
+}
+
+/// Whether an error says that the file itself is damaged, rather than busy, missing or full.
+pub fn is_damage(error: &Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+/// Whether an error says that there was no room to write.
+pub fn is_full(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+}

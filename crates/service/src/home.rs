@@ -1,0 +1,176 @@
+//! Where Loci keeps its own files: what is kept (`data`), what can be made again (`cache`), and the lock that says
+//! who writes.
+//!
+//! Does not know what the files hold.
+
+use crate::Places;
+use api::{Code, Error};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub(crate) data: PathBuf,
+    pub(crate) cache: PathBuf,
+}
+
+impl Home {
+    /// None without a home: nothing is ever kept below the working directory.
+    pub(crate) fn of(places: &Places) -> Option<Home> {
+        let dir = |var, default| {
+            let dir = places.xdg(var, default);
+            dir.is_absolute().then(|| dir.join("loci"))
+        };
+        Some(Home { data: dir("XDG_DATA_HOME", ".local/share")?, cache: dir("XDG_CACHE_HOME", ".cache")? })
+    }
+
+    pub(crate) fn catalogue(&self) -> PathBuf {
+        self.cache.join("catalogue.db")
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.cache.join("search")
+    }
+
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.data.join("archive")
+    }
+
+    pub(crate) fn key(&self) -> PathBuf {
+        self.data.join("mask.key")
+    }
+
+    pub(crate) fn tombstones(&self) -> PathBuf {
+        self.data.join("forgotten")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.data.join("writer.lock")
+    }
+
+    /// Makes both directories, readable by their owner alone.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        [&self.data, &self.cache].into_iter().try_for_each(|dir| make(dir).map_err(|e| unwritable(dir, &e)))
+    }
+}
+
+/// A directory for its owner alone. One that others may enter is closed to them.
+pub(crate) fn make(dir: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let meta = std::fs::metadata(dir)?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return full(path);
+    }
+    Error::new(Code::ReadError, format!("{}: {error}", path.display()))
+        .hint("Loci keeps its files below XDG_DATA_HOME and XDG_CACHE_HOME; both must be writable")
+}
+
+pub(crate) fn full(path: &Path) -> Error {
+    Error::new(Code::ReadError, format!("there is no room left to write {}", path.display()))
+        .hint("free some space and run it again: what was kept is intact; `loci archive` says what the archive takes")
+}
+
+/// A file of our own, written so that a reader sees the old or the new one, and for its owner alone.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = (|| {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Held by the one writer; the kernel takes it back however the process ends.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// How long a second writer waits for the first.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Lock {
+    /// Waits for whoever writes.
+    pub(crate) fn take(home: &Home) -> Result<Lock, Error> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = Lock::seize(home)? {
+                return Ok(lock);
+            }
+            if Instant::now() > until {
+                return Err(Error::new(Code::ReadError, format!("another loci is writing{}", holder(home)))
+                    .hint("wait for it, or stop it, and run this again"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// None: another process writes.
+    pub(crate) fn seize(home: &Home) -> Result<Option<Lock>, Error> {
+        home.make()?;
+        let path = home.lock();
+        let fail = |error| unwritable(&path, &error);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+        // Only for the one who is told to wait; on a full disk the lock holds without it.
+        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = write!(file, "{}", std::process::id());
+        Ok(Some(Lock { _file: file }))
+    }
+}
+
+fn holder(home: &Home) -> String {
+    let mut pid = String::new();
+    let read = File::open(home.lock()).and_then(|mut file| file.read_to_string(&mut pid));
+    if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
+}
+
+/// The key that placeholders of secrets are made with: made once, at the first secret. Where it cannot be kept it is
+/// nothing but zeros, so that the same question still gives the same bytes.
+pub(crate) fn mask_key(home: Option<&Home>) -> [u8; 32] {
+    let Some(home) = home else { return [0; 32] };
+    read_key(&home.key()).or_else(|| make_key(home)).unwrap_or([0; 32])
+}
+
+fn read_key(path: &Path) -> Option<[u8; 32]> {
+    std::fs::read(path).ok()?.try_into().ok()
+}
+
+fn make_key(home: &Home) -> Option<[u8; 32]> {
+    let mut key = [0; 32];
+    File::open("/dev/urandom").ok()?.read_exact(&mut key).ok()?;
+    make(&home.data).ok()?;
+    // Linked, not renamed: of two that make one at once, both go on with the first.
+    let beside = home.data.join(format!("mask.key.{}", std::process::id()));
+    write_whole(&beside, &key).ok()?;
+    let _ = std::fs::hard_link(&beside, home.key());
+    let _ = std::fs::remove_file(&beside);
+    read_key(&home.key())
+}

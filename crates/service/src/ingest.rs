@@ -1,0 +1,538 @@
+//! Brings everything derived up to date: what is new in the transcripts is masked, kept in the archive, entered in the
+//! catalogue and made searchable. It can be stopped at any moment and goes on from there.
+//!
+//! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
+//! it lacks is told to it again. Does not answer questions.
+
+mod text;
+
+use crate::gather::{count_alone, read_through};
+use crate::home::{self, Home, Lock};
+use crate::look::{self, Memory, State};
+use crate::tombstones::Tombstones;
+use crate::{Service, kept};
+use api::{Code, Error};
+use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
+use record::{Problem, ProblemKind, Row};
+use sources::archive::Store;
+use sources::{Facts, Names, SOURCES, Transcript, Want};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use text::{Told, title_event};
+
+/// What catching up came to.
+#[derive(Debug, Default)]
+pub(crate) struct Caught {
+    pub(crate) files: u64,
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) gone: u64,
+    pub(crate) told: u64,
+    pub(crate) bytes: u64,
+    pub(crate) problems: Vec<Problem>,
+    /// Something was damaged and has been made again.
+    pub(crate) notes: Vec<String>,
+    pub(crate) mask_nanos: u64,
+}
+
+const BOTH: Want = Want { calls: true, messages: true, fields: false };
+/// What is entered in the catalogue in one piece: a kill costs no more than reading this much again.
+const BATCH: u64 = 16 << 20;
+/// The text index is made durable when this much time has passed: each time costs the disk a moment.
+const DURABLE: Duration = Duration::from_secs(5);
+/// Memory for words that are not on the disk yet.
+const HEAP: usize = 64 << 20;
+
+/// Reads everything that is new. Holds the lock that makes it the only writer.
+pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error> {
+    let home = service.home().ok_or_else(homeless)?;
+    let lock = Lock::take(&home)?;
+    catch_up_locked(service, &home, &lock, rebuild)
+}
+
+pub(crate) fn homeless() -> Error {
+    Error::new(Code::ReadError, "there is nowhere to keep an index: HOME is not set")
+        .hint("set HOME, or XDG_DATA_HOME and XDG_CACHE_HOME")
+}
+
+pub(crate) fn catch_up_locked(
+    service: &Service,
+    home: &Home,
+    _lock: &Lock,
+    rebuild: bool,
+) -> Result<Caught, Error> {
+    let mut caught = Caught::default();
+    if rebuild {
+        clear(home)?;
+    }
+    let mut ingest = Ingest::open(service, home, &mut caught)?;
+    ingest.run(&mut caught)?;
+    Ok(caught)
+}
+
+/// Removes what is derived. What is kept stays.
+pub(crate) fn clear(home: &Home) -> Result<(), Error> {
+    for ending in ["", "-wal", "-shm"] {
+        let path = home.cache.join(format!("catalogue.db{ending}"));
+        remove(&path, std::fs::remove_file(&path))?;
+    }
+    let index = home.index();
+    remove(&index, std::fs::remove_dir_all(&index))
+}
+
+fn remove(path: &std::path::Path, removed: std::io::Result<()>) -> Result<(), Error> {
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) struct Ingest<'s> {
+    service: &'s Service,
+    catalogue: Writer,
+    index: search::Writer,
+    store: Store,
+    tombstones: Tombstones,
+    names: Names,
+}
+
+/// One transcript's turn.
+enum Job {
+    Read {
+        transcript: Transcript,
+        original: PathBuf,
+        state: State,
+    },
+    /// The catalogue has it, the text index may not.
+    Retell {
+        stored: Stored,
+        transcript: Transcript,
+    },
+}
+
+/// What a thread that reads tells the one that writes.
+enum Heard {
+    Surveyed(text::Shared, SyncSender<Applied>),
+    Again(u32, SyncSender<Known>),
+    Told(Vec<Told>),
+    Touched(u32, Vec<(u32, String)>),
+    Trouble(Problem),
+    Failed(Error),
+    Done,
+}
+
+/// What the index is to have of a transcript: events, all rows, and the conversation of each session.
+type Known = (Vec<Fresh>, Vec<Row>, Vec<u32>);
+
+struct Surveyed {
+    transcript: Transcript,
+    original: PathBuf,
+    state: State,
+    mark: Mark,
+    facts: Facts,
+    rows: Vec<Row>,
+}
+
+impl<'s> Ingest<'s> {
+    pub(crate) fn open(service: &'s Service, home: &Home, caught: &mut Caught) -> Result<Ingest<'s>, Error> {
+        let mut catalogue = open_catalogue(home, caught)?;
+        if catalogue.reader().meta("rules").map_err(store_error)? != Some(i64::from(mask::RULES_VERSION)) {
+            if catalogue.sequence() > 0 {
+                caught.notes.push("the rules for secrets are new: everything is read again".to_string());
+                drop(catalogue);
+                clear(home)?;
+                catalogue = open_catalogue(home, caught)?;
+            }
+            catalogue.set("rules", i64::from(mask::RULES_VERSION)).map_err(store_error)?;
+        }
+        let index = open_index(service, home, catalogue.sequence(), caught)?;
+        let store = Store::new(home.archive());
+        store.sweep();
+        let tombstones = Tombstones::read(Some(home));
+        Ok(Ingest { service, catalogue, index, store, tombstones, names: Names::default() })
+    }
+
+    pub(crate) fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
+        let jobs = self.jobs(caught)?;
+        let progress = &self.service.progress;
+        progress.of.store(jobs.len() as u64, Relaxed);
+        let mut since = Instant::now();
+        for batch in batches(jobs) {
+            self.catalogue.begin().map_err(store_error)?;
+            if let Err(error) = self.batch(&batch, caught) {
+                self.catalogue.roll_back();
+                return Err(error);
+            }
+            let sequence = self.catalogue.commit().map_err(store_error)?;
+            if since.elapsed() > DURABLE {
+                self.index.commit(sequence).map_err(|e| index_error(&e))?;
+                since = Instant::now();
+            }
+        }
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if self.index.sequence() != self.catalogue.sequence() {
+            self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
+        }
+        self.catalogue.settle();
+        Ok(())
+    }
+
+    /// What there is to do, the oldest first: of two that tell the same, the original is heard before its copy.
+    fn jobs(&mut self, caught: &mut Caught) -> Result<Vec<Job>, Error> {
+        let reader = self.catalogue.reader();
+        let mut found = kept::find(self.service, Some(reader), &[]);
+        caught.files = found.transcripts.len() as u64;
+        caught.problems.append(&mut found.problems);
+        let memory = Memory::of(reader).map_err(store_error)?;
+        let mut late: rustc_hash::FxHashMap<u32, Stored> = rustc_hash::FxHashMap::default();
+        for stored in self.catalogue.since(self.index.sequence()).map_err(store_error)? {
+            late.insert(stored.id, stored);
+        }
+        let gone = memory.gone(found.transcripts.iter());
+        found.transcripts.sort_by(|a, b| (a.age.changed, &a.path).cmp(&(b.age.changed, &b.path)));
+        let mut jobs = Vec::new();
+        for transcript in found.transcripts {
+            let mut state = memory.state(reader, &transcript).map_err(store_error)?;
+            if let State::Same(id) = state {
+                if let Some(stored) = late.remove(&id) {
+                    jobs.push(Job::Retell { stored, transcript });
+                }
+                continue;
+            }
+            if let State::Grown(id, _) | State::Kept(id) = state
+                && late.remove(&id).is_some()
+            {
+                state = State::Changed(id); // the index may lack more of it than what is new
+            }
+            let original = self.original(&transcript);
+            jobs.push(Job::Read { transcript, original, state });
+        }
+        self.lose(&gone, caught)?;
+        Ok(jobs)
+    }
+
+    fn original(&self, transcript: &Transcript) -> PathBuf {
+        if !look::is_kept(transcript) {
+            return transcript.path.clone();
+        }
+        let kept = self.store.kept_named(sources::archive::name(transcript));
+        kept.map_or_else(|_| transcript.path.clone(), |kept| kept.original)
+    }
+
+    /// Transcripts that are gone without a copy: nothing can be shown of them any more.
+    fn lose(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.catalogue.begin().map_err(store_error)?;
+        for known in gone {
+            self.index.drop_file(known.id);
+            self.catalogue.drop_file(known.id).map_err(store_error)?;
+            caught.gone += 1;
+        }
+        self.catalogue.commit().map_err(store_error)?;
+        Ok(())
+    }
+
+    // ---- one batch
+
+    /// Threads read, this one writes.
+    fn batch(&mut self, jobs: &[Job], caught: &mut Caught) -> Result<(), Error> {
+        let threads = self.service.threads.min(jobs.len()).max(1);
+        let (send, heard) = sync_channel::<Heard>(2 * threads);
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (service, store, names, tombstones) =
+            (self.service, self.store.clone(), &self.names, self.tombstones.clone());
+        let reader = text::Teller { service, store, names, tombstones };
+        // The table of names is read by the threads; this one needs what it does not hold.
+        let (catalogue, index) = (&mut self.catalogue, &mut self.index);
+        let mut writing = Writing { service, catalogue, index, names, caught };
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
+                scope.spawn(move || {
+                    while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
+                        if stop.load(Relaxed) || reader.work(job, &send).is_none() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let written = writing.listen(&heard);
+            stop.store(true, Relaxed);
+            // A thread that waits to be heard learns here that nobody listens any more.
+            drop(heard);
+            written
+        })
+    }
+}
+
+/// The side that writes.
+struct Writing<'w> {
+    service: &'w Service,
+    catalogue: &'w mut Writer,
+    index: &'w mut search::Writer,
+    names: &'w Names,
+    caught: &'w mut Caught,
+}
+
+impl Writing<'_> {
+    fn listen(&mut self, heard: &Receiver<Heard>) -> Result<(), Error> {
+        while let Ok(heard) = heard.recv() {
+            match heard {
+                Heard::Surveyed(surveyed, reply) => {
+                    let applied = self.apply(&surveyed)?;
+                    let _ = reply.send(applied);
+                }
+                Heard::Again(file, reply) => {
+                    let again = self.again(file)?;
+                    let _ = reply.send(again);
+                }
+                Heard::Told(told) => self.tell(&told)?,
+                Heard::Touched(file, touched) => {
+                    let touches = touched
+                        .iter()
+                        .map(|(ordinal, path)| Touch { ordinal: *ordinal, path: path.as_str() });
+                    self.catalogue.touch(file, touches).map_err(store_error)?;
+                }
+                Heard::Trouble(problem) => self.caught.problems.push(problem),
+                Heard::Failed(error) => return Err(error),
+                Heard::Done => {
+                    self.service.progress.files.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, surveyed: &Surveyed) -> Result<Applied, Error> {
+        let (transcript, facts) = (&surveyed.transcript, &surveyed.facts);
+        let names = self.names.list();
+        let mut sessions = facts.sessions.clone();
+        count_alone(&mut sessions, &surveyed.rows, &names);
+        let applied = self.catalogue.apply(&Survey {
+            name: look::name_of(transcript),
+            source: SOURCES[transcript.source].name(),
+            path: &surveyed.original,
+            part: transcript.part.as_deref(),
+            hint: &transcript.hint,
+            family: &transcript.group,
+            size: transcript.size,
+            inode: transcript.age.inode,
+            changed: transcript.age.changed,
+            mark: surveyed.mark,
+            gone: look::is_kept(transcript),
+            rewritten: matches!(surveyed.state, State::Changed(_)),
+            sessions: &sessions,
+            birth: facts.birth,
+            abandoned: &facts.abandoned,
+            bad: facts.coverage.iter().map(|(_, coverage)| coverage.bad).sum(),
+            problems: &facts.problems,
+            rows: &surveyed.rows,
+            names: &names,
+            tells: &text::is_told,
+        });
+        let applied = applied.map_err(store_error)?;
+        self.note(surveyed, &applied, &sessions)?;
+        Ok(applied)
+    }
+
+    fn note(
+        &mut self,
+        surveyed: &Surveyed,
+        applied: &Applied,
+        sessions: &[record::Session],
+    ) -> Result<(), Error> {
+        match surveyed.state {
+            State::New => self.caught.added += 1,
+            State::Kept(_) => self.caught.gone += 1,
+            _ => self.caught.changed += 1,
+        }
+        self.caught.bytes += surveyed.facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum::<u64>();
+        if applied.rewritten {
+            self.index.drop_file(applied.file);
+        }
+        for (ordinal, number) in &applied.titled {
+            let session = &sessions[*ordinal as usize];
+            if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
+                let chat = applied.chats[*ordinal as usize];
+                self.title(applied.file, chat, *number, session.ended_at.0, title)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
+        let event = title_event(number);
+        self.index.drop_event(event);
+        let doc = search::Doc { file, chat, event, part: search::Part::Title, at: at.max(0), text };
+        self.index.add(&doc).map_err(|e| index_error(&e))
+    }
+
+    /// What is known of a transcript, for the index to be told again.
+    fn again(&mut self, file: u32) -> Result<Known, Error> {
+        self.index.drop_file(file);
+        let fresh = self.catalogue.told(file).map_err(store_error)?;
+        let mut rows = Vec::new();
+        let push = |row| {
+            rows.push(row);
+            Ok(())
+        };
+        self.catalogue.reader().rows(&[file], catalogue::Pick::All, push).map_err(store_error)?;
+        let titles = self.catalogue.titles(file).map_err(store_error)?;
+        for (chat, number, title) in &titles {
+            if let Some(title) = title {
+                self.title(file, *chat, *number, 0, title)?;
+            }
+        }
+        Ok((fresh, rows, titles.iter().map(|(chat, ..)| *chat).collect()))
+    }
+
+    fn tell(&mut self, told: &[Told]) -> Result<(), Error> {
+        for one in told {
+            if one.replaces {
+                self.index.drop_event(one.event);
+            }
+            self.index.add(&one.doc()).map_err(|e| index_error(&e))?;
+            self.caught.told += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Jobs in portions: large enough to keep all threads busy, small enough to lose.
+fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
+    let size = |job: &Job| match job {
+        Job::Read { transcript, .. } | Job::Retell { transcript, .. } => transcript.size,
+    };
+    let mut batches: Vec<Vec<Job>> = Vec::new();
+    let mut held = u64::MAX;
+    for job in jobs {
+        held = held.saturating_add(size(&job));
+        match batches.last_mut() {
+            Some(batch) if held <= BATCH && batch.len() < 512 => batch.push(job),
+            _ => {
+                held = size(&job);
+                batches.push(vec![job]);
+            }
+        }
+    }
+    batches
+}
+
+// ---- opening, and what to do with damage
+
+fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
+    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    let path = home.catalogue();
+    match Writer::open(&path, &names) {
+        Err(catalogue::Error::Damaged { error, .. }) => {
+            caught.notes.push(format!("the catalogue was damaged ({error}) and is made again"));
+            set_aside(home, &path)?;
+            Writer::open(&path, &names).map_err(store_error)
+        }
+        opened => opened.map_err(store_error),
+    }
+}
+
+/// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
+fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
+    let beside = path.with_extension("damaged");
+    std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
+    clear(home)
+}
+
+fn open_index(
+    service: &Service,
+    home: &Home,
+    sequence: u64,
+    caught: &mut Caught,
+) -> Result<search::Writer, Error> {
+    let folder = home.index();
+    let open = || search::Writer::open(&folder, service.threads.min(2), HEAP);
+    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    let opened = match open() {
+        Ok(index) if index.sequence() <= sequence => return Ok(index),
+        Ok(_) => None, // of another catalogue than this one
+        Err(error @ (search::Error::Damaged { .. } | search::Error::Version { .. })) => Some(error),
+        Err(error) => return Err(index_error(&error)),
+    };
+    if let Some(error) = opened {
+        caught.notes.push(format!("the text index is made again: {error}"));
+    }
+    remove(&folder, std::fs::remove_dir_all(&folder))?;
+    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    open().map_err(|error| index_error(&error))
+}
+
+pub(crate) fn store_error(error: catalogue::Error) -> Error {
+    match error {
+        catalogue::Error::Full { path } => home::full(&path),
+        catalogue::Error::Spill(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            home::full(std::path::Path::new("the temporary directory"))
+        }
+        other => Error::new(Code::ReadError, other.to_string())
+            .hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time"),
+    }
+}
+
+pub(crate) fn index_error(error: &search::Error) -> Error {
+    if let search::Error::Io { path, source } = error
+        && source.kind() == std::io::ErrorKind::StorageFull
+    {
+        return home::full(path);
+    }
+    let told = Error::new(Code::ReadError, error.to_string());
+    told.hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time")
+}
+
+fn trouble(transcript: &Transcript, error: &sources::Error) -> Problem {
+    let (file, note) = (transcript.path.clone(), format!("could not be archived: {error}"));
+    Problem { kind: ProblemKind::Unreadable, file, offset: 0, note }
+}
+
+/// How far a plain transcript of lines was read, and what stands there.
+fn mark(transcript: &Transcript, facts: &Facts) -> Mark {
+    let read = facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum();
+    let end = text::last_line_end(transcript, read);
+    end.and_then(|end| look::stood(transcript, end)).unwrap_or_default()
+}
+
+impl text::Teller<'_> {
+    fn survey(&self, transcript: &Transcript, original: PathBuf, state: State) -> Surveyed {
+        let mut rows = Vec::new();
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let mut facts = read_through(self.service, 0, transcript, self.names, BOTH, emit);
+        self.forget(&mut facts, &mut rows);
+        let mark = if look::is_kept(transcript) { Mark::default() } else { mark(transcript, &facts) };
+        Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
+    }
+
+    /// Does one job. None: nobody listens any more.
+    fn work(&self, job: &Job, send: &SyncSender<Heard>) -> Option<()> {
+        match job {
+            Job::Read { transcript, original, state } => {
+                let surveyed = self.survey(transcript, original.clone(), *state);
+                let surveyed = text::Shared::new(surveyed);
+                let (reply, applied) = sync_channel(1);
+                send.send(Heard::Surveyed(surveyed.clone(), reply)).ok()?;
+                let applied = applied.recv().ok()?;
+                self.read(&surveyed, &applied, send)?;
+            }
+            Job::Retell { stored, transcript } => {
+                let (reply, again) = sync_channel(1);
+                send.send(Heard::Again(stored.id, reply)).ok()?;
+                let (fresh, rows, chats) = again.recv().ok()?;
+                let applied = Applied { file: stored.id, fresh, chats, ..Applied::default() };
+                self.retell(transcript, &rows, &applied, send)?;
+            }
+        }
+        send.send(Heard::Done).ok()
+    }
+}

@@ -1,0 +1,80 @@
+//! Every transcript there is to read: those of the agents, and from the archive those that their agents have deleted.
+//!
+//! Does not read them.
+
+use crate::Service;
+use crate::look;
+use catalogue::{Reader, Stored};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sources::archive::{self, Store};
+use sources::walk::Found;
+use sources::{Age, SOURCES, Transcript};
+
+/// Finds the transcripts of the sources named, of all where none is. What the catalogue knows of deleted ones need not
+/// be looked up in the archive.
+pub(crate) fn find(service: &Service, reader: Option<&Reader>, only: &[String]) -> Found {
+    let mut found = sources::find(&service.places, only);
+    let Some(store) = store(service) else { return found };
+    let names = store.names();
+    if names.is_empty() {
+        return found;
+    }
+    let live: FxHashSet<u128> = found.transcripts.iter().map(archive::name).collect();
+    let gone = names.into_iter().filter(|name| !live.contains(name));
+    let known = reader.map(known_gone).unwrap_or_default();
+    for name in gone {
+        match known.get(&(name as u64)).and_then(|stored| placed(&store, name, stored)) {
+            Some(transcript) => found.transcripts.push(transcript),
+            None => unpacked(&store, name, &mut found),
+        }
+    }
+    found.transcripts.retain(|t| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
+    found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
+    found
+}
+
+pub(crate) fn store(service: &Service) -> Option<Store> {
+    Some(Store::new(service.home()?.archive()))
+}
+
+fn known_gone(reader: &Reader) -> FxHashMap<u64, Stored> {
+    let gone = reader.gone().unwrap_or_default().into_iter();
+    gone.filter_map(|stored| Some((look::name_of(&as_live(&stored)?), stored))).collect()
+}
+
+/// The transcript as its agent had it.
+pub(crate) fn as_live(stored: &Stored) -> Option<Transcript> {
+    Some(Transcript {
+        source: SOURCES.iter().position(|source| source.name() == stored.source)?,
+        path: stored.path.clone(),
+        part: stored.part.clone(),
+        size: stored.size,
+        age: Age { inode: stored.inode, changed: stored.changed },
+        hint: stored.hint.clone(),
+        group: stored.family.clone(),
+    })
+}
+
+/// The transcript as it can be read now: where it was, or its copy.
+pub(crate) fn as_readable(service: &Service, stored: &Stored) -> Option<Transcript> {
+    let live = as_live(stored)?;
+    if !stored.gone {
+        return Some(live);
+    }
+    let path = store(service)?.path_of(&live);
+    Some(Transcript { path, ..live })
+}
+
+/// A copy that the catalogue knows: one look at its file says whether it is still the same.
+fn placed(store: &Store, name: u128, stored: &Stored) -> Option<Transcript> {
+    let path = store.path_named(name);
+    let meta = std::fs::metadata(&path).ok()?;
+    Some(Transcript { path, size: meta.len(), age: Age::of(&meta), ..as_live(stored)? })
+}
+
+fn unpacked(store: &Store, name: u128, found: &mut Found) {
+    match store.kept_named(name) {
+        Ok(kept) => found.transcripts.extend(kept.transcript()),
+        Err(error) => found.problem(&store.path_named(name), &error),
+    }
+}

@@ -1,0 +1,77 @@
+//! Reads one record again, in full, with its secrets masked: the one way from a transcript's text to anything that is
+//! printed or stored.
+//!
+//! Does not choose which records.
+
+use crate::gather::{self, Library};
+use crate::lines::Failure;
+use crate::{Service, home};
+use mask::Masker;
+use record::{Call, Message, Problem, Row, RowKind, Session};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+impl Service {
+    /// None where the person at the terminal asked to see the text as it stands.
+    pub(crate) fn masker(&self) -> Option<&Masker> {
+        self.masked.then(|| self.masker.get_or_init(|| Masker::new(home::mask_key(self.home().as_ref()))))
+    }
+
+    pub(crate) fn home(&self) -> Option<home::Home> {
+        home::Home::of(&self.places)
+    }
+
+    pub(crate) fn read_call(&self, library: &Library, row: &Row) -> Result<Call, Problem> {
+        let (transcript, result) =
+            (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
+        let read = sources::call(transcript, result, row).map_err(|e| gather::problem(transcript, &e));
+        read.map(|call| self.masked_call(call))
+    }
+
+    pub(crate) fn read_message(&self, library: &Library, row: &Row) -> Result<Message, Problem> {
+        let transcript = &library.transcripts[row.file as usize];
+        let read = sources::message(transcript, row).map_err(|e| gather::problem(transcript, &e));
+        read.map(|message| self.masked_message(message))
+    }
+
+    pub(crate) fn read_failure(&self, library: &Library, row: &Row) -> Result<Failure, Problem> {
+        match row.row {
+            RowKind::Call => {
+                self.read_call(library, row).map(|call| Failure::of_call(library.name(row), call))
+            }
+            _ => self.read_message(library, row).map(Failure::of_provider),
+        }
+    }
+
+    pub(crate) fn masked_call(&self, mut call: Call) -> Call {
+        let Some(masker) = self.masker() else { return call };
+        replace(&mut call.input, |text| masker.json(text));
+        for text in call.output.iter_mut() {
+            replace(text, |text| masker.json(text));
+        }
+        for text in call.error.iter_mut().chain(&mut call.file) {
+            replace(text, |text| masker.text(text));
+        }
+        call
+    }
+
+    pub(crate) fn masked_message(&self, mut message: Message) -> Message {
+        if let Some(masker) = self.masker() {
+            replace(&mut message.text, |text| masker.text(text));
+        }
+        message
+    }
+
+    pub(crate) fn mask_title(&self, session: &mut Session) {
+        let (Some(masker), Some((title, _))) = (self.masker(), &mut session.title) else { return };
+        if let Cow::Owned(masked) = masker.text(title) {
+            *title = Arc::from(masked);
+        }
+    }
+}
+
+fn replace(text: &mut String, masked: impl Fn(&str) -> Cow<'_, str>) {
+    if let Cow::Owned(new) = masked(text) {
+        *text = new;
+    }
+}

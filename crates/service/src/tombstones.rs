@@ -1,0 +1,35 @@
+//! Which sessions a person has asked Loci to forget. Kept apart from everything that can be made again, so that a
+//! forgotten session stays out however often its transcript is read.
+//!
+//! Does not know what was in them.
+
+use crate::home::{Home, write_whole};
+use std::collections::BTreeSet;
+use std::io;
+
+/// Source and id of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tombstones(BTreeSet<(String, String)>);
+
+impl Tombstones {
+    pub(crate) fn read(home: Option<&Home>) -> Tombstones {
+        let text = home.and_then(|home| std::fs::read_to_string(home.tombstones()).ok()).unwrap_or_default();
+        let one = |line: &str| line.split_once('\t').map(|(source, id)| (source.to_string(), id.to_string()));
+        Tombstones(text.lines().filter_map(one).collect())
+    }
+
+    pub(crate) fn holds(&self, source: &str, session: &str) -> bool {
+        // Most people have none, and this is asked of every session.
+        !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        home: &Home,
+        sessions: impl Iterator<Item = (String, String)>,
+    ) -> io::Result<()> {
+        self.0.extend(sessions);
+        let text: String = self.0.iter().map(|(source, id)| format!("{source}\t{id}\n")).collect();
+        write_whole(&home.tombstones(), text.as_bytes())
+    }
+}

@@ -1,0 +1,398 @@
+//! What an archive file looks like: its beginning, frames of packed lines, an index, the closing table and a
+//! trailer of fixed size that says where the table is. Each has a checksum, so damage is known where it is.
+//!
+//! ```text
+//! start     24 bytes: a word, the format's version, their checksum
+//! frames    Zstandard, each with about 256 KB of lines: a row, its record, a row, its record, …
+//! index     Zstandard: ordinal, length and fingerprint of every entry, read only to continue the file
+//! table     Zstandard: JSON, what `Table` holds
+//! trailer   48 bytes
+//! ```
+//!
+//! A place is an offset in the unpacked lines of all frames: it stays when the file is continued. Does not know
+//! what an entry says.
+
+use super::entry::{CoverageLine, SessionLine};
+use super::failed;
+use crate::{Error, Facts, Transcript, place};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The format this version writes, and the newest it reads.
+pub const VERSION: u32 = 1;
+pub(super) const START: usize = 24;
+pub(super) const TRAILER: usize = 48;
+const BEGINNING: &[u8; 12] = b"loci-archive";
+const END: &[u8; 8] = b"loci.end";
+/// No frame is larger unpacked: two of the longest lines, with room for what escaping adds.
+pub(super) const LARGEST: u64 = 1 << 30;
+
+/// Where a transcript was when it was kept.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) source: String,
+    pub(super) path: Bytes,
+    #[serde(default)]
+    pub(super) part: Option<String>,
+    pub(super) hint: String,
+    pub(super) group: Bytes,
+    pub(super) size: u64,
+    /// What the hash behind a row's key makes of a fixed word: another value, and no key of a row read today can
+    /// equal one that is kept.
+    keys: u64,
+}
+
+/// A path: text wherever it is, bytes where it is not.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Bytes {
+    Text(String),
+    Raw(Vec<u8>),
+}
+
+impl From<&Path> for Bytes {
+    fn from(path: &Path) -> Bytes {
+        match path.to_str() {
+            Some(text) => Bytes::Text(text.to_string()),
+            None => Bytes::Raw(path.as_os_str().as_bytes().to_vec()),
+        }
+    }
+}
+
+impl From<Bytes> for PathBuf {
+    fn from(bytes: Bytes) -> PathBuf {
+        match bytes {
+            Bytes::Text(text) => PathBuf::from(text),
+            Bytes::Raw(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+        }
+    }
+}
+
+fn keys_today() -> u64 {
+    record::key(b'k', &[b"loci", b"archive"])
+}
+
+impl Header {
+    pub(super) fn new(source: &str, of: &Transcript) -> Header {
+        Header {
+            source: source.to_string(),
+            path: Bytes::from(of.path.as_path()),
+            part: of.part.clone(),
+            hint: of.hint.clone(),
+            group: Bytes::from(of.group.as_path()),
+            size: of.size,
+            keys: keys_today(),
+        }
+    }
+
+    pub(super) fn keys_hold(&self) -> bool {
+        self.keys == keys_today()
+    }
+}
+
+/// What a survey told besides rows.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Closing {
+    pub(super) sessions: Vec<SessionLine>,
+    #[serde(default)]
+    pub(super) birth: Option<i64>,
+    #[serde(default)]
+    pub(super) abandoned: Vec<u32>,
+    #[serde(default)]
+    pub(super) coverage: Vec<CoverageLine>,
+}
+
+impl From<&Facts> for Closing {
+    fn from(facts: &Facts) -> Closing {
+        Closing {
+            sessions: facts.sessions.iter().map(SessionLine::from).collect(),
+            birth: facts.birth.map(|at| at.0),
+            abandoned: facts.abandoned.clone(),
+            coverage: facts.coverage.iter().map(|(v, c)| CoverageLine::new(v, c)).collect(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Table {
+    #[serde(flatten)]
+    pub(super) header: Header,
+    #[serde(flatten)]
+    pub(super) closing: Closing,
+    /// Entries that count: those replaced since are not among them.
+    pub(super) entries: u32,
+    /// Places of entries that were replaced or taken back, ascending.
+    #[serde(default)]
+    pub(super) dead: Vec<u64>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) index: Frame,
+}
+
+/// Frames lie one after the other, so lengths say where each is.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Frame {
+    pub(super) packed: u64,
+    pub(super) raw: u64,
+    pub(super) entries: u32,
+    /// FNV-1a of the packed bytes.
+    pub(super) check: u64,
+}
+
+/// Where a frame begins, packed and unpacked.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) packed: u64,
+    pub(super) raw: u64,
+    pub(super) frame: Frame,
+}
+
+/// What the index holds of one entry.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Mark {
+    /// `DEAD` if it was replaced.
+    pub(super) ordinal: u32,
+    pub(super) length: u32,
+    /// FNV-1a of its row's line.
+    pub(super) print: u64,
+}
+
+pub(super) const DEAD: u32 = u32::MAX;
+
+impl Mark {
+    const SIZE: usize = 16;
+
+    pub(super) fn encode(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.ordinal.to_le_bytes());
+        out.extend_from_slice(&self.length.to_le_bytes());
+        out.extend_from_slice(&self.print.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Mark {
+        Mark { ordinal: long(bytes) as u32, length: (long(bytes) >> 32) as u32, print: long(&bytes[8..]) }
+    }
+}
+
+/// An archive file, opened and found whole as far as its table.
+pub(super) struct Archive {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) length: u64,
+    pub(super) table: Table,
+    pub(super) spans: Vec<Span>,
+    index: Span,
+}
+
+impl Archive {
+    pub(super) fn open(path: &Path) -> Result<Archive, Error> {
+        let file = place::open(path)?;
+        let length = file.metadata().map_err(failed(path))?.len();
+        let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
+        let start: [u8; START] = read(&file, path, 0)?.ok_or_else(|| damaged("it is cut off"))?;
+        version(&start).map_err(|version| match version {
+            Some(version) => Error::Newer { path: path.to_path_buf(), version },
+            None => damaged("it does not begin like an archive"),
+        })?;
+        let at = length.saturating_sub(TRAILER as u64);
+        let trailer: [u8; TRAILER] = read(&file, path, at)?.ok_or_else(|| damaged("it is cut off"))?;
+        let (packed, frame) = closing(&trailer)
+            .filter(|(start, f)| start.checked_add(f.packed) == Some(at))
+            .ok_or_else(|| damaged("it does not end like an archive: it was cut off or written over"))?;
+        let bytes = unpack(&file, path, Span { packed, raw: 0, frame })?;
+        let table: Table = serde_json::from_slice(&bytes).map_err(|_| damaged("its table"))?;
+        let (spans, index) = spans(&table, packed).ok_or_else(|| damaged("its table does not add up"))?;
+        Ok(Archive { path: path.to_path_buf(), file, length, table, spans, index })
+    }
+
+    pub(super) fn unpack(&self, n: usize) -> Result<Vec<u8>, Error> {
+        unpack(&self.file, &self.path, self.spans[n])
+    }
+
+    /// A frame as it lies there.
+    pub(super) fn packed(&self, n: usize) -> Result<Vec<u8>, Error> {
+        packed(&self.file, &self.path, self.spans[n])
+    }
+
+    /// The frame that holds a place.
+    pub(super) fn frame_at(&self, place: u64) -> Option<usize> {
+        let n = self.spans.partition_point(|span| span.raw <= place).checked_sub(1)?;
+        (place < self.spans[n].raw + self.spans[n].frame.raw).then_some(n)
+    }
+
+    pub(super) fn raw_length(&self) -> u64 {
+        self.spans.last().map_or(0, |span| span.raw + span.frame.raw)
+    }
+
+    pub(super) fn is_dead(&self, place: u64) -> bool {
+        self.table.dead.binary_search(&place).is_ok()
+    }
+
+    /// How many entries of a frame still count.
+    pub(super) fn living(&self, n: usize) -> u32 {
+        let Span { raw, frame, .. } = self.spans[n];
+        let dead = &self.table.dead;
+        let here = dead.partition_point(|p| *p < raw + frame.raw) - dead.partition_point(|p| *p < raw);
+        frame.entries.saturating_sub(here as u32)
+    }
+
+    /// Every entry in the order of the file, the dead among them.
+    pub(super) fn index(&self) -> Result<Vec<Mark>, Error> {
+        let bytes = unpack(&self.file, &self.path, self.index)?;
+        let marks: Vec<Mark> = bytes.chunks_exact(Mark::SIZE).map(Mark::decode).collect();
+        let entries: u64 = self.spans.iter().map(|span| u64::from(span.frame.entries)).sum();
+        let length: u64 = marks.iter().map(|mark| u64::from(mark.length)).sum();
+        if (marks.len() as u64, length) != (entries, self.raw_length()) {
+            return Err(Error::Damaged { path: self.path.clone(), what: "its index does not add up" });
+        }
+        Ok(marks)
+    }
+}
+
+/// Exactly `N` bytes, or none where the file is shorter.
+fn read<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8; N]>, Error> {
+    let mut bytes = [0; N];
+    match file.read_exact_at(&mut bytes, at) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(e) => Err(failed(path)(e)),
+    }
+}
+
+/// Where each frame and the index lie, if together they reach exactly to the table.
+fn spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
+    let (mut packed, mut raw, mut spans) = (START as u64, 0u64, Vec::with_capacity(table.frames.len() + 1));
+    for frame in table.frames.iter().chain([&table.index]) {
+        spans.push(Span { packed, raw, frame: *frame });
+        packed = packed.checked_add(frame.packed)?;
+        raw = raw.checked_add(frame.raw)?;
+    }
+    let index = spans.pop()?;
+    (packed == end).then_some((spans, index))
+}
+
+fn packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+    let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
+    if span.frame.packed > LARGEST || span.frame.raw > LARGEST {
+        return Err(damaged("a frame is too large"));
+    }
+    let mut bytes = vec![0; span.frame.packed as usize];
+    file.read_exact_at(&mut bytes, span.packed).map_err(failed(path))?;
+    if fnv(&bytes) != span.frame.check {
+        return Err(damaged("a frame's checksum"));
+    }
+    Ok(bytes)
+}
+
+fn unpack(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+    let bytes = packed(file, path, span)?;
+    let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(failed(path))?;
+    if raw.len() as u64 != span.frame.raw {
+        return Err(Error::Damaged { path: path.to_path_buf(), what: "a frame's length" });
+    }
+    Ok(raw)
+}
+
+// ---- the ends of the file
+
+pub(super) fn start() -> Vec<u8> {
+    let mut bytes = BEGINNING.to_vec();
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&fnv(&bytes).to_le_bytes());
+    bytes
+}
+
+/// Whether this version can read what begins so; if not, which version it takes.
+fn version(start: &[u8; START]) -> Result<(), Option<u32>> {
+    let version = long(&start[12..]) as u32;
+    if !start.starts_with(BEGINNING) || fnv(&start[..16]) != long(&start[16..]) || version == 0 {
+        return Err(None);
+    }
+    if version > VERSION { Err(Some(version)) } else { Ok(()) }
+}
+
+/// `at` is where the table begins.
+pub(super) fn trailer(at: u64, table: &Frame) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(TRAILER);
+    for n in [at, table.packed, table.raw, table.check] {
+        bytes.extend_from_slice(&n.to_le_bytes());
+    }
+    bytes.extend_from_slice(END);
+    bytes.extend_from_slice(&fnv(&bytes).to_le_bytes());
+    bytes
+}
+
+fn closing(trailer: &[u8; TRAILER]) -> Option<(u64, Frame)> {
+    let whole = fnv(&trailer[..40]) == long(&trailer[40..]) && &trailer[32..40] == END;
+    let frame = Frame {
+        packed: long(&trailer[8..]),
+        raw: long(&trailer[16..]),
+        entries: 0,
+        check: long(&trailer[24..]),
+    };
+    whole.then_some((long(trailer), frame))
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&bytes[..8]);
+    u64::from_le_bytes(eight)
+}
+
+// ---- hashes that never change
+
+/// FNV-1a. Each byte changes the state reversibly, so one wrong byte is always noticed.
+pub(super) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The same with 128 bits, over several pieces: names that must not meet by accident.
+pub(super) fn fnv128(pieces: &[&[u8]]) -> u128 {
+    let start = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
+    let step = |h: u128, b: &u8| (h ^ u128::from(*b)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+    pieces.iter().flat_map(|piece| piece.iter()).fold(start, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_never_change() {
+        // The test values of the FNV authors for "" and "a".
+        assert_eq!((fnv(b""), fnv(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
+        assert_eq!(fnv128(&[b"a"]), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_eq!(fnv128(&[b"ab", b"c"]), fnv128(&[b"abc"]));
+    }
+
+    #[test]
+    fn ends_are_read_back_and_any_wrong_byte_is_noticed() {
+        let start: [u8; START] = start().try_into().unwrap();
+        assert_eq!(version(&start), Ok(()));
+        let frame = Frame { packed: 7, raw: 9, entries: 0, check: 11 };
+        let trailer: [u8; TRAILER] = trailer(5, &frame).try_into().unwrap();
+        let told = closing(&trailer).unwrap();
+        assert_eq!((told.0, told.1.packed, told.1.raw, told.1.check), (5, 7, 9, 11));
+        for at in 0..START {
+            let mut other = start;
+            other[at] ^= 1;
+            assert_eq!(version(&other), Err(None));
+        }
+        for at in 0..TRAILER {
+            let mut other = trailer;
+            other[at] ^= 0x80;
+            assert!(closing(&other).is_none());
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_by_its_number() {
+        let mut start = start();
+        start[12] = 9;
+        let check = fnv(&start[..16]).to_le_bytes();
+        start[16..].copy_from_slice(&check);
+        assert_eq!(version(&start.try_into().unwrap()), Err(Some(9)));
+    }
+}
