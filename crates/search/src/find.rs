@@ -2,6 +2,7 @@
 //!
 //! Does not know how an answer is shown.
 
+use crate::confidence::Evidence;
 use crate::date;
 use crate::error::Error;
 use crate::index::Index;
@@ -28,6 +29,8 @@ pub struct Found {
     pub total_chats: usize,
     /// How likely the first chat is the one that was meant; measured, see `confidence`.
     pub confidence: f32,
+    /// What the confidence was told from.
+    pub evidence: Evidence,
     pub terms: Terms,
     /// Words that were looked for beside those that were asked for.
     pub expanded: BTreeMap<String, Vec<String>>,
@@ -96,16 +99,18 @@ fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) ->
     if query.expand && learn(&mut sweep, &ranked, &mut terms, &mut expanded)? {
         ranked = rank(&mut sweep, tuning, query, &terms)?;
     }
-    let confidence = 0.5;
+    let (evidence, total_chats) = (ranked.evidence, ranked.total);
+    let confidence = if ranked.candidates.is_empty() { 0.0 } else { evidence.confidence() };
     let chats = ranked.candidates.into_iter().take(query.limit_chats);
     let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
-    Ok(Found { chats, total_chats: ranked.total, confidence, terms, expanded, excluded })
+    Ok(Found { chats, total_chats, confidence, evidence, terms, expanded, excluded })
 }
 
 /// Chats in their order, and what they were judged by.
 struct Ranked {
     candidates: Vec<Candidate>,
     total: usize,
+    evidence: Evidence,
 }
 
 fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Result<Ranked, Error> {
@@ -123,13 +128,14 @@ fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Res
     hits.retain(|hit| wanted[hit.slot as usize]);
     hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
     for candidate in &mut candidates {
-        by_passage(sweep, tuning, terms, &counts, &rare, &hits, candidate)?;
+        by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
     }
     by_date(tuning, query, terms, &rare, &mut candidates);
     sort(&mut candidates);
     by_text(sweep, tuning, terms, &rare, &mut candidates)?;
     sort(&mut candidates);
-    Ok(Ranked { candidates, total })
+    let evidence = evidence(sweep, terms, &counts, &rare, &candidates, total);
+    Ok(Ranked { candidates, total, evidence })
 }
 
 fn sort(candidates: &mut [Candidate]) {
@@ -139,11 +145,10 @@ fn sort(candidates: &mut [Candidate]) {
 /// A chat of the time that is named in the query is more likely meant.
 fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candidates: &mut [Candidate]) {
     let Some(named) = query.intents.iter().find_map(|intent| date::Named::read(intent)) else { return };
-    let weights = terms.words.iter().zip(rare).filter(|(word, _)| !word.related);
-    let all: f32 = weights.map(|(word, rare)| word.weight * rare.messages).sum();
+    let all = rank::mass(terms, rare, |_| true);
     for candidate in candidates {
         if candidate.messages.iter().any(|matched| named.holds(matched.message.at)) {
-            candidate.score += tuning.more[1] * all;
+            candidate.score += tuning.dated * all;
         }
     }
 }
@@ -173,9 +178,9 @@ fn by_text(
             let matched = &mut candidate.messages[at];
             let Some(text) = sweep.text(matched.place)? else { continue };
             let read = verify::read(&text, terms, &by_term, rare, &mut scratch);
-            let mut bonus = tuning.proximity * read.together;
+            let mut bonus = tuning.together * read.together;
             if read.asks && matched.part == Part::Person {
-                bonus -= tuning.more[0] * matched.score;
+                bonus -= tuning.asked * matched.score;
             }
             matched.score += bonus;
             best = best.max(bonus);
@@ -183,6 +188,32 @@ fn by_text(
         candidate.score += best;
     }
     Ok(())
+}
+
+/// What the ranking shows of itself.
+fn evidence(
+    sweep: &Sweep,
+    terms: &Terms,
+    counts: &[Count],
+    rare: &[Rarity],
+    candidates: &[Candidate],
+    total: usize,
+) -> Evidence {
+    let Some(first) = candidates.first() else { return Evidence::default() };
+    let all = rank::mass(terms, rare, |_| true).max(f32::MIN_POSITIVE);
+    let within = |matched: &Matched| {
+        rank::mass(terms, rare, |at| matched.words.iter().any(|(word, _)| usize::from(*word) == at))
+    };
+    let second = candidates.get(1).map_or(0.0, |second| second.score);
+    let typed = terms.words.iter().filter(|word| !word.related).count();
+    Evidence {
+        margin: ((first.score - second) / first.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0),
+        covered: rank::mass(terms, rare, |at| counts[at].is_in(first.slot)) / all,
+        together: first.messages.iter().map(within).fold(0.0, f32::max) / all,
+        score: (first.score / all).clamp(0.0, 2.0),
+        words: ((typed.max(1) as f32).log2() / 3.0).min(1.0),
+        spread: total as f32 / sweep.chats.len().max(1) as f32,
+    }
 }
 
 /// Adds what else the things that were named are called.
@@ -238,9 +269,7 @@ fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error
         let terms = Terms::reading(&[term], plain);
         let (counts, _) = sweep.count(&terms)?;
         for slot in 0..shut.len() {
-            let has =
-                |count: &Count| count.times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
-            shut[slot] |= !counts.is_empty() && counts.iter().all(has);
+            shut[slot] |= !counts.is_empty() && counts.iter().all(|count| count.is_in(slot));
         }
     }
     for (slot, shut) in shut.iter().enumerate() {
@@ -283,12 +312,11 @@ fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
 
 /// Whether every unit that was typed occurs: an identifier as a whole or by all parts, Chinese by most pairs.
 fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
-    let has = |at: usize| counts[at].times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
     let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
     for (at, word) in terms.words.iter().enumerate().filter(|(_, word)| !word.related) {
         let (found, all) = units.entry((word.intent, word.unit)).or_default();
         *all += 1.0;
-        *found += f32::from(u8::from(has(at)));
+        *found += f32::from(u8::from(counts[at].is_in(slot)));
     }
     let mut intents = vec![true; terms.intents];
     for ((intent, _), (found, all)) in units {
@@ -301,7 +329,6 @@ fn by_passage(
     sweep: &mut Sweep,
     tuning: &Tuning,
     terms: &Terms,
-    counts: &[Count],
     rare: &[Rarity],
     hits: &[Hit],
     candidate: &mut Candidate,
@@ -319,9 +346,7 @@ fn by_passage(
         return Err(error);
     }
     let best = rank::passages(tuning, terms, rare, &mut candidate.messages, 200.0);
-    let coverage = rank::coverage(terms, counts, rare, candidate.slot);
-    let score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
-    candidate.score = score * coverage.powf(tuning.coverage);
+    candidate.score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
     Ok(())
 }
 

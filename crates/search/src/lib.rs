@@ -7,6 +7,7 @@
 //! text of a message is not kept; whoever shows a hit reads it again and cuts a [`snippet`] from it.
 
 mod chats;
+mod confidence;
 mod date;
 mod error;
 mod find;
@@ -25,6 +26,7 @@ mod token;
 mod verify;
 mod writer;
 
+pub use confidence::Evidence;
 pub use error::Error;
 pub use find::{ChatHit, EventHit, Found, find_among};
 pub use index::Index;

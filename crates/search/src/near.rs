@@ -15,9 +15,14 @@ use tantivy::termdict::TermDictionary;
 
 /// As many forms are taken for one word, the nearest and then the most frequent.
 const MOST: usize = 24;
-/// What a form counts for, by how many letters differ; the last is for a longer word that begins alike.
+/// What a form counts for, by how many letters differ, and that of a longer word which begins alike.
 const BY_DISTANCE: [f32; 3] = [1.0, 0.6, 0.35];
 const LONGER: f32 = 0.3;
+/// A stem that the word begins with: the stem of a misspelt word is not found by stemming.
+const SHORTER: f32 = 0.4;
+/// An ending has at most so many letters, and what it ends at least so many.
+const ENDING: usize = 4;
+const STEM: usize = 4;
 
 /// How many letters may differ: none in a short word, where every neighbour is another word.
 fn allowed(term: &str) -> u8 {
@@ -122,6 +127,13 @@ fn collect(
             note(key, info.doc_freq);
         }
     }
+    for (at, _) in term.char_indices().skip(STEM) {
+        if at + ENDING >= term.len()
+            && let Some(info) = terms.get(&term[..at])?
+        {
+            note(&term.as_bytes()[..at], info.doc_freq);
+        }
+    }
     if term.chars().count() >= 3 {
         let end = [term.as_bytes(), &[0xff]].concat();
         let mut stream = terms.range().ge(term).lt(end).into_stream()?;
@@ -157,7 +169,11 @@ fn weight(term: &str, other: &str) -> Option<f32> {
     if let Some(distance) = distance(term, other, usize::from(allowed(term))) {
         return Some(BY_DISTANCE[distance.min(2)]);
     }
-    (term.chars().count() >= 3 && other.starts_with(term)).then_some(LONGER)
+    if term.chars().count() >= 3 && other.starts_with(term) {
+        return Some(LONGER);
+    }
+    let shorter = other.len() >= STEM && other.len() + ENDING >= term.len() && term.starts_with(other);
+    shorter.then_some(SHORTER)
 }
 
 /// How many letters were left out, added, changed or swapped, if not more than `most`.
@@ -207,5 +223,7 @@ mod tests {
         assert_eq!(weight("css", "cs"), None);
         assert_eq!(weight("css", "cssom"), Some(LONGER));
         assert_eq!(weight("cache", "cahce"), Some(0.6));
+        assert_eq!(weight("evicton", "evict"), Some(SHORTER));
+        assert_eq!(weight("evicton", "evi"), None);
     }
 }

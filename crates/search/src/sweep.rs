@@ -62,6 +62,12 @@ pub(crate) struct Count {
     pub(crate) common: bool,
 }
 
+impl Count {
+    pub(crate) fn is_in(&self, slot: usize) -> bool {
+        self.times.get(slot).is_some_and(|times| times.iter().any(|times| *times > 0.0))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Gate {
     Unknown,

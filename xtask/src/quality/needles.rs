@@ -28,7 +28,8 @@ osprey pewter quartz russet saffron thistle umber violet walnut yarrow";
 const SECOND: &str = "anvil beacon cradle dynamo easel furnace gantry hangar inkwell jetty kiln lantern mortar nozzle \
 orchard pulley quarry rudder sextant trellis urn vessel winch yoke";
 const CJK_FIRST: &str = "青龙 白鹭 松涛 星河 云雀 寒梅 碧潭 赤霞 远山 流萤 霜降 芦苇";
-const CJK_SECOND: &str = "调度器 归档库 计费网关 灰度通道 限流阀 审计台 回收站 推送桥 校验器 熔断器 登记簿 镜像仓";
+const CJK_SECOND: &str =
+    "调度器 归档库 计费网关 灰度通道 限流阀 审计台 回收站 推送桥 校验器 熔断器 登记簿 镜像仓";
 
 pub(crate) fn set(seed: u64) -> Set {
     let mut sessions: Vec<Session> = (0..SESSIONS).map(|nth| session(seed, nth)).collect();
@@ -71,7 +72,10 @@ fn log(rng: &mut Rng) -> String {
     for line in 0..rng.within(3, 30) {
         let (subject, object) = (pick(rng, SUBJECTS, '|'), pick(rng, OBJECTS, '|'));
         let number = rng.within(100, 9999);
-        text.push_str(&format!("src/{}.rs:{line}: error: linker exited with status {number}: {object}\n", subject.replace(' ', "_")));
+        text.push_str(&format!(
+            "src/{}.rs:{line}: error: linker exited with status {number}: {object}\n",
+            subject.replace(' ', "_")
+        ));
     }
     text
 }
@@ -99,9 +103,15 @@ fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
         .map(char::from)
         .collect();
     match nth % 5 {
-        0 => (format!("The rollout ticket is {rare}{nth} and must not be closed early."), format!("{rare}{nth}"), "token"),
+        0 => (
+            format!("The rollout ticket is {rare}{nth} and must not be closed early."),
+            format!("{rare}{nth}"),
+            "token",
+        ),
         1 => (
-            format!("We agreed that the {a} {b} service keeps {number} connections because the vendor throttles above that."),
+            format!(
+                "We agreed that the {a} {b} service keeps {number} connections because the vendor throttles above that."
+            ),
             format!("{a} {b} {number} connections vendor throttles"),
             "phrase",
         ),
@@ -124,5 +134,7 @@ fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
 
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
