@@ -18,9 +18,9 @@ pub struct Evidence {
     pub spread: f32,
 }
 
-/// The logistic model. Fitted by `cargo xtask quality --fit` over LoCoMo and the needles; the page that it prints
+/// The logistic model. Fitted by `cargo xtask quality --fit` over `LoCoMo` and the needles; the page that it prints
 /// shows the curve.
-pub const WEIGHTS: [f32; 9] = [-4.634, 2.709, -1.308, 1.657, 3.031, 3.450, 0.553, 2.701, 1.401];
+const WEIGHTS: [f32; 9] = [-4.634, 2.709, -1.308, 1.657, 3.031, 3.450, 0.553, 2.701, 1.401];
 
 impl Evidence {
     /// What the model multiplies: a constant, the evidence, and two products that tell a clear answer from a clear

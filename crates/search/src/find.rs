@@ -268,8 +268,8 @@ fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error
     for term in &query.exclude {
         let terms = Terms::reading(&[term], plain);
         let (counts, _) = sweep.count(&terms)?;
-        for slot in 0..shut.len() {
-            shut[slot] |= !counts.is_empty() && counts.iter().all(|count| count.is_in(slot));
+        for (slot, shut) in shut.iter_mut().enumerate() {
+            *shut |= !counts.is_empty() && counts.iter().all(|count| count.is_in(slot));
         }
     }
     for (slot, shut) in shut.iter().enumerate() {
@@ -339,7 +339,7 @@ fn by_passage(
     candidate.messages = rank::join(tuning, &hits[from..from + own], |place| {
         sweep.message(place).unwrap_or_else(|error| {
             failed = Some(error);
-            Message { event: 0, at: 0, turn: 0, bytes: 1.0 }
+            Message::default()
         })
     });
     if let Some(error) = failed {

@@ -1,4 +1,5 @@
 //! Every field of a query changes what is found.
+#![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{Doc, Found, Index, Part, Parts, Query, Scope, Writer};
 use tempfile::TempDir;

@@ -1,4 +1,5 @@
 //! The conversations in `testdata/talk`: nine of ten questions find the session that was meant.
+#![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{Doc, Index, Part, Query, Writer};
 use serde_json::Value;
