@@ -119,12 +119,16 @@ fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Res
     let rare: Vec<Rarity> = counts.iter().map(|count| rank::rarity(count, sweep.chats.len(), all)).collect();
     let mut candidates = by_chat(sweep, tuning, query, terms, &counts, &rare);
     let total = candidates.len();
-    candidates.truncate(CANDIDATES.max(query.limit_chats * 2));
+    candidates.truncate(CANDIDATES.max(query.limit_chats.saturating_mul(2)));
     let mut wanted = vec![false; sweep.chats.len()];
     for candidate in &candidates {
         wanted[candidate.slot] = true;
     }
-    sweep.common(terms, &counts, &wanted, &mut hits)?;
+    // Where a rarer word tells which messages are meant, a second walk over the common ones would cost more than all
+    // the rest.
+    if !counts.iter().any(|count| !count.common && count.messages > 0) {
+        sweep.common(terms, &counts, &wanted, &mut hits)?;
+    }
     hits.retain(|hit| wanted[hit.slot as usize]);
     hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
     for candidate in &mut candidates {
@@ -230,6 +234,7 @@ fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<Strin
 
 /// As many of the best messages are read to learn from.
 const READ: usize = 8;
+const READ_BYTES: usize = 16 << 10;
 
 /// Adds words that stand beside those that were asked for; `false` when there are none.
 fn learn(
@@ -245,7 +250,9 @@ fn learn(
     });
     let mut texts = Vec::new();
     for matched in best {
-        texts.extend(sweep.text(matched.place)?.map(std::borrow::Cow::into_owned));
+        texts.extend(
+            sweep.text(matched.place)?.map(|text| text[..text.floor_char_boundary(READ_BYTES)].to_owned()),
+        );
     }
     let known: FxHashSet<String> =
         terms.words.iter().flat_map(|word| &word.forms).map(|form| form.term.clone()).collect();
@@ -264,20 +271,22 @@ const LEARNT: &str = "*";
 
 /// Shuts the chats in which an excluded term occurs; returns how many.
 fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
-    let mut shut = vec![false; sweep.chats.len()];
+    let everywhere = vec![true; sweep.chats.len()];
+    let mut shut = FxHashSet::default();
     for term in &query.exclude {
-        let terms = Terms::reading(&[term], plain);
-        let (counts, _) = sweep.count(&terms)?;
-        for (slot, shut) in shut.iter_mut().enumerate() {
-            *shut |= !counts.is_empty() && counts.iter().all(|count| count.is_in(slot));
-        }
+        let terms = Terms::literally(term, plain);
+        let (counts, mut hits) = sweep.count(&terms)?;
+        sweep.common(&terms, &counts, &everywhere, &mut hits)?;
+        hits.sort_by_key(|hit| (hit.place, hit.word));
+        hits.dedup_by_key(|hit| (hit.place, hit.word));
+        let messages = hits.chunk_by(|one, other| one.place == other.place);
+        let whole = messages.filter(|words| words.len() == terms.words.len());
+        shut.extend(whole.map(|words| words[0].slot as usize));
     }
-    for (slot, shut) in shut.iter().enumerate() {
-        if *shut {
-            sweep.shut(slot);
-        }
+    for slot in &shut {
+        sweep.shut(*slot);
     }
-    Ok(shut.iter().filter(|shut| **shut).count())
+    Ok(shut.len())
 }
 
 /// Every chat with a match, by all of its words, best first.

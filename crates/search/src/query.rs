@@ -41,7 +41,7 @@ pub struct Query<'a> {
     pub fuzzy: bool,
     /// Related words count as well, for less.
     pub expand: bool,
-    /// Chats in which one of these occurs are left out.
+    /// Chats in which one of these occurs are left out; of several words, when one message has them all.
     pub exclude: Vec<String>,
     pub scope: Scope,
     pub parts: Parts,
@@ -153,6 +153,12 @@ impl Terms {
             terms.words.extend(words.into_iter().map(|(word, _)| word));
         }
         terms
+    }
+
+    /// Every word of a phrase, stop words as well: `out of memory` is not `memory`.
+    pub(crate) fn literally(phrase: &str, plain: bool) -> Terms {
+        let words = read(phrase, 0, plain).into_iter().map(|(word, _)| word).collect();
+        Terms { words, intents: 1, plain }
     }
 
     /// What the index is asked for, in the order it was typed.

@@ -11,6 +11,11 @@ use rustc_hash::FxHashMap;
 /// Words farther apart than this have nothing to do with each other.
 const NEAR: usize = 12;
 
+/// As many places of a word are compared, and so much of a text is read: a log of a megabyte must not cost more than
+/// the search.
+const MOST: usize = 64;
+const BYTES: usize = 64 << 10;
+
 /// What a text shows when it is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
@@ -28,7 +33,7 @@ pub(crate) fn read(
     scratch: &mut Scratch,
 ) -> Read {
     let mut places: Vec<Vec<usize>> = vec![Vec::new(); terms.words.len()];
-    let mut tokens = Tokens::new(text, scratch);
+    let mut tokens = Tokens::new(&text[..text.floor_char_boundary(BYTES)], scratch);
     let (mut nth, mut last) = (0, usize::MAX);
     while let Some(token) = tokens.advance() {
         // The parts of an identifier stand where it stands.
@@ -37,7 +42,7 @@ pub(crate) fn read(
             last = token.place.start;
         }
         for (word, weight) in by_term.get(token.text).into_iter().flatten() {
-            if *weight >= 0.5 {
+            if *weight >= 0.5 && places[*word].len() < MOST {
                 places[*word].push(nth);
             }
         }
