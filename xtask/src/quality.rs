@@ -94,7 +94,7 @@ fn locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<Ve
         all.extend(outcomes);
     }
     let total = table::print("locomo", &all);
-    table::print("locomo, held out", &odd);
+    table::print("locomo, odd dialogues", &odd);
     hold(&LOCOMO_FIRST, total.first, missed);
     hold(&LOCOMO_FIVE, total.five, missed);
     Ok(all)

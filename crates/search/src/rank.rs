@@ -34,7 +34,7 @@ pub const TUNING: Tuning = Tuning {
     k1: 1.2,
     b: 0.5,
     passage_k1: 1.2,
-    passage_b: 0.3,
+    passage_b: 0.6,
     decay: 0.5,
     passage: 0.5,
     together: 0.3,
@@ -136,7 +136,7 @@ pub(crate) fn passages(
         let near = messages[from..].iter().take_while(|other| other.message.turn <= middle + REACH);
         for other in near {
             let decay = tuning.decay.powi(other.message.turn.abs_diff(middle) as i32);
-            let norm = 1.0 - tuning.passage_b + tuning.passage_b * other.message.bytes / average;
+            let norm = 1.0 - tuning.passage_b + tuning.passage_b * (other.message.bytes / average).sqrt();
             for (word, times) in &other.words {
                 strength[*word as usize] += decay * times / norm;
             }
