@@ -105,6 +105,9 @@ fn beside() -> PathBuf {
     root.parent().unwrap_or(root).join("shared/bench/retrieval/locomo10.json")
 }
 
+/// Questions of one sort, and how they are told.
+type Kind = (&'static str, fn(&str) -> bool);
+
 /// The talk set, and the same without stems: identifiers and Chinese must not suffer from stemming.
 fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), String> {
     let folder = tidy::root().join("crates/search/testdata/talk");
@@ -117,7 +120,7 @@ fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), 
     hold(&TALK_FIRST, table::print("talk", &stemmed).first, missed);
     curve::print(&stemmed);
     println!("\n{:<24} {:>6} {:>9} {:>7}", "stemming", "asked", "without", "with");
-    let kinds: [(&str, fn(&str) -> bool); 3] = [
+    let kinds: [Kind; 3] = [
         ("identifiers", |kind| {
             ["identifier", "camel-half", "path", "error"].iter().any(|of| kind.ends_with(of))
         }),

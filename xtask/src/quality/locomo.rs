@@ -1,4 +1,4 @@
-//! LoCoMo: ten long dialogues of dated sessions, and questions with the turns that answer them.
+//! `LoCoMo`: ten long dialogues of dated sessions, and questions with the turns that answer them.
 //!
 //! Does not know the answers: only the session they stand in is looked for. The data is evaluated and never copied.
 

@@ -39,7 +39,7 @@ pub(crate) fn set(seed: u64) -> Set {
 
 fn pick<'a>(rng: &mut Rng, among: &'a str, between: char) -> &'a str {
     let among: Vec<&str> = among.split(between).collect();
-    *rng.pick(&among)
+    among[rng.below(among.len())]
 }
 
 fn session(seed: u64, nth: usize) -> Session {
@@ -61,7 +61,7 @@ fn talk(rng: &mut Rng) -> String {
             text.push('。');
         } else {
             let words = [SUBJECTS, VERBS, OBJECTS].map(|pool| pick(rng, pool, '|'));
-            text.push_str(&format!("{}. {} ", words.join(" "), pick(rng, CLOSINGS, '|')));
+            text.extend([&words.join(" "), ". ", pick(rng, CLOSINGS, '|'), " "]);
         }
     }
     text
@@ -72,10 +72,8 @@ fn log(rng: &mut Rng) -> String {
     for line in 0..rng.within(3, 30) {
         let (subject, object) = (pick(rng, SUBJECTS, '|'), pick(rng, OBJECTS, '|'));
         let number = rng.within(100, 9999);
-        text.push_str(&format!(
-            "src/{}.rs:{line}: error: linker exited with status {number}: {object}\n",
-            subject.replace(' ', "_")
-        ));
+        let file = subject.replace(' ', "_");
+        text += &format!("src/{file}.rs:{line}: error: linker exited with status {number}: {object}\n");
     }
     text
 }
