@@ -69,11 +69,12 @@ fn talk(rng: &mut Rng) -> String {
 
 fn log(rng: &mut Rng) -> String {
     let mut text = String::new();
-    for line in 0..rng.within(3, 30) {
+    for _ in 0..rng.within(3, 30) {
         let (subject, object) = (pick(rng, SUBJECTS, '|'), pick(rng, OBJECTS, '|'));
         let number = rng.within(100, 9999);
         let file = subject.replace(' ', "_");
-        text += &format!("src/{file}.rs:{line}: error: linker exited with status {number}: {object}\n");
+        let number = number.to_string();
+        text.extend(["src/", &file, ".rs: error: linker exited with status ", &number, ": ", object, "\n"]);
     }
     text
 }
