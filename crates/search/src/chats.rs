@@ -98,9 +98,9 @@ fn path(folder: &Path, stamp: u64) -> PathBuf {
 
 fn rows(folder: &Path, stamp: u64) -> Result<Vec<(u32, u32, Tally)>, Error> {
     let path = path(folder, stamp);
-    let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, error))?;
+    let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, &error))?;
     if bytes.len() % ROW != 0 {
-        return Err(Error::damaged(&path, "it ends in the middle of a row"));
+        return Err(Error::damaged(&path, &"it ends in the middle of a row"));
     }
     Ok(bytes.chunks_exact(ROW).map(row).collect())
 }
@@ -173,6 +173,7 @@ impl Chats {
         &self.tallies[slot]
     }
 
+    #[inline]
     pub(crate) fn slot(&self, chat: u32) -> Option<usize> {
         match self.dense.get(chat as usize) {
             Some(&slot) if slot != NONE => Some(slot as usize),

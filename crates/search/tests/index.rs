@@ -1,4 +1,5 @@
 //! What an index keeps: commits, files that are taken back, damage that is told, bytes that are gone.
+#![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{self as search, Doc, Error, Index, Part, Query, Writer};
 use std::fs;
