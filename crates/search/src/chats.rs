@@ -3,7 +3,7 @@
 //! Does not know any words.
 
 use crate::error::Error;
-use crate::schema::Part;
+use crate::schema::{PARTS, Part};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "chats.";
-const ROW: usize = 28;
+const ROW: usize = 12 + 4 * PARTS;
 
 /// What one file says in one chat: messages, and bytes of text by part. A chat may be told by several files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) messages: u32,
-    pub(crate) bytes: [u32; 4],
+    pub(crate) bytes: [u32; PARTS],
 }
 
 impl Tally {

@@ -23,11 +23,13 @@ pub struct Parts {
     pub person: bool,
     pub assistant: bool,
     pub tool: bool,
+    /// What Loci itself printed.
+    pub echo: bool,
 }
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts { person: true, assistant: true, tool: true }
+        Parts { person: true, assistant: true, tool: true, echo: false }
     }
 }
 
@@ -82,6 +84,7 @@ impl Query<'_> {
             Part::Person => self.parts.person,
             Part::Assistant => self.parts.assistant,
             Part::Tool => self.parts.tool,
+            Part::Echo => self.parts.echo,
         }
     }
 

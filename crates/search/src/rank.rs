@@ -3,14 +3,14 @@
 //! Does not know where an occurrence comes from: it is handed counts.
 
 use crate::query::Terms;
-use crate::schema::Part;
+use crate::schema::{PARTS, Part};
 use crate::sweep::{Count, Hit, Message, Place};
 
-/// The numbers of the ranking, found by trying on the benchmark set; `cargo xtask quality --tune` tries others.
+/// The numbers of the ranking, found by trying others on the benchmark set (`cargo xtask quality`).
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// What an occurrence counts for, by part.
-    pub parts: [f32; 4],
+    pub parts: [f32; PARTS],
     /// Saturation and length in a whole chat.
     pub k1: f32,
     pub b: f32,
@@ -30,7 +30,7 @@ pub struct Tuning {
 }
 
 pub const TUNING: Tuning = Tuning {
-    parts: [1.0, 0.9, 0.6, 2.0],
+    parts: [1.0, 0.9, 0.6, 2.0, 0.5],
     k1: 1.2,
     b: 0.5,
     passage_k1: 1.2,

@@ -7,7 +7,7 @@ use crate::chats::Chats;
 use crate::error::Error;
 use crate::index::Index;
 use crate::query::{Query, Terms};
-use crate::schema::{AT, CHAT, EVENT, Part, SIZE, TURN, bucket, bytes_of};
+use crate::schema::{AT, CHAT, EVENT, PARTS, Part, SIZE, TURN, bucket, bytes_of};
 use crate::token::{Scratch, Tokens};
 use crate::writer::Doc;
 use rustc_hash::FxHashMap;
@@ -57,7 +57,7 @@ pub(crate) struct Message {
 #[derive(Default)]
 pub(crate) struct Count {
     /// By slot and part. Empty when it occurs nowhere.
-    pub(crate) times: Vec<[f32; 4]>,
+    pub(crate) times: Vec<[f32; PARTS]>,
     pub(crate) chats: u32,
     pub(crate) messages: u64,
     /// Too many to be kept one by one.
@@ -138,7 +138,7 @@ impl<'a> Sweep<'a> {
         self.walk(terms, &|_| true, &mut |hit| {
             let count = &mut counts[hit.word as usize];
             if count.times.is_empty() {
-                count.times = vec![[0.0; 4]; slots];
+                count.times = vec![[0.0; PARTS]; slots];
             }
             let times = &mut count.times[hit.slot as usize];
             count.chats += u32::from(times.iter().all(|times| *times == 0.0));

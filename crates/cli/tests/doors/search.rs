@@ -17,8 +17,14 @@ fn history() -> Home {
     let home = Home::new();
     let mut socket = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     socket.prompt("The daemon loses its socket after a restart");
-    socket.reply(&["We decided that RequestBatcher keeps the socket open, and the retries are migrated to a queue."]);
-    socket.did("Bash", json!({"command": "grep -rn zanzibar src/net"}), "src/net/socket.rs:12: zanzibar handshake");
+    socket.reply(&[
+        "We decided that RequestBatcher keeps the socket open, and the retries are migrated to a queue.",
+    ]);
+    socket.did(
+        "Bash",
+        json!({"command": "grep -rn zanzibar src/net"}),
+        "src/net/socket.rs:12: zanzibar handshake",
+    );
     home.add(&socket);
     let mut list = Session::new(LIST, BETA, "2026-05-01T10:00:00Z");
     list.prompt("虚拟列表滚动的时候掉帧，页面卡顿");
@@ -56,7 +62,8 @@ fn ids(found: &Value) -> Vec<&str> {
 }
 
 fn texts(found: &Value) -> String {
-    let snippets = found["results"].as_array().unwrap().iter().flat_map(|r| r["snippets"].as_array().unwrap());
+    let snippets =
+        found["results"].as_array().unwrap().iter().flat_map(|r| r["snippets"].as_array().unwrap());
     snippets.map(|s| s["text"].as_str().unwrap().to_string() + "\n").collect()
 }
 
@@ -90,13 +97,13 @@ fn every_parameter_changes_the_result() {
     let home = history();
     let table: &[(&[&str], &[&str], &str, &str)] = &[
         // search, with the parameter, found only without it, found only with it
-        (&["daemon"], &["--time-window", "{\"start\":1777000000000,\"end\":1780800000000}"], SOCKET, ""),
+        (&["daemon"], &["--time-window", "1h"], SOCKET, ""),
         (&["daemon"], &["--since", "2026-05-15"], SOCKET, ""),
         (&["daemon"], &["--until", "2026-05-15"], AUTH, ""),
         (&["sokcet"], &["--precision-mode", "fuzzy"], "", SOCKET),
         (&["sokcet"], &["--fuzzy"], "", SOCKET),
         (&["authentication"], &["--expand", "auto"], "", AUTH),
-        (&["zanzibar"], &["--include-tools-in-search", "false"], SOCKET, ""),
+        (&["zanzibar"], &["--include-tools-in-search=false"], SOCKET, ""),
         (&["zanzibar"], &["--no-tools"], SOCKET, ""),
         (&["cookie"], &["--scope", "title"], AUTH, ""),
         (&["zanzibar"], &["--scope", "title"], SOCKET, ""),
@@ -140,8 +147,11 @@ fn numbers_limit_what_is_shown() {
     };
     assert!(length("10") < length("64"));
     let told = search(&home, &["daemon", "--iteration", "3"]);
-    assert_eq!((told["iterations_used"].as_u64(), &told["guidance"]["state"]["iteration"]), (Some(3), &json!(3)));
-    assert!(search(&home, &["daemon", "--include-guidance", "false"]).get("guidance").is_none());
+    assert_eq!(
+        (told["iterations_used"].as_u64(), &told["guidance"]["state"]["iteration"]),
+        (Some(3), &json!(3))
+    );
+    assert!(search(&home, &["daemon", "--include-guidance=false"]).get("guidance").is_none());
 }
 
 #[test]
@@ -289,7 +299,11 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
     let secret = format!("ghp_{}", "k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU".chars().rev().collect::<String>());
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt(&format!("Use {secret} to clone")).reply(&["Cloned."]);
-    session.did("Bash", json!({"command": format!("git clone https://x:{secret}@git.example.test/a")}), "done");
+    session.did(
+        "Bash",
+        json!({"command": format!("git clone https://x:{secret}@git.example.test/a")}),
+        "done",
+    );
     home.add(&session);
     let told = answer(&loci(&home, &["secrets"]).expect(0));
     assert_eq!(told["found"][0]["kind"], "github-pat");
@@ -298,11 +312,18 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
     assert!(!none.text().contains("github-pat"));
     assert_eq!(answer(&loci(&home, &["secrets", "--limit", "1"]))["places"].as_array().unwrap().len(), 1);
     let direct = loci(&home, &["query", "messages", "--all-projects"]).expect(0);
-    for shown in [&direct, &loci(&home, &["search", "clone"]).expect(0), &loci(&home, &["show", "aaaa"]).expect(0)] {
-        assert!(!shown.text().contains(&secret) && shown.text().contains("secret:github-pat:"), "{}", shown.text());
+    for shown in
+        [&direct, &loci(&home, &["search", "clone"]).expect(0), &loci(&home, &["show", "aaaa"]).expect(0)]
+    {
+        assert!(
+            !shown.text().contains(&secret) && shown.text().contains("secret:github-pat:"),
+            "{}",
+            shown.text()
+        );
     }
     assert_eq!(direct.stdout, loci(&home, &["query", "messages", "--all-projects"]).expect(0).stdout);
-    for plain in [&["query", "messages", "--all-projects", "--unmasked"][..], &["show", "aaaa", "--unmasked"]] {
+    for plain in [&["query", "messages", "--all-projects", "--unmasked"][..], &["show", "aaaa", "--unmasked"]]
+    {
         assert!(loci(&home, plain).expect(0).text().contains(&secret));
     }
     assert!(!holds(&home.path().join(".cache"), secret.as_bytes()));
@@ -347,7 +368,8 @@ fn sessions_and_ids_are_known() {
         let mut all = vec!["sessions"];
         all.extend(args);
         let found = answer(&loci(&home, &all));
-        let ids = found["sessions"].as_array().unwrap().iter().map(|s| s["chatId"].as_str().unwrap().to_string());
+        let ids =
+            found["sessions"].as_array().unwrap().iter().map(|s| s["chatId"].as_str().unwrap().to_string());
         ids.collect::<Vec<_>>()
     };
     assert_eq!(listed(&[]), [ECHO, CODEX, AUTH, LIST, SOCKET]);
@@ -370,8 +392,15 @@ fn sessions_and_ids_are_known() {
     let one = resolved(&["--chat-id-prefix", "bbbb"]);
     assert_eq!((one["chats"][0]["chatId"].as_str(), one["ambiguous"].as_bool()), (Some(LIST), Some(false)));
     let message = resolved(&["--message-id-prefix", "u-aaaa1111"]);
-    assert_eq!(message["ambiguous"], true, "{message}");
-    assert!(message["messages"][0]["messageId"].as_str().unwrap().starts_with("u-aaaa1111"));
-    assert_eq!(message["messages"][0]["chatId"], SOCKET);
+    assert_eq!(
+        (message["messages"][0]["chatId"].as_str(), message["ambiguous"].as_bool()),
+        (Some(SOCKET), Some(false))
+    );
+    assert_eq!(
+        message["messages"][0]["messageId"],
+        format!("u-{SOCKET}-main-1"),
+        "the whole id, not its beginning"
+    );
+    assert_eq!(resolved(&["--message-id-prefix", "u-"])["ambiguous"], true);
     loci(&home, &["resolve", "zzzz"]).expect(2);
 }

@@ -115,6 +115,8 @@ impl<'s> Searched<'s> {
             expand: ask.expand == Expand::Auto,
             exclude: ask.exclude_terms.clone(),
             scope: match ask.scope {
+                // A title is nobody's in particular.
+                Wanted::Both if !ask.role_filter.is_empty() => Scope::Content,
                 Wanted::Both => Scope::Both,
                 Wanted::Content => Scope::Content,
                 Wanted::Title => Scope::Title,
@@ -305,7 +307,7 @@ fn parts(ask: &SearchConversations) -> Parts {
         person: by("user"),
         assistant: by("assistant"),
         tool: ask.include_tools_in_search && (by("assistant") || by("system")),
-        ..Parts::default()
+        echo: ask.include_own && ask.include_tools_in_search && by("assistant"),
     }
 }
 
