@@ -102,7 +102,7 @@ pub(crate) struct Lock {
 }
 
 /// How long a second writer waits for the first.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Lock {
     /// Waits for whoever writes.

@@ -27,14 +27,14 @@ impl Veil {
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.finds.text(text) {
             Cow::Owned(_) => self.masks().text(text),
-            clean => clean,
+            clean @ Cow::Borrowed(_) => clean,
         }
     }
 
     fn json<'t>(&self, json: &'t str) -> Cow<'t, str> {
         match self.finds.json(json) {
             Cow::Owned(_) => self.masks().json(json),
-            clean => clean,
+            clean @ Cow::Borrowed(_) => clean,
         }
     }
 
@@ -78,7 +78,7 @@ impl Service {
     pub(crate) fn masked_call(&self, mut call: Call) -> Call {
         let Some(masker) = self.masker() else { return call };
         replace(&mut call.input, |text| masker.json(text));
-        for text in call.output.iter_mut() {
+        for text in &mut call.output {
             replace(text, |text| masker.json(text));
         }
         for text in call.error.iter_mut().chain(&mut call.file) {

@@ -78,7 +78,7 @@ fn is_echo(tool: &str, call: &Call) -> bool {
     }
     let command = sources::json::get_text(call.input.as_bytes(), b"command");
     command.is_some_and(|command| {
-        let first = command.trim_start().split_whitespace().next().unwrap_or_default();
+        let first = command.split_whitespace().next().unwrap_or_default();
         first == "loci" || first.ends_with("/loci")
     })
 }

@@ -16,7 +16,7 @@ pub(crate) fn archive(service: &Service, ask: &ArchiveAsk) -> Result<Archived, E
     ask.check()?;
     let store = kept::store(service).ok_or_else(ingest::homeless)?;
     let mut all = store.list().kept;
-    let doomed = doomed(service, ask, &mut all)?;
+    let doomed = doomed(service, ask, &mut all);
     let removed: Vec<Listed> = doomed.iter().map(listed).collect();
     if !ask.dry_run && !doomed.is_empty() {
         remove(service, &store, &doomed)?;
@@ -67,7 +67,7 @@ fn listed(kept: &Kept) -> Listed {
 }
 
 /// Takes what is to be removed out of the list: what is too old, and the oldest until the rest is small enough.
-fn doomed(service: &Service, ask: &ArchiveAsk, all: &mut Vec<Kept>) -> Result<Vec<Kept>, Error> {
+fn doomed(service: &Service, ask: &ArchiveAsk, all: &mut Vec<Kept>) -> Vec<Kept> {
     let mut doomed = Vec::new();
     if let Some(older) = ask.older_than.as_deref().and_then(|text| service.clock.moment(text)) {
         doomed.extend(all.extract_if(.., |kept| newest(kept) < older));
@@ -82,7 +82,7 @@ fn doomed(service: &Service, ask: &ArchiveAsk, all: &mut Vec<Kept>) -> Result<Ve
             doomed.push(oldest);
         }
     }
-    Ok(doomed)
+    doomed
 }
 
 fn remove(service: &Service, store: &Store, doomed: &[Kept]) -> Result<(), Error> {

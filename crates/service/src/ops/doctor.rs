@@ -2,6 +2,8 @@
 //!
 //! Looks and says what to type; mends nothing itself.
 
+#![allow(clippy::unnecessary_wraps)] // a check may have nothing to say
+
 use crate::home::Home;
 use crate::look::Memory;
 use crate::{Service, ingest, kept, shelf};
@@ -48,7 +50,6 @@ fn problem(message: String, fix: &'static str) -> Option<Told> {
     Some(Told { severity: Severity::Problem, message, fix: Some(fix) })
 }
 
-#[allow(clippy::unnecessary_wraps)] // as every operation
 pub(crate) fn doctor(service: &Service, _ask: &DoctorAsk) -> Result<Checkup, Error> {
     let patient = Patient { service, home: service.home() };
     let finding = |(name, check): &Check| {

@@ -70,7 +70,7 @@ impl<'s> Searched<'s> {
             if !enough && !caught_up {
                 caught_up = true;
                 match ingest::catch_up_soon(service) {
-                    Ok(_) => continue,
+                    Ok(()) => continue,
                     // What cannot be written can perhaps still be searched.
                     Err(error) if unknown > BEARABLE => return Err(missing(&error)),
                     Err(_) => {}
@@ -205,21 +205,12 @@ impl<'s> Searched<'s> {
             chat_id: main.session_id.to_string(),
             title: main.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
             hits: hit.hits as u64,
-            time_range: self.span(main, &known, hit),
+            time_range: span(main, &known, hit),
             snippets,
             source: main.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
             resume: api::resume(main.source, project, &main.session_id),
         }))
-    }
-
-    /// From the first to the last that was said in it, what was said just now included.
-    fn span(&self, main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
-        let sessions = known.iter().map(|chat| &chat.session).chain([main]);
-        let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
-        let news = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
-        let to = sessions.map(|s| s.ended_at).chain(news).max();
-        TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
     }
 
     fn snippet(
@@ -275,6 +266,15 @@ impl<'s> Searched<'s> {
         });
         slot.clone()
     }
+}
+
+/// From the first to the last that was said in it, what was said just now included.
+fn span(main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
+    let sessions = known.iter().map(|chat| &chat.session).chain([main]);
+    let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
+    let news = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
+    let to = sessions.map(|s| s.ended_at).chain(news).max();
+    TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
 }
 
 fn quoted(cut: &search::Snippet) -> Snippet {
