@@ -78,8 +78,8 @@ impl Service {
     pub(crate) fn masked_call(&self, mut call: Call) -> Call {
         let Some(masker) = self.masker() else { return call };
         replace(&mut call.input, |text| masker.json(text));
-        for text in &mut call.output {
-            replace(text, |text| masker.json(text));
+        if let Some(output) = &mut call.output {
+            replace(output, |text| masker.json(text));
         }
         for text in call.error.iter_mut().chain(&mut call.file) {
             replace(text, |text| masker.text(text));
