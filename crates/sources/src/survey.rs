@@ -278,8 +278,10 @@ impl<'a> Survey<'a> {
     /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
     pub fn mark_reply(&mut self, id: &[u8], flag: u8) {
         let reply = key(b'm', &[id]);
-        if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
-            self.rows[*index].flags |= flag;
+        let known = self.open_replies.iter().rev().find(|(k, _)| *k == reply);
+        // Where only calls are wanted a reply is counted and has no row.
+        if let Some(row) = known.and_then(|(_, index)| self.rows.get_mut(*index)) {
+            row.flags |= flag;
         }
     }
 
