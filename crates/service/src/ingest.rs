@@ -14,8 +14,10 @@ use crate::{Service, kept};
 use api::{Code, Error};
 use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
 use record::{Problem, ProblemKind, Row};
+use rustc_hash::FxHashSet;
 use sources::archive::Store;
 use sources::{Facts, Names, SOURCES, Transcript, Want};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -212,7 +214,7 @@ impl<'s> Ingest<'s> {
     }
 
     /// Transcripts whose copies a power cut may have taken: those that were kept and not seen to be on the disk.
-    fn unsettled(&self) -> Result<rustc_hash::FxHashSet<u32>, Error> {
+    fn unsettled(&self) -> Result<FxHashSet<u32>, Error> {
         let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
         Ok(since.into_iter().map(|stored| stored.id).collect())
     }
@@ -276,13 +278,40 @@ impl<'s> Ingest<'s> {
             return Ok(());
         }
         self.catalogue.begin().map_err(store_error)?;
+        let lost = self.lose_all(gone, caught);
+        if lost.is_err() {
+            self.catalogue.roll_back();
+        }
+        lost
+    }
+
+    fn lose_all(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+        let mut heirs = BTreeSet::new();
         for known in gone {
             self.index.drop_file(known.id);
-            self.catalogue.drop_file(known.id).map_err(store_error)?;
+            heirs.append(&mut self.catalogue.drop_file(known.id).map_err(store_error)?);
             caught.gone += 1;
         }
+        heirs.retain(|heir| gone.iter().all(|known| known.id != *heir));
+        self.tell_again(heirs, caught)?;
+        // First out of the index: once the catalogue has forgotten a file nobody knows what to take out.
+        self.index.commit(self.index.sequence()).map_err(|e| index_error(&e))?;
         self.catalogue.commit().map_err(store_error)?;
         Ok(())
+    }
+
+    /// What others told before and these repeat is told by these from now on.
+    fn tell_again(&mut self, heirs: BTreeSet<u32>, caught: &mut Caught) -> Result<(), Error> {
+        let mut jobs = Vec::new();
+        for heir in heirs {
+            let stored = self.catalogue.reader().file(heir).map_err(store_error)?;
+            let readable = stored.and_then(|stored| {
+                let transcript = kept::as_readable(self.service, &stored)?;
+                Some(Job::Retell { stored, transcript })
+            });
+            jobs.extend(readable);
+        }
+        if jobs.is_empty() { Ok(()) } else { self.batch(&jobs, caught) }
     }
 
     // ---- one batch
@@ -297,7 +326,8 @@ impl<'s> Ingest<'s> {
         let reader = text::Teller { service, store, names, tombstones };
         // The table of names is read by the threads; this one needs what it does not hold.
         let (catalogue, index) = (&mut self.catalogue, &mut self.index);
-        let mut writing = Writing { service, catalogue, index, names, caught };
+        let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
+        let mut writing = Writing { service, catalogue, index, names, caught, heirs, taken };
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
@@ -315,7 +345,9 @@ impl<'s> Ingest<'s> {
             // A thread that waits to be heard learns here that nobody listens any more.
             drop(heard);
             written
-        })
+        })?;
+        let heirs = std::mem::take(&mut writing.heirs);
+        self.tell_again(heirs, caught)
     }
 }
 
@@ -326,6 +358,10 @@ struct Writing<'w> {
     index: &'w mut search::Writer,
     names: &'w Names,
     caught: &'w mut Caught,
+    /// Files that tell from now on what others told before.
+    heirs: BTreeSet<u32>,
+    /// Events that others tell from now on, though their texts may still be on their way here.
+    taken: FxHashSet<u64>,
 }
 
 impl Writing<'_> {
@@ -404,6 +440,9 @@ impl Writing<'_> {
         if applied.rewritten {
             self.index.drop_file(applied.file);
         }
+        applied.taken.iter().for_each(|event| self.index.drop_event(*event));
+        self.taken.extend(&applied.taken);
+        self.heirs.extend(&applied.heirs);
         for (ordinal, number) in &applied.titled {
             let session = &sessions[*ordinal as usize];
             if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
@@ -441,7 +480,7 @@ impl Writing<'_> {
     }
 
     fn tell(&mut self, told: &[Told]) -> Result<(), Error> {
-        for one in told {
+        for one in told.iter().filter(|one| !self.taken.contains(&one.event)) {
             if one.replaces {
                 self.index.drop_event(one.event);
             }
