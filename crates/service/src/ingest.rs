@@ -76,27 +76,45 @@ pub(crate) fn catch_up_locked(
     _lock: &Lock,
     rebuild: bool,
 ) -> Result<Caught, Error> {
-    let mut caught = Caught::default();
     if rebuild {
         clear(home)?;
     }
-    let mut ingest = Ingest::open(service, home, &mut caught)?;
-    ingest.run(&mut caught)?;
+    let mut caught = Caught::default();
+    let Err(error) = brought_up(service, home, &mut caught) else { return Ok(caught) };
+    // Damage may show only where it is met, in the middle of the work.
+    let Some(damage) = damage(home) else { return Err(error) };
+    let note = format!("the catalogue was damaged ({damage}) and is made again");
+    let mut caught = Caught { notes: vec![note], ..Caught::default() };
+    set_aside(home, &home.catalogue())?;
+    brought_up(service, home, &mut caught)?;
     Ok(caught)
+}
+
+fn brought_up(service: &Service, home: &Home, caught: &mut Caught) -> Result<(), Error> {
+    let mut ingest = Ingest::open(service, home, caught)?;
+    ingest.run(caught)
+}
+
+/// What is wrong with the catalogue, if its pages are.
+fn damage(home: &Home) -> Option<String> {
+    let reader = catalogue::Reader::open(&home.catalogue(), &[]);
+    reader
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.damage()))
+        .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
 }
 
 /// Removes what is derived. What is kept stays.
 pub(crate) fn clear(home: &Home) -> Result<(), Error> {
     for ending in ["", "-wal", "-shm"] {
-        let path = home.cache.join(format!("catalogue.db{ending}"));
-        remove(&path, std::fs::remove_file(&path))?;
+        remove(&home.cache.join(format!("catalogue.db{ending}")))?;
     }
-    let index = home.index();
-    remove(&index, std::fs::remove_dir_all(&index))
+    remove(&home.index())
 }
 
-fn remove(path: &std::path::Path, removed: std::io::Result<()>) -> Result<(), Error> {
-    match removed {
+/// Whatever stands there: a folder may stand where a file should, and the other way round.
+fn remove(path: &std::path::Path) -> Result<(), Error> {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    match if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) } {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
         _ => Ok(()),
     }
@@ -516,6 +534,10 @@ fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
 fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
     let path = home.catalogue();
+    if path.is_dir() {
+        caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
+        clear(home)?;
+    }
     match Writer::open(&path, &names) {
         Err(catalogue::Error::Damaged { error, .. }) => {
             caught.notes.push(format!("the catalogue was damaged ({error}) and is made again"));
@@ -529,6 +551,7 @@ fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
 /// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
 fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
     let beside = path.with_extension("damaged");
+    remove(&beside)?;
     std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
     clear(home)
 }
@@ -540,7 +563,14 @@ fn open_index(
     caught: &mut Caught,
 ) -> Result<search::Writer, Error> {
     let folder = home.index();
-    let open = || search::Writer::open(&folder, service.threads.min(2), HEAP);
+    // The writer looks at what is written only when it merges it; what a search needs is looked at here.
+    let open = || {
+        let index = search::Writer::open(&folder, service.threads.min(2), HEAP)?;
+        search::Index::open(&folder).map(|_| index)
+    };
+    if folder.is_file() {
+        remove(&folder)?;
+    }
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     let opened = match open() {
         Ok(index) if index.sequence() <= sequence => return Ok(index),
@@ -551,7 +581,7 @@ fn open_index(
     if let Some(error) = opened {
         caught.notes.push(format!("the text index is made again: {error}"));
     }
-    remove(&folder, std::fs::remove_dir_all(&folder))?;
+    remove(&folder)?;
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     open().map_err(|error| index_error(&error))
 }
