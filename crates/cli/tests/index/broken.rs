@@ -136,7 +136,12 @@ fn complaint(desk: &Desk, word: &str, right: &[crate::desk::Answer]) -> Option<S
         return Some(format!("search panics: {:.300}", found.stderr));
     }
     if !(found.code == Some(0) && found.text().contains(word)) && !typed(&found) {
-        return Some(format!("search says nothing right, exit {:?}: {} {}", found.code, found.text(), found.stderr));
+        return Some(format!(
+            "search says nothing right, exit {:?}: {} {}",
+            found.code,
+            found.text(),
+            found.stderr
+        ));
     }
     None
 }
@@ -153,7 +158,9 @@ fn a_flipped_byte_anywhere_in_the_catalogue_never_panics() {
         let desk = whole.copied();
         let at = dice.below(length as usize) as u64;
         flip(&desk.catalogue(), at, 1);
-        for line in ["query messages --all-projects", "sessions -o json", "search part -o json", "index -o json"] {
+        for line in
+            ["query messages --all-projects", "sessions -o json", "search part -o json", "index -o json"]
+        {
             let ended = desk.run(line);
             assert!(!ended.stderr.contains("panicked"), "byte {at}, {line}: {}", ended.stderr);
             assert!(matches!(ended.code, Some(0..=3)), "byte {at}, {line}: {:?}", ended.code);

@@ -11,7 +11,7 @@ fn two_writers_and_six_readers_do_not_disturb_each_other() {
     let mut history = History::new(20);
     let desk = Desk::new(history.home.path());
     desk.index();
-    let known = history.needles[0].clone();
+    let known = history.needles[1].clone();
     let done = AtomicBool::new(false);
     let (desk, done, known) = (&desk, &done, &known);
     std::thread::scope(|scope| {
@@ -20,7 +20,8 @@ fn two_writers_and_six_readers_do_not_disturb_each_other() {
                 scope.spawn(move || {
                     let mut runs = 0;
                     while !done.load(Relaxed) {
-                        let line = if (runs + n) % 5 == 4 { "index --rebuild -o json" } else { "index -o json" };
+                        let line =
+                            if (runs + n) % 5 == 4 { "index --rebuild -o json" } else { "index -o json" };
                         desk.run(line).expect(0);
                         runs += 1;
                     }

@@ -204,7 +204,8 @@ pub(crate) fn assert_same(about: &str, one: &[Answer], other: &[Answer]) {
         }
         let (a, b): (Vec<&str>, Vec<&str>) = (text.lines().collect(), other_text.lines().collect());
         let at = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-        let here = |lines: &[&str]| lines.get(at).map_or("(nothing)".to_string(), |l| l.chars().take(900).collect());
+        let here =
+            |lines: &[&str]| lines.get(at).map_or("(nothing)".to_string(), |l| l.chars().take(900).collect());
         panic!(
             "{about}: `{line}` differs (exit {code:?} and {other_code:?}, {} and {} lines), first in line {}:\n{}\n---\n{}",
             a.len(),

@@ -25,7 +25,7 @@ fn script(home: &Path, text: &str) -> (TempDir, impl Fn(&str) -> (i32, String, S
     let out = TempDir::new().unwrap();
     fs::create_dir(out.path().join("box")).unwrap();
     let mut command = Command::new("unshare");
-    let keep = "keep() { name=$1; shift; \"$@\" >$OUT/$name.out 2>$OUT/$name.err; echo $? >$OUT/$name.code; }\n";
+    let keep = "keep() { name=$1; shift; code=0; \"$@\" >$OUT/$name.out 2>$OUT/$name.err || code=$?; echo $code >$OUT/$name.code; }\n";
     command.args(["-Urm", "sh", "-c", &format!("set -e\n{keep}{text}")]);
     crate::run::dress(&mut command, home);
     command.env("LOCI", EXE).env("OUT", out.path()).env("BOX", out.path().join("box"));

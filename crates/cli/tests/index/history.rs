@@ -42,7 +42,8 @@ impl Growing {
 
     /// Appends what was added to the session since.
     pub(crate) fn flush(&mut self) {
-        let text: String = self.session.lines[self.written..].iter().map(|line| format!("{line}\n")).collect();
+        let text: String =
+            self.session.lines[self.written..].iter().map(|line| format!("{line}\n")).collect();
         append(&self.path, text.as_bytes());
         self.written = self.session.lines.len();
     }
@@ -93,7 +94,9 @@ impl History {
         let start = format!("2026-03-{:02}T{:02}:{:02}:00Z", 1 + n / 100 % 28, n / 10 % 24, n % 60);
         let cwd = if n % 3 == 0 { BETA } else { ALPHA };
         let mut session = Session::new(&format!("{n:08x}-0000-4000-8000-000000000000"), cwd, &start);
-        session.prompt(&format!("Please look into the {word} of part {n}")).reply(&["I will look.", "Reading."]);
+        session
+            .prompt(&format!("Please look into the {word} of part {n}"))
+            .reply(&["I will look.", "Reading."]);
         session.did("Read", json!({"file_path": format!("{cwd}/src/main.rs")}), "fn main() {}");
         session.did("Edit", json!({"file_path": format!("{cwd}/src/part{n}.rs"), "old_string": "a"}), &other);
         if n % 4 == 0 {

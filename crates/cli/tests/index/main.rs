@@ -18,11 +18,11 @@
 #[path = "../faults/builder.rs"]
 mod builder;
 #[allow(dead_code)]
-#[path = "../faults/run.rs"]
-mod run;
-#[allow(dead_code)]
 #[path = "../truth/home.rs"]
 mod corpus;
+#[allow(dead_code)]
+#[path = "../faults/run.rs"]
+mod run;
 
 mod desk;
 mod history;

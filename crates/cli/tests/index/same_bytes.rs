@@ -85,7 +85,9 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
 
     // The agents delete: an original whose fork stays, a fork, a file of one JSON text, a rollout.
     let codex = crate::desk::files(&history.home.path().join(".codex"));
-    for path in [&history.growing[0].path, &history.growing[1].path, &history.growing[9].path, &path, &codex[0]] {
+    for path in
+        [&history.growing[0].path, &history.growing[1].path, &history.growing[9].path, &path, &codex[0]]
+    {
         fs::remove_file(path).unwrap();
     }
     same("deleted", &desk, VIEWS);
@@ -101,7 +103,13 @@ fn recorded_histories_of_every_agent_give_the_same_bytes() {
     for (client, version) in corpus::stores() {
         let Some(home) = corpus::Home::of(&client, &version) else { return };
         let desk = Desk::new(home.path());
+        // opencode keeps its history where Loci keeps its own.
+        let data = home.path().join(".local/share/opencode");
+        if data.exists() {
+            std::os::unix::fs::symlink(data, desk.data.join("opencode")).unwrap();
+        }
         desk.run("index").expect(0);
+        assert!(desk.run("stats --all-projects").stdout.len() > 10);
         same(&format!("{client} {version}"), &desk, VIEWS);
     }
 }
