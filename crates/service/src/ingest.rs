@@ -10,7 +10,7 @@ use crate::gather::{count_alone, read_through};
 use crate::home::{self, Home, Lock};
 use crate::look::{self, Memory, State};
 use crate::tombstones::Tombstones;
-use crate::{Service, kept};
+use crate::{Service, kept, shelf};
 use api::{Code, Error};
 use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
 use record::{Problem, ProblemKind, Row};
@@ -55,14 +55,22 @@ pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error
     catch_up_locked(service, &home, &lock, rebuild)
 }
 
-/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do.
+/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do once
+/// it is of one piece. While a first index is made, or one is made again, it holds a part of the history at best.
 pub(crate) fn catch_up_soon(service: &Service) -> Result<(), Error> {
     let home = service.home().ok_or_else(homeless)?;
-    match Lock::seize(&home)? {
+    match Lock::take_unless(&home, || is_of_one_piece(service, &home))? {
         Some(lock) => catch_up_locked(service, &home, &lock, false).map(|_| ()),
-        None if home.catalogue().exists() => Ok(()),
-        None => catch_up(service, false).map(|_| ()),
+        None => Ok(()),
     }
+}
+
+/// Whether the whole history was in it once, and the index has what the catalogue has.
+fn is_of_one_piece(service: &Service, home: &Home) -> bool {
+    let Some(reader) = shelf::open(service) else { return false };
+    let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
+    let was_whole = reader.meta("caught_up").is_ok_and(|at| at.is_some());
+    was_whole && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
 }
 
 pub(crate) fn homeless() -> Error {
