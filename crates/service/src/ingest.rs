@@ -122,7 +122,20 @@ pub(crate) fn clear(home: &Home) -> Result<(), Error> {
 /// Whatever stands there: a folder may stand where a file should, and the other way round.
 fn remove(path: &std::path::Path) -> Result<(), Error> {
     let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
-    match if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) } {
+    let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let is_filled = |removed: &std::io::Result<()>| {
+        removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+    };
+    let mut removed = once();
+    // The last writer has let go of the lock, but a merge of its index may not have ended.
+    for _ in 0..40 {
+        if !is_filled(&removed) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+        removed = once();
+    }
+    match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
         _ => Ok(()),
     }
