@@ -618,11 +618,17 @@ pub(crate) fn store_error(error: catalogue::Error) -> Error {
     }
 }
 
+/// How the system ends its words about a full disk.
+const NO_ROOM: &str = "(os error 28)";
+
 pub(crate) fn index_error(error: &search::Error) -> Error {
-    if let search::Error::Io { path, source } = error
-        && source.kind() == std::io::ErrorKind::StorageFull
-    {
-        return home::full(path);
+    match error {
+        search::Error::Io { path, source } if source.kind() == std::io::ErrorKind::StorageFull => {
+            return home::full(path);
+        }
+        // What fails in one of its threads the engine tells in words alone.
+        search::Error::Engine { path, why } if why.contains(NO_ROOM) => return home::full(path),
+        _ => {}
     }
     let told = Error::new(Code::ReadError, error.to_string());
     told.hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time")
