@@ -277,7 +277,9 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
             }
             assert_eq!(desk.archived().len(), 3);
         }
-        assert_eq!(desk.copied().finds(&old(4)), [fork.id.clone()], "archived {archived}, without index");
+        if archived {
+            assert_eq!(desk.copied().finds(&old(4)), [fork.id.clone()], "without index");
+        }
         desk.index();
         assert_eq!(desk.finds(&old(4)), [fork.id.clone()], "archived {archived}, indexed");
         let fresh = Desk::new(home.path());
