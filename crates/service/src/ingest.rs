@@ -622,13 +622,11 @@ pub(crate) fn store_error(error: catalogue::Error) -> Error {
 const NO_ROOM: &str = "(os error 28)";
 
 pub(crate) fn index_error(error: &search::Error) -> Error {
-    match error {
-        search::Error::Io { path, source } if source.kind() == std::io::ErrorKind::StorageFull => {
-            return home::full(path);
-        }
-        // What fails in one of its threads the engine tells in words alone.
-        search::Error::Engine { path, why } if why.contains(NO_ROOM) => return home::full(path),
-        _ => {}
+    // What fails in one of its threads the engine tells in words alone, of one kind or another.
+    if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
+        && error.to_string().contains(NO_ROOM)
+    {
+        return home::full(path);
     }
     let told = Error::new(Code::ReadError, error.to_string());
     told.hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time")
