@@ -134,7 +134,8 @@ fn complaint(desk: &Desk, word: &str, right: &[crate::desk::Answer]) -> Option<S
     if found.stderr.contains("panicked") {
         return Some(format!("search panics: {:.300}", found.stderr));
     }
-    if !(found.code == Some(0) && found.text().contains(word)) && !typed(&found) {
+    let right = found.code == Some(0) && found.text().contains(word);
+    if !right && !typed(&found) {
         return Some(format!(
             "search says nothing right, exit {:?}: {} {}",
             found.code,

@@ -261,7 +261,7 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
         home.add(&fork);
         let desk = Desk::new(home.path());
         desk.index();
-        assert_eq!(desk.finds(&old(4)), [session.id.clone()], "given once, in the original");
+        assert_eq!(desk.finds(&old(4)), [session.id.as_str()], "given once, in the original");
 
         let path = home.file(&session);
         if archived {
@@ -278,10 +278,10 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
             assert_eq!(desk.archived().len(), 3);
         }
         if archived {
-            assert_eq!(desk.copied().finds(&old(4)), [fork.id.clone()], "without index");
+            assert_eq!(desk.copied().finds(&old(4)), [fork.id.as_str()], "without index");
         }
         desk.index();
-        assert_eq!(desk.finds(&old(4)), [fork.id.clone()], "archived {archived}, indexed");
+        assert_eq!(desk.finds(&old(4)), [fork.id.as_str()], "archived {archived}, indexed");
         let fresh = Desk::new(home.path());
         fresh.index();
         let searches: Vec<String> = (0..6).map(old).collect();

@@ -55,7 +55,7 @@ fn forks_are_indexed_once() {
     let original_took = bytes(&one, "catalogueBytes") + text(&one);
     assert!(grown / 10.0 < original_took / 3.0, "{grown} for ten, {original_took} for the first");
     // What all of them say is given once, and in the original.
-    assert_eq!(desk.finds(&needle(9999)), [original.id.clone()]);
+    assert_eq!(desk.finds(&needle(9999)), [original.id.as_str()]);
     for n in 0..10 {
         assert_eq!(desk.finds(&needle(9100 + n * 10 + 3)).len(), 1);
     }
@@ -73,20 +73,20 @@ fn a_hit_is_given_in_the_original_whichever_file_is_older() {
     std::thread::sleep(std::time::Duration::from_millis(30));
     home.add(&original);
     let desk = Desk::new(home.path());
-    assert_eq!(desk.finds(&needle(42)), [original.id.clone()]);
+    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()]);
     desk.index();
-    assert_eq!(desk.finds(&needle(42)), [original.id.clone()], "indexed");
+    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()], "indexed");
 
     // The same when the fork was indexed before the original was there.
     let home = Home::new();
     home.add(&fork);
     let desk = Desk::new(home.path());
     desk.index();
-    assert_eq!(desk.finds(&needle(42)), [fork.id.clone()]);
+    assert_eq!(desk.finds(&needle(42)), [fork.id.as_str()]);
     home.add(&original);
     assert_eq!(desk.finds(&needle(42)).len(), 1, "once, before it is indexed");
     desk.index();
-    assert_eq!(desk.finds(&needle(42)), [original.id.clone()], "the original came later");
+    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()], "the original came later");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_fork_that_is_not_indexed_yet_repeats_nothing() {
     desk.index();
     home.add(&forked(&original, 1));
     for n in [42, 43] {
-        assert_eq!(desk.finds(&needle(n)), [original.id.clone()], "{n}");
+        assert_eq!(desk.finds(&needle(n)), [original.id.as_str()], "{n}");
     }
     assert_eq!(desk.finds(&needle(9113)).len(), 1, "what is new in the fork");
 }
@@ -140,7 +140,7 @@ fn odd_times_change_no_order_and_make_no_negative_age() {
     let fresh = Desk::new(home.path());
     assert_same("without index", &told[7..], &answers(&fresh, VIEWS, &searches)[7..]);
     for (n, id) in ids.iter().enumerate() {
-        assert_eq!(desk.finds(&needle(n)), [id.clone()]);
+        assert_eq!(desk.finds(&needle(n)), [id.as_str()]);
     }
     let listed = desk.run("sessions -o json").expect(0).records().remove(0);
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 5);
