@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod corpus;
+mod quality;
 mod reference;
 mod rooms;
 mod scan;
@@ -20,6 +21,7 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 const CHORES: &[Chore] = &[
     ("bench", bench::HELP, bench::run),
     ("corpus", corpus::HELP, corpus::run),
+    ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),
     ("tidy", tidy::HELP, tidy::run),

@@ -4,7 +4,8 @@
 use crate::args::Args;
 use crate::tidy::root;
 use crate::{Outcome, rooms};
-use api::{Code, Exit, PARAMS, Param, Shape, VIEWS, View};
+use api::params::dashed;
+use api::{Code, Exit, OPERATIONS, Operation, PARAMS, Param, Shape, VIEWS, View};
 use std::fmt::Write;
 use std::fs;
 
@@ -58,19 +59,33 @@ fn architecture() -> Result<String, String> {
 fn commands() -> String {
     let mut page = format!("{MADE}# Commands\n\n");
     page.push_str(
-        "Every question is a command. It prints records: JSON lines when standard output is a pipe or a file, text\n\
-         for people on a terminal. A parameter that a command does not take is refused.\n\n",
+        "A command is a question or an operation. A question prints records: JSON lines when standard output is a pipe or\n\
+         a file, text for people on a terminal. An operation has one answer: one JSON object on a line, or text in the same\n\
+         way. A parameter that a command does not take is refused.\n\n",
     );
-    page.push_str("| command | what it answers |\n| --- | --- |\n");
+    page.push_str("| operation | what it is for |\n| --- | --- |\n");
+    for operation in OPERATIONS {
+        let name = operation.command;
+        line(&mut page, &format!("| [`loci {name}`](#loci-{name}) | {} |", operation.about));
+    }
+    page.push_str("\n| question | what it answers |\n| --- | --- |\n");
     for view in VIEWS {
         line(&mut page, &format!("| [`loci {}`](#{}) | {} |", view.title(), anchor(view), view.about));
     }
+    page.push_str(
+        "\n# Operations\n\nThey are about every project unless told otherwise. An agent calls them by the names and parameters in\n\
+         brackets; a person types the flags. Each takes `-o json|text` (or `--json`) and `--threads N` besides.\n",
+    );
+    for operation in OPERATIONS {
+        page.push_str(&operation_section(operation));
+    }
+    page.push_str("\n# Questions\n");
     page.push_str("\n## Parameters\n\n| parameter | meaning | taken by |\n| --- | --- | --- |\n");
     for param in PARAMS {
         line(&mut page, &format!("| {} | {} | {} |", flag(param), cell(param.about), takers(param)));
     }
-    line(&mut page, "| `-o`, `--output FORMAT` | How to print: `jsonl`, `tsv` or `text` | every command |");
-    line(&mut page, "| `--threads N` | Read with this many threads | every command |");
+    line(&mut page, "| `-o`, `--output FORMAT` | How to print: `jsonl`, `tsv` or `text` | every question |");
+    line(&mut page, "| `--threads N` | Read with this many threads | every question |");
     page.push_str(
         "\nA list is given with commas or by repeating the flag. `--session` is stronger than `--project`, and\n\
          `--project` than the working directory.\n",
@@ -80,6 +95,36 @@ fn commands() -> String {
         page.push_str(&command(view));
     }
     page
+}
+
+fn operation_section(operation: &Operation) -> String {
+    let (command, name) = (operation.command, operation.name);
+    let mut text =
+        format!("\n## `loci {command}`\n\n{} (`{name}`).\n\n    {}\n\n", operation.about, operation.example);
+    line(&mut text, &format!("- Answer: {}", operation.answer));
+    line(&mut text, &format!("- Read only: {}", if operation.read_only { "yes" } else { "no" }));
+    if operation.params.is_empty() {
+        return text;
+    }
+    page_params(operation, &mut text);
+    text
+}
+
+fn page_params(operation: &Operation, text: &mut String) {
+    text.push_str("\n| typed | called | meaning |\n| --- | --- | --- |\n");
+    if let Some(words) = &operation.words {
+        line(text, &format!("| `{}` | {} | {} |", words.value, quoted(words.into), words.about));
+    }
+    for param in operation.params {
+        line(text, &format!("| {} | `{}` | {} |", flag(param), param.name, cell(param.about)));
+    }
+    for handy in operation.handy {
+        let typed = format!("--{} {}", handy.flag, handy.value);
+        line(
+            text,
+            &format!("| `{}` | `{}` | {} |", typed.trim_end(), handy.means.param(), cell(handy.about)),
+        );
+    }
 }
 
 fn filters() -> String {
@@ -121,6 +166,8 @@ fn anchor(view: &View) -> String {
 fn flag(param: &Param) -> String {
     match param.shape {
         Shape::Flag => format!("`--{}`", dashed(param.name)),
+        Shape::Switch => format!("`--{}=true\\|false`", dashed(param.name)),
+        Shape::Choice(words) => format!("`--{} {}`", dashed(param.name), words.join("\\|")),
         _ => format!("`--{} {}`", dashed(param.name), param.value),
     }
 }
@@ -130,14 +177,10 @@ fn takers(param: &Param) -> String {
     let named =
         |views: &[&View]| views.iter().map(|v| format!("`{}`", v.title())).collect::<Vec<_>>().join(", ");
     match not.len() {
-        0 => "every command".to_owned(),
-        1 => format!("every command but {}", named(&not)),
+        0 => "every question".to_owned(),
+        1 => format!("every question but {}", named(&not)),
         _ => named(&taken),
     }
-}
-
-fn dashed(name: &str) -> String {
-    name.replace('_', "-")
 }
 
 fn quoted(names: &[&str]) -> String {
@@ -173,7 +216,7 @@ fn exits_and_errors() -> String {
     }
     page.push_str(
         "\nAn error is told twice: in words on standard error, with hints of what to type instead, and as one record on\n\
-         standard output in the format asked for (`jsonl`: `error`, `code`, `hints`; `tsv`: `error`, `code`). A command\n\
+         standard output in the format asked for (`jsonl`, `json`: `error`, `code`, `hints`; `tsv`: `error`, `code`). A command\n\
          line that cannot be parsed at all is told on standard error alone.\n\n| code | meaning |\n| --- | --- |\n",
     );
     for (_, word, meaning) in Code::ALL {
@@ -198,6 +241,7 @@ mod tests {
     fn every_command_and_parameter_has_its_place() {
         let page = commands();
         assert!(VIEWS.iter().all(|view| page.contains(&format!("\n## `loci {}`\n", view.title()))));
+        assert!(OPERATIONS.iter().all(|op| page.contains(&format!("\n## `loci {}`\n", op.command))));
         assert!(PARAMS.iter().all(|param| page.contains(&format!("\n| {} | ", flag(param)))));
     }
 }

@@ -207,3 +207,36 @@ pub struct Reference {
     pub index: usize,
     pub message_id_prefix: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What was promised, key by key, is what is read and written.
+    #[test]
+    fn both_forms_keep_the_promised_names() {
+        let chat = json!({
+            "chat": {"id": "a", "title": "t", "messageCount": 1, "timeRange": {"from": 1, "to": 2}, "source": "codex"},
+            "messages": [{
+                "messageId": "m", "createdAt": 1, "role": "user", "content": "c",
+                "tools": {
+                    "calls": [{"server": "s", "tool": "t", "args": {"x": [1]}}],
+                    "results": [{"text": "r"}, {"json": {"y": 2}}],
+                },
+            }],
+        });
+        let several = json!({
+            "meta": [{"chatIdx": 0, "id": "a", "title": "t", "messageCount": 1, "timeRange": {"from": 1, "to": 2}, "source": "codex"}],
+            "narrative": [{"chatIdx": 0, "index": 0, "messageId": "m", "createdAt": null, "role": "user", "content": "c"}],
+            "commonAlignment": [
+                {"role": "user", "content": "c", "refs": [{"chatIdx": 0, "index": 0, "messageIdPrefix": "m"}]},
+            ],
+        });
+        for promised in [chat, several] {
+            let read: Gathered = serde_json::from_value(promised.clone()).unwrap();
+            assert_eq!(matches!(read, Gathered::One(_)), promised.get("chat").is_some());
+            assert_eq!(serde_json::to_value(&read).unwrap(), promised);
+        }
+    }
+}

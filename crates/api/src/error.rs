@@ -73,7 +73,7 @@ impl Exit {
         (
             Exit::Failed,
             1,
-            "an error; what went wrong is on standard error and, in the chosen format, on standard output",
+            "an error, or problems found by `loci doctor`; what went wrong is on standard error and, in the chosen format, on standard output",
         ),
         (Exit::Nothing, 2, "nothing was found"),
         (

@@ -180,6 +180,7 @@ fn search(next: &SearchConversations, why: &str) -> NextAction {
 mod tests {
     use super::*;
     use crate::search::Intent;
+    use std::collections::BTreeSet;
 
     fn found(chats: usize, confidence: f64) -> SearchFound {
         let chat = |n: usize| ChatFound {
@@ -254,23 +255,28 @@ mod tests {
         }
     }
 
-    /// Whatever is answered and whichever suggestion is followed, there is an end.
+    /// Whatever is answered and whichever suggestion is followed, no search is ever suggested again behind itself.
     #[test]
     fn following_the_suggestions_ends() {
-        fn follow(ask: &SearchConversations, depth: usize) {
-            assert!(depth < 10, "{ask:?}");
+        fn follow(ask: &SearchConversations, path: &mut Vec<String>, done: &mut BTreeSet<String>) {
+            let state = format!("{:?}", SearchConversations { iteration: 1, ..ask.clone() });
+            assert!(!path.contains(&state), "round and round: {state}");
+            if !done.insert(state.clone()) {
+                return;
+            }
+            path.push(state);
             for answer in answers() {
                 for action in guide(ask, &answer).next_actions {
                     if action.tool == "search_conversations" {
-                        follow(&SearchConversations::read(action.args).unwrap(), depth + 1);
+                        follow(&SearchConversations::read(action.args).unwrap(), path, done);
                     }
                 }
             }
+            path.pop();
         }
-        let widest = asks().pop().unwrap();
-        follow(&widest, 0);
-        follow(&asks()[0], 0);
-        follow(&asks()[2], 0);
+        for ask in asks() {
+            follow(&ask, &mut Vec::new(), &mut BTreeSet::new());
+        }
     }
 
     #[test]

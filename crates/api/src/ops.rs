@@ -4,6 +4,7 @@
 //! Does not know who answers: that is whoever implements `Caller`.
 
 use crate::params::dashed;
+use crate::plain::put;
 use crate::{Code, Error, Param, chats, resolve, search, sessions, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +24,7 @@ pub struct Operation {
     pub params: &'static [Param],
     /// Shorter flags for a person.
     pub handy: &'static [Handy],
-    /// It changes nothing, not even what Loci itself keeps.
+    /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
     pub read_only: bool,
 }
 
@@ -131,6 +132,13 @@ impl Operation {
         Error::new(Code::InvalidArgument, why).hint(format!("it takes: {known}"))
     }
 
+    /// The flag that says the same in short.
+    fn in_short(&self, name: &str, value: &Value) -> Option<&'static str> {
+        let says =
+            |handy: &&Handy| matches!(handy.means, Means::Is(of, word) if of == name && plain(value) == word);
+        self.handy.iter().find(says).map(|handy| handy.flag)
+    }
+
     /// The command line that asks for the same.
     pub fn typed(&self, params: &Map<String, Value>) -> String {
         let mut line = format!("loci {}", self.command);
@@ -140,7 +148,10 @@ impl Operation {
             let Some(value) = params.get(param.name) else { continue };
             match words.filter(|words| words.into[0] == param.name) {
                 Some(words) => push_words(words, &dashed(param.name), value, &mut line),
-                None => push_flag(&dashed(param.name), value, &mut flags),
+                None => match self.in_short(param.name, value) {
+                    Some(flag) => put(&mut flags, format_args!(" --{flag}")),
+                    None => push_flag(&dashed(param.name), value, &mut flags),
+                },
             }
         }
         line + &flags
@@ -151,7 +162,7 @@ fn push_words(words: &Words, flag: &str, value: &Value, line: &mut String) {
     let like_a_flag = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('-'));
     match value {
         Value::Array(items) if words.number == Number::Sentence || items.iter().any(like_a_flag) => {
-            items.iter().for_each(|item| push_flag(flag, item, line));
+            push_flag(flag, value, line);
         }
         Value::Array(items) => items.iter().for_each(|item| push_word(item, line)),
         one if like_a_flag(one) => push_flag(flag, one, line),
@@ -166,18 +177,18 @@ fn push_word(value: &Value, line: &mut String) {
 
 fn push_flag(flag: &str, value: &Value, line: &mut String) {
     match value {
-        Value::Bool(true) => line.push_str(&format!(" --{flag}")),
-        Value::Bool(false) => line.push_str(&format!(" --{flag}=false")),
+        Value::Bool(true) => put(line, format_args!(" --{flag}")),
+        Value::Bool(false) => put(line, format_args!(" --{flag}=false")),
         Value::Array(items) => items.iter().for_each(|item| push_flag(flag, item, line)),
         // A span of time: on a command line its ends have flags of their own.
         Value::Object(span) => {
             for (end, name) in [("start", "since"), ("end", "until")] {
                 if let Some(ms) = span.get(end).and_then(Value::as_i64) {
-                    line.push_str(&format!(" --{name} {}", record::Stamp(ms)));
+                    put(line, format_args!(" --{name} {}", record::Stamp(ms)));
                 }
             }
         }
-        one => line.push_str(&format!(" --{flag}={}", quoted(&plain(one)))),
+        one => put(line, format_args!(" --{flag}={}", quoted(&plain(one)))),
     }
 }
 
@@ -192,4 +203,152 @@ pub fn quoted(word: &str) -> String {
         return word.to_string();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chats::GatherChats;
+    use crate::resolve::ResolveIds;
+    use crate::search::SearchConversations;
+    use crate::sessions::ListSessions;
+    use crate::upkeep::{ArchiveAsk, DoctorAsk, ForgetAsk, Index, SecretsAsk};
+    use serde_json::json;
+    use std::fmt::Debug;
+
+    fn map(value: impl Into<Value>) -> Map<String, Value> {
+        match value.into() {
+            Value::Object(map) => map,
+            other => panic!("{other} is no object"),
+        }
+    }
+
+    /// Reads and writes a request that says something for each of its parameters.
+    fn round_trip<R: Request + PartialEq + Debug>(full: Value) {
+        let operation = R::OPERATION;
+        let given = map(full);
+        let read = R::read(given.clone()).unwrap_or_else(|e| panic!("{}: {e}", operation.name));
+        assert_eq!(map(serde_json::to_value(&read).unwrap()), given, "{}", operation.name);
+        assert_eq!(R::read(read.args()).unwrap(), read);
+        let mut known: Vec<&str> = given.keys().map(String::as_str).collect();
+        let mut listed: Vec<&str> = operation.params.iter().map(|param| param.name).collect();
+        known.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(known, listed, "{}: the table and the type", operation.name);
+        let error = R::read(map(json!({"nope": 1}))).unwrap_err();
+        assert_eq!(error.code, Code::InvalidArgument);
+        assert!(error.message.contains("`nope`") && error.hints[0].starts_with("it takes: "), "{error:?}");
+        assert!(serde_json::from_value::<R>(json!({"nope": 1})).is_err());
+    }
+
+    #[test]
+    fn every_request_survives_being_written_and_knows_its_parameters() {
+        round_trip::<SearchConversations>(json!({
+            "intent_query": ["idea", "想法"], "time_window": {"start": 1, "end": 2}, "precision_mode": "fuzzy",
+            "expand": "auto", "include_tools_in_search": false, "scope": "title", "role_filter": ["user"],
+            "exclude_terms": ["x"], "match": "all", "limit_chats": 3, "limit_snippets_per_chat": 1,
+            "snippet_window": 9, "response_mode": "text", "include_guidance": false, "source": ["codex"],
+            "project": "/p", "include_own": true, "iteration": 4,
+        }));
+        round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
+        round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
+        round_trip::<ListSessions>(
+            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1}),
+        );
+        round_trip::<Index>(json!({"rebuild": true}));
+        round_trip::<ArchiveAsk>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
+        assert_eq!(DoctorAsk::read(Map::new()).unwrap(), DoctorAsk {});
+        assert!(DoctorAsk::read(map(json!({"x": 1}))).unwrap_err().hints[0].ends_with("no parameters"));
+        round_trip::<SecretsAsk>(json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}));
+        let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
+        round_trip::<ForgetAsk>(forget);
+    }
+
+    #[test]
+    fn the_words_of_the_contract_are_understood() {
+        for request in [
+            json!({"intent_query": "rust", "time_window": "60d", "precision_mode": "basic", "scope": "both"}),
+            json!({"intent_query": "生活 / 日常 / life", "time_window": "30d", "precision_mode": "basic"}),
+            json!({"intent_query": "虚拟列表滚动很卡", "precision_mode": "basic", "include_guidance": true}),
+            json!({"intent_query": "x", "time_window": {"start": 1.7e12, "end": 1_800_000_000_000_i64}}),
+            json!({"intent_query": "x", "time_window": "36h"}),
+        ] {
+            SearchConversations::read(map(request.clone())).unwrap_or_else(|e| panic!("{request}: {e}"));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_hint() {
+        fn refused<R: Request>(request: impl Into<Value>) {
+            let request = request.into();
+            let error = R::read(map(request.clone())).err().unwrap_or_else(|| panic!("{request} was taken"));
+            assert_eq!(error.code, Code::InvalidArgument, "{request}");
+            assert!(!error.hints.is_empty(), "{request}");
+        }
+        for request in [
+            json!({}),
+            json!({"intent_query": "  "}),
+            json!({"intent_query": []}),
+            json!({"intent_query": 3}),
+            json!({"intent_query": "x", "time_window": "soon"}),
+            json!({"intent_query": "x", "time_window": {"from": 1}}),
+            json!({"intent_query": "x", "time_window": {}}),
+            json!({"intent_query": "x", "time_window": {"start": 2, "end": 1}}),
+            json!({"intent_query": "x", "precision_mode": "exact"}),
+            json!({"intent_query": "x", "role_filter": ["robot"]}),
+            json!({"intent_query": "x", "limit_chats": 0}),
+            json!({"intent_query": "x", "limit_chats": -1}),
+        ] {
+            refused::<SearchConversations>(request);
+        }
+        refused::<GatherChats>(json!({}));
+        refused::<GatherChats>(json!({"chatIds": [""]}));
+        refused::<ResolveIds>(json!({}));
+        refused::<ResolveIds>(json!({"chatIdPrefix": ""}));
+        refused::<ListSessions>(json!({"since": "soon"}));
+        refused::<ArchiveAsk>(json!({"prune_to": "much"}));
+        refused::<ArchiveAsk>(json!({"dry_run": true}));
+        refused::<ForgetAsk>(json!({}));
+        refused::<ForgetAsk>(json!({"project": ""}));
+        refused::<ForgetAsk>(json!({"chat_ids": ["a"], "matching": "b"}));
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        for operation in OPERATIONS {
+            assert!(
+                operation.example.starts_with(&format!("loci {}", operation.command)),
+                "{}",
+                operation.name
+            );
+            assert!(operation.params.iter().all(|param| !param.about.is_empty()));
+            let filled = operation.words.iter().flat_map(|words| words.into).copied();
+            let meant = operation.handy.iter().map(|handy| handy.means.param());
+            assert!(filled.chain(meant).all(|name| operation.takes(name)), "{}", operation.name);
+        }
+        let commands = OPERATIONS.iter().map(|operation| operation.command);
+        let views =
+            crate::VIEWS.iter().map(|view| if view.group.is_empty() { view.name } else { view.group });
+        assert!(commands.clone().all(|command| views.clone().all(|view| view != command)));
+    }
+
+    #[test]
+    fn a_request_can_be_typed() {
+        for (name, params, line) in [
+            ("search_conversations", json!({"intent_query": "lost socket"}), "loci search 'lost socket'"),
+            (
+                "search_conversations",
+                json!({"intent_query": ["a", "it's"], "include_tools_in_search": false, "source": ["codex", "x"]}),
+                r"loci search --intent-query=a --intent-query='it'\''s' --no-tools --source=codex --source=x",
+            ),
+            (
+                "search_conversations",
+                json!({"intent_query": "-x", "time_window": {"start": 0}}),
+                "loci search --intent-query='-x' --since 1970-01-01T00:00:00.000Z",
+            ),
+            ("gather_chats", json!({"chatIds": ["a", "b"]}), "loci show a b"),
+        ] {
+            assert_eq!(operation(name).unwrap().typed(&map(params)), line);
+        }
+    }
 }

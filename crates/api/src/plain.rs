@@ -3,6 +3,13 @@
 //!
 //! Does not know colours.
 
+use std::fmt::{Arguments, Write as _};
+
+/// Adds to a text.
+pub(crate) fn put(out: &mut String, what: Arguments<'_>) {
+    let _ = out.write_fmt(what); // writing to a String does not fail
+}
+
 /// Transcripts hold escape sequences; a terminal must not obey them.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| may_stand(*c)).collect()

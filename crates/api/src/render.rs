@@ -174,13 +174,16 @@ fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String
     if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
 }
 
+/// A character, and whether it belongs to a match.
+type Marked = (char, bool);
+
 /// Lines of at most `width` columns, broken between words where that can be done.
-fn wrapped(text: &[(char, bool)], width: usize) -> Vec<Vec<(char, bool)>> {
-    let (mut lines, mut line, mut taken): (Vec<Vec<(char, bool)>>, Vec<(char, bool)>, usize) =
-        (Vec::new(), Vec::new(), 0);
+fn wrapped(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
+    let (mut lines, mut line, mut taken) = (Vec::new(), Vec::<Marked>::new(), 0);
     for &(c, marked) in text {
         let wide = width_of(c);
-        if taken + wide > width && !line.is_empty() {
+        // A blank at the end of a line is not seen: it may stand over.
+        if c != ' ' && taken + wide > width && !line.is_empty() {
             let blank = line.iter().rposition(|(c, _)| *c == ' ').filter(|at| *at > line.len() / 2);
             let rest = blank.map_or_else(Vec::new, |at| line.split_off(at + 1));
             taken = rest.iter().map(|(c, _)| width_of(*c)).sum();
@@ -236,6 +239,7 @@ mod tests {
         };
         assert_eq!(shown("one two three", 8), ["one two ", "three"]);
         assert_eq!(shown("虚拟列表滚动", 8), ["虚拟列表", "滚动"]);
+        assert_eq!(shown("abcdefgh ij", 8), ["abcdefgh ", "ij"]);
         assert_eq!(shown("", 8), [""]);
         assert_eq!(told_apart("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
         assert_eq!(told_apart("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");

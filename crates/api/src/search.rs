@@ -91,7 +91,7 @@ pub const OPERATION: Operation = Operation {
             "iteration",
             Shape::Count,
             "N",
-            "The how manieth search for the same thing this is [default: 1]",
+            "Which search for the same thing this is, counted from 1; the answer repeats it [default: 1]",
         ),
     ],
     handy: &[
@@ -460,5 +460,52 @@ impl SearchFound {
             self.text = Some(self.render(look));
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What was promised, key by key, is what is read and written.
+    #[test]
+    fn the_answer_keeps_the_promised_names() {
+        let promised = json!({
+            "status": "ok", "iterations_used": 1, "confidence": 0.5, "topChatIds": ["a"],
+            "results": [{
+                "chatId": "a", "title": "t", "hits": 2, "timeRange": {"from": 1, "to": 2},
+                "snippets": [{
+                    "messageId": "m", "role": "user", "createdAt": 1, "text": "x", "source": "tool", "highlights": [[0, 1]],
+                }],
+                "source": "codex", "project": "/p", "resume": "codex resume a",
+            }],
+            "guidance": {
+                "stopIf": "s",
+                "nextActions": [{"tool": "gather_chats", "args": {"chatIds": ["a"]}, "why": "w"}],
+                "state": {"expandedTerms": {"a": ["b"]}, "excludes": ["c"], "iteration": 1},
+            },
+            "asOf": 5, "partial": true, "notes": ["n"], "text": "x",
+        });
+        let read: SearchFound = serde_json::from_value(promised.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap().to_string(), promised.to_string());
+        let keys = |found: &SearchFound| serde_json::to_value(found).unwrap().as_object().unwrap().len();
+        assert_eq!(keys(&SearchFound::default()), 5, "what is not known is left out");
+    }
+
+    #[test]
+    fn a_window_has_two_ends() {
+        let clock = Clock::At(Stamp(100 * 86_400_000));
+        let (open, end) = (Stamp(i64::MIN), Stamp(i64::MAX));
+        for (window, bounds) in [
+            (json!("all"), (open, end)),
+            (json!("30d"), (Stamp(70 * 86_400_000), end)),
+            (json!({"start": 5}), (Stamp(5), end)),
+            (json!({"end": 7}), (open, Stamp(7))),
+            (json!({"start": 5, "end": 7}), (Stamp(5), Stamp(7))),
+        ] {
+            let read: TimeWindow = serde_json::from_value(window).unwrap();
+            assert_eq!(read.bounds(clock), Ok(bounds));
+        }
     }
 }

@@ -420,6 +420,19 @@ impl Writer {
         self.run(sql, params![file, size as i64, inode as i64, changed, gone]).map(|_| ())
     }
 
+    /// Forgets what a transcript says, so that it is read again. Returns the files that tell from now on what it told
+    /// and they repeat.
+    pub fn reset(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
+        let heirs = self.drop_events(file)?;
+        self.run("delete from sessions where file = ?1", [file])?;
+        self.run("delete from chats where id not in (select chat from sessions)", [])?;
+        self.run("delete from paths where id not in (select path from touched)", [])?;
+        let sql = "update files set size = -1, inode = 0, changed = 0, consumed = 0, head = 0, tail = 0, \
+            abandoned = '', problems = '', events = 0, shared = 0, sequence = ?2 where id = ?1";
+        self.run(sql, params![file, self.sequence as i64])?;
+        Ok(heirs.into_iter().map(|heir| event_place(heir).0).collect())
+    }
+
     /// Forgets a transcript. Files that repeat what it told are returned: the index is to have it from them now.
     pub fn drop_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
         let heirs = self.drop_events(file)?;

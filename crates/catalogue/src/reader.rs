@@ -157,6 +157,12 @@ impl Reader {
         self.connection.query_row(sql, [file], one).map_err(self.fail())
     }
 
+    /// What is wrong with the database, if anything is.
+    pub fn check(&self) -> Result<Option<String>, Error> {
+        let told = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
+        Ok(Some(told.map_err(self.fail())?).filter(|told| told != "ok"))
+    }
+
     /// Names of tools and models by their number in this database.
     pub fn names(&self) -> Result<Vec<(i64, String)>, Error> {
         self.all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -1,7 +1,8 @@
 //! Which session or message an id means of which only the beginning is given.
 
-use crate::{Error, Reader};
+use crate::{Error, Pick, Reader};
 use record::{Row, Stamp};
+use std::collections::BTreeSet;
 
 /// Something whose id begins so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +32,32 @@ impl Reader {
     pub fn chat_number(&self, source: &str, session_id: &str) -> Result<Option<u32>, Error> {
         let sql = "select id from chats where session_id = ?1 and source = ?2";
         Ok(self.all(sql, [session_id, source], |row| row.get(0))?.pop())
+    }
+
+    /// How many messages and calls a conversation has.
+    pub fn events_of(&self, chat: u32) -> Result<u64, Error> {
+        let sql = "select count(*) from sessions s join events e \
+            on e.id >= s.file << 24 and e.id < (s.file + 1) << 24 and e.session = s.ordinal where s.chat = ?1";
+        let counted = self.all(sql, [chat], |row| row.get::<_, i64>(0))?;
+        Ok(counted.first().copied().unwrap_or(0) as u64)
+    }
+
+    /// The transcripts that hold these sessions, and those that hold copies of what was said in them.
+    pub fn files_holding(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<Vec<u32>, Error> {
+        let sql = "select s.file, c.source, c.session_id from sessions s join chats c on c.id = s.chat";
+        let all: Vec<(u32, String, String)> =
+            self.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut files: BTreeSet<u32> =
+            all.iter().filter(|(_, source, id)| doomed(source, id)).map(|(file, ..)| *file).collect();
+        let mut keys = Vec::new();
+        for file in &files {
+            self.rows(&[*file], Pick::All, |row| {
+                keys.push(row.key);
+                Ok(())
+            })?;
+        }
+        files.extend(self.files_with(keys.into_iter())?);
+        Ok(files.into_iter().collect())
     }
 
     /// A number that no conversation has, nor any greater.

@@ -12,8 +12,8 @@ use std::process::ExitCode;
 
 /// What was typed, understood.
 pub(crate) enum Typed {
-    Question(Call),
-    Deed(Deed),
+    Question(Box<Call>),
+    Deed(Box<Deed>),
 }
 
 /// A question over the history.
@@ -42,13 +42,13 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
     if let Some(operation) = OPERATIONS.iter().find(|operation| operation.command == name) {
         let (service, sound) = service(sub);
-        return Ok(Some(Typed::Deed(doors::deed(operation, sub, service, sound))));
+        return Ok(Some(Typed::Deed(Box::new(doors::deed(operation, sub, service, sound)))));
     }
     let (view, sub) = match sub.subcommand() {
         Some((inner, deeper)) => (api::ask::view(name, inner), deeper),
         None => (api::ask::view("", name), sub),
     };
-    Ok(view.map(|view| Typed::Question(call(view, sub))))
+    Ok(view.map(|view| Typed::Question(Box::new(call(view, sub)))))
 }
 
 /// What clap complains of, as an error of ours.
@@ -68,7 +68,8 @@ fn asked_format() -> Shown {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let beside = words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
     let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
-    beside.or_else(joined).map_or_else(Shown::default, Shown::from_word)
+    let json = || words.iter().any(|w| w == "--json").then_some("json");
+    beside.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
 }
 
 /// How many threads were asked for, on the command line or in the environment.
@@ -97,7 +98,8 @@ fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
     let threads = threads(matches, &places);
     let exe = std::env::current_exe().unwrap_or_default();
     let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
-    let service = Service::new(places, Clock::System, cwd(), exe, many);
+    let mut service = Service::new(places, Clock::System, cwd(), exe, many);
+    service.masked = !matches!(matches.try_get_one::<bool>("unmasked"), Ok(Some(true)));
     (service, threads.map(|_| ()))
 }
 
@@ -176,8 +178,8 @@ const FIRST: &str = "First steps:
   loci usage --all-projects            what it cost, day by day
   loci query tools --jq 'select(.status==\"error\")' | head
 
-search, show, resolve, sessions and upkeep are about every project; query, analyze, stats and usage about the
-project one stands in, or with --all-projects about everything.
+search, show and sessions are about every project; query, analyze, stats and usage about the
+one whose directory you are in, or with --all-projects about everything.
 Exit codes: 0 found, 1 error, 2 nothing found, 3 found but a part of the history could not be read.";
 
 fn view_command(view: &'static View) -> Command {
@@ -195,7 +197,16 @@ fn view_command(view: &'static View) -> Command {
                 .value_parser(output)
                 .help("How to print [default: text on a terminal, jsonl elsewhere]"),
         )
+        .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
         .arg(threads_flag())
+}
+
+/// Only a person at a terminal may ask for it: no other door has it.
+pub(crate) fn unmasked_flag() -> Arg {
+    Arg::new("unmasked")
+        .long("unmasked")
+        .action(ArgAction::SetTrue)
+        .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
 }
 
 pub(crate) fn threads_flag() -> Arg {
@@ -272,16 +283,20 @@ pub(crate) mod tests {
         assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
     }
 
+    /// The words of a command line as a shell would part them, as far as examples go: blanks and single quotes.
     pub(crate) fn split(line: &str) -> Vec<String> {
-        let parts = line.split('\'').enumerate();
-        parts
-            .flat_map(|(i, part)| {
-                if i % 2 == 1 {
-                    vec![part.to_string()]
-                } else {
-                    part.split_whitespace().map(String::from).collect()
+        let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
+        for c in line.chars() {
+            match c {
+                '\'' => {
+                    quoted = !quoted;
+                    word.get_or_insert_default();
                 }
-            })
-            .collect()
+                ' ' if !quoted => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        words
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not know what an operation does; it asks whoever is handed to it as a `Caller`.
 
-use crate::args::{shaped, threads_flag, value};
+use crate::args::{shaped, threads_flag, unmasked_flag, value};
 use crate::output::{self, Shown};
 use api::ops::{Handy, Means, Number, Words};
 use api::params::dashed;
@@ -25,6 +25,8 @@ pub(crate) struct Deed {
 
 /// The operation that cannot be undone and is asked about.
 const FINAL: &str = "forget";
+/// The operation that shows whole texts.
+const QUOTING: &str = "gather_chats";
 
 // ---- the command
 
@@ -60,6 +62,7 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
                 .conflicts_with("output")
                 .help("The answer as one line of JSON, the same as -o json"),
         )
+        .args((operation.name == QUOTING).then(unmasked_flag))
         .arg(threads_flag())
 }
 
@@ -263,4 +266,131 @@ impl Deed {
 
 fn says_dry(params: &Map<String, Value>) -> bool {
     params.get("dry_run") == Some(&json!(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{command as root, tests::split};
+    use api::search::{ChatFound, Intent, Match, SearchConversations, SearchFound, TimeWindow};
+    use api::{OPERATIONS, Request, guidance};
+    use record::Stamp;
+
+    /// What a command line asks for, or what it is refused with.
+    fn typed(line: &str) -> Result<(&'static Operation, Map<String, Value>), String> {
+        let words = split(line);
+        let matches = root(words.get(1).map(String::as_str))
+            .try_get_matches_from(&words)
+            .map_err(|e| format!("{line}: {e}"))?;
+        let (name, sub) = matches.subcommand().unwrap();
+        let operation = api::operation(name).unwrap();
+        let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00Z"));
+        params(operation, sub, clock, Path::new("/srv/here")).map(|p| (operation, p)).map_err(|e| e.message)
+    }
+
+    fn searched(line: &str) -> SearchConversations {
+        SearchConversations::read(typed(line).unwrap().1).unwrap()
+    }
+
+    #[test]
+    fn every_example_can_be_typed() {
+        for operation in OPERATIONS {
+            let (found, params) = typed(operation.example).unwrap();
+            assert_eq!(found.name, operation.name);
+            assert!(!params.is_empty() || operation.params.len() < 2, "{}", operation.example);
+        }
+    }
+
+    #[test]
+    fn words_and_flags_say_what_is_looked_for() {
+        for (line, intents) in [
+            ("loci search lost socket", vec!["lost socket"]),
+            ("loci search 'lost socket' daemon", vec!["lost socket daemon"]),
+            ("loci search lost socket --also 'unix, pipe'", vec!["lost socket", "unix, pipe"]),
+            ("loci search --intent-query a --intent-query b", vec!["a", "b"]),
+            ("loci search a --intent-query b --also c", vec!["a", "b", "c"]),
+            ("loci search --intent-query=-x", vec!["-x"]),
+        ] {
+            assert_eq!(searched(line).intent_query.0, intents, "{line}");
+        }
+    }
+
+    #[test]
+    fn short_flags_mean_what_the_long_ones_mean() {
+        for (short, long) in [
+            ("--fuzzy", "--precision-mode fuzzy"),
+            ("--all", "--match all"),
+            ("-n 3", "--limit-chats 3"),
+            ("--limit 3", "--limit-chats=3"),
+            ("--no-tools", "--include-tools-in-search=false"),
+            ("--project .", "--project /srv/here/."),
+        ] {
+            assert_eq!(
+                searched(&format!("loci search x {short}")),
+                searched(&format!("loci search x {long}"))
+            );
+        }
+        let window =
+            searched("loci search x --since 2026-11-01T00:00:00Z --until 2026-11-02T00:00:00Z").time_window;
+        let ms = |text: &str| Some(Stamp::parse(text.as_bytes()).0);
+        let (start, end) = (ms("2026-11-01T00:00:00Z"), ms("2026-11-02T00:00:00Z"));
+        assert_eq!(window, TimeWindow::Span { start, end });
+        assert_eq!(
+            typed("loci resolve ab").unwrap().1,
+            *json!({"chatIdPrefix": "ab", "messageIdPrefix": "ab"}).as_object().unwrap()
+        );
+        assert_eq!(
+            typed("loci show a b --no-tools").unwrap().1,
+            *json!({"chatIds": ["a", "b"], "includeTools": false}).as_object().unwrap()
+        );
+        assert_eq!(
+            typed("loci forget a --chat-ids b,c").unwrap().1,
+            *json!({"chat_ids": ["a", "b", "c"]}).as_object().unwrap()
+        );
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "loci search x --fuzzy --precision-mode basic",
+            "loci search x --since 7d --time-window 30d",
+            "loci search x -n 3 --limit-chats 4",
+            "loci search x --precision-mode exact",
+            "loci search x --since soon",
+            "loci search x --tool Bash",
+            "loci sessions --json -o text",
+            "loci sessions --limit x",
+        ] {
+            assert!(typed(line).is_err(), "{line}");
+        }
+    }
+
+    /// What is suggested as the next step can be typed, and means the suggestion.
+    #[test]
+    fn suggestions_can_be_typed() {
+        let chat = |id: &str| ChatFound { chat_id: id.into(), ..ChatFound::default() };
+        let ask = SearchConversations {
+            intent_query: Intent(vec!["it hangs".into(), "虚拟列表".into()]),
+            time_window: TimeWindow::Span { start: Some(1_794_000_000_000), end: None },
+            project: Some("/srv/a b".into()),
+            matching: Match::All,
+            include_tools_in_search: false,
+            ..SearchConversations::default()
+        };
+        for results in [vec![], vec![chat("7f3a"), chat("8b")]] {
+            let found = SearchFound { confidence: 0.5, results, ..SearchFound::default() };
+            for action in guidance::guide(&ask, &found).next_actions {
+                let operation = api::operation(&action.tool).unwrap();
+                let line = operation.typed(&action.args);
+                let (_, params) = typed(&line).unwrap();
+                if operation.name == "gather_chats" {
+                    assert_eq!(params, action.args, "{line}");
+                } else {
+                    let (typed, meant) =
+                        (SearchConversations::read(params), SearchConversations::read(action.args));
+                    assert_eq!(typed.unwrap(), meant.unwrap(), "{line}");
+                }
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Does not know any words.
 
 use crate::error::Error;
-use crate::schema::Part;
+use crate::schema::{PARTS, Part};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "chats.";
-const ROW: usize = 28;
+const ROW: usize = 12 + 4 * PARTS;
 
 /// What one file says in one chat: messages, and bytes of text by part. A chat may be told by several files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) messages: u32,
-    pub(crate) bytes: [u32; 4],
+    pub(crate) bytes: [u32; PARTS],
 }
 
 impl Tally {
@@ -98,9 +98,9 @@ fn path(folder: &Path, stamp: u64) -> PathBuf {
 
 fn rows(folder: &Path, stamp: u64) -> Result<Vec<(u32, u32, Tally)>, Error> {
     let path = path(folder, stamp);
-    let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, error))?;
+    let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, &error))?;
     if bytes.len() % ROW != 0 {
-        return Err(Error::damaged(&path, "it ends in the middle of a row"));
+        return Err(Error::damaged(&path, &"it ends in the middle of a row"));
     }
     Ok(bytes.chunks_exact(ROW).map(row).collect())
 }
@@ -173,6 +173,7 @@ impl Chats {
         &self.tallies[slot]
     }
 
+    #[inline]
     pub(crate) fn slot(&self, chat: u32) -> Option<usize> {
         match self.dense.get(chat as usize) {
             Some(&slot) if slot != NONE => Some(slot as usize),

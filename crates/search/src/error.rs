@@ -29,7 +29,7 @@ impl Error {
         Error::Io { path: path.to_owned(), source }
     }
 
-    pub(crate) fn damaged(path: &Path, why: impl ToString) -> Error {
+    pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
         Error::Damaged { path: path.to_owned(), why: why.to_string() }
     }
 

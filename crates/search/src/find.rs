@@ -2,13 +2,20 @@
 //!
 //! Does not know how an answer is shown.
 
+use crate::confidence::Evidence;
+use crate::date;
 use crate::error::Error;
 use crate::index::Index;
+use crate::near;
 use crate::query::{Query, Terms};
 use crate::rank::{self, Matched, Rarity, TUNING, Tuning};
+use crate::related;
 use crate::schema::Part;
 use crate::sweep::{Count, Hit, Message, Sweep};
+use crate::token::Scratch;
+use crate::verify;
 use crate::writer::Doc;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// As many chats are looked at message by message.
@@ -22,6 +29,8 @@ pub struct Found {
     pub total_chats: usize,
     /// How likely the first chat is the one that was meant; measured, see `confidence`.
     pub confidence: f32,
+    /// What the confidence was told from.
+    pub evidence: Evidence,
     pub terms: Terms,
     /// Words that were looked for beside those that were asked for.
     pub expanded: BTreeMap<String, Vec<String>>,
@@ -75,50 +84,209 @@ pub fn find_among(query: &Query, docs: &[Doc]) -> Result<Found, Error> {
 
 fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
     let plain = index.is_some_and(|index| index.stamp.plain);
-    let terms = Terms::reading(&query.intents, plain);
+    let mut terms = Terms::reading(&query.intents, plain);
+    near::add_pairs(index, &mut terms)?;
+    if query.fuzzy {
+        near::add_forms(index, extra, &mut terms)?;
+    }
     let mut sweep = Sweep::new(index, query, extra);
     let excluded = exclude(&mut sweep, query, plain)?;
-    let (counts, mut hits) = sweep.count(&terms)?;
+    let mut expanded = BTreeMap::new();
+    if query.expand {
+        expanded = by_vocabulary(query, &mut terms);
+    }
+    let mut ranked = rank(&mut sweep, tuning, query, &terms)?;
+    if query.expand && learn(&mut sweep, &ranked, &mut terms, &mut expanded)? {
+        ranked = rank(&mut sweep, tuning, query, &terms)?;
+    }
+    let (evidence, total_chats) = (ranked.evidence, ranked.total);
+    let confidence = if ranked.candidates.is_empty() { 0.0 } else { evidence.confidence() };
+    let chats = ranked.candidates.into_iter().take(query.limit_chats);
+    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
+    Ok(Found { chats, total_chats, confidence, evidence, terms, expanded, excluded })
+}
+
+/// Chats in their order, and what they were judged by.
+struct Ranked {
+    candidates: Vec<Candidate>,
+    total: usize,
+    evidence: Evidence,
+}
+
+fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Result<Ranked, Error> {
+    let (counts, mut hits) = sweep.count(terms)?;
     let all = sweep.messages();
     let rare: Vec<Rarity> = counts.iter().map(|count| rank::rarity(count, sweep.chats.len(), all)).collect();
-    let mut candidates = by_chat(&sweep, tuning, query, &terms, &counts, &rare);
-    let total_chats = candidates.len();
-    candidates.truncate(CANDIDATES.max(query.limit_chats * 2));
+    let mut candidates = by_chat(sweep, tuning, query, terms, &counts, &rare);
+    let total = candidates.len();
+    candidates.truncate(CANDIDATES.max(query.limit_chats.saturating_mul(2)));
     let mut wanted = vec![false; sweep.chats.len()];
     for candidate in &candidates {
         wanted[candidate.slot] = true;
     }
-    sweep.common(&terms, &counts, &wanted, &mut hits)?;
+    // Where a rarer word tells which messages are meant, a second walk over the common ones would cost more than all
+    // the rest.
+    if !counts.iter().any(|count| !count.common && count.messages > 0) {
+        sweep.common(terms, &counts, &wanted, &mut hits)?;
+    }
     hits.retain(|hit| wanted[hit.slot as usize]);
     hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
     for candidate in &mut candidates {
-        by_passage(&mut sweep, tuning, &terms, &counts, &rare, &hits, candidate)?;
+        by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
     }
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
-    let confidence = 0.5;
-    let chats = candidates.into_iter().take(query.limit_chats);
-    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
-    Ok(Found { chats, total_chats, confidence, terms, expanded: BTreeMap::new(), excluded })
+    by_date(tuning, query, terms, &rare, &mut candidates);
+    sort(&mut candidates);
+    by_text(sweep, tuning, terms, &rare, &mut candidates)?;
+    sort(&mut candidates);
+    let evidence = evidence(sweep, terms, &counts, &rare, &candidates, total);
+    Ok(Ranked { candidates, total, evidence })
 }
+
+fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+}
+
+/// A chat of the time that is named in the query is more likely meant.
+fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candidates: &mut [Candidate]) {
+    let Some(named) = query.intents.iter().find_map(|intent| date::Named::read(intent)) else { return };
+    let all = rank::mass(terms, rare, |_| true);
+    for candidate in candidates {
+        if candidate.messages.iter().any(|matched| named.holds(matched.message.at)) {
+            candidate.score += tuning.dated * all;
+        }
+    }
+}
+
+/// As many chats are read, and as many messages of each.
+const READ_CHATS: usize = 12;
+const READ_MESSAGES: usize = 2;
+
+/// Reads the best messages of the best chats again and judges them by their text.
+fn by_text(
+    sweep: &mut Sweep,
+    tuning: &Tuning,
+    terms: &Terms,
+    rare: &[Rarity],
+    candidates: &mut [Candidate],
+) -> Result<(), Error> {
+    let by_term = terms.by_term();
+    let mut scratch = Scratch::without_stems(terms.plain);
+    for candidate in candidates.iter_mut().take(READ_CHATS) {
+        let mut best: f32 = 0.0;
+        let mut order: Vec<usize> = (0..candidate.messages.len()).collect();
+        order.sort_by(|a, b| {
+            let (a, b) = (&candidate.messages[*a], &candidate.messages[*b]);
+            b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
+        });
+        for at in order.into_iter().take(READ_MESSAGES) {
+            let matched = &mut candidate.messages[at];
+            let Some(text) = sweep.text(matched.place)? else { continue };
+            let read = verify::read(&text, terms, &by_term, rare, &mut scratch);
+            let mut bonus = tuning.together * read.together;
+            if read.asks && matched.part == Part::Person {
+                bonus -= tuning.asked * matched.score;
+            }
+            matched.score += bonus;
+            best = best.max(bonus);
+        }
+        candidate.score += best;
+    }
+    Ok(())
+}
+
+/// What the ranking shows of itself.
+fn evidence(
+    sweep: &Sweep,
+    terms: &Terms,
+    counts: &[Count],
+    rare: &[Rarity],
+    candidates: &[Candidate],
+    total: usize,
+) -> Evidence {
+    let Some(first) = candidates.first() else { return Evidence::default() };
+    let all = rank::mass(terms, rare, |_| true).max(f32::MIN_POSITIVE);
+    let within = |matched: &Matched| {
+        rank::mass(terms, rare, |at| matched.words.iter().any(|(word, _)| usize::from(*word) == at))
+    };
+    let second = candidates.get(1).map_or(0.0, |second| second.score);
+    let typed = terms.words.iter().filter(|word| !word.related).count();
+    Evidence {
+        margin: ((first.score - second) / first.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0),
+        covered: rank::mass(terms, rare, |at| counts[at].is_in(first.slot)) / all,
+        together: first.messages.iter().map(within).fold(0.0, f32::max) / all,
+        score: (first.score / all).clamp(0.0, 2.0),
+        words: ((typed.max(1) as f32).log2() / 3.0).min(1.0),
+        spread: total as f32 / sweep.chats.len().max(1) as f32,
+    }
+}
+
+/// Adds what else the things that were named are called.
+fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<String>> {
+    let mut expanded = BTreeMap::new();
+    for (at, intent) in query.intents.iter().enumerate() {
+        for (said, others) in related::in_vocabulary(intent) {
+            terms.relate(at, &said, &others);
+            expanded.insert(said, others);
+        }
+    }
+    expanded
+}
+
+/// As many of the best messages are read to learn from.
+const READ: usize = 8;
+const READ_BYTES: usize = 16 << 10;
+
+/// Adds words that stand beside those that were asked for; `false` when there are none.
+fn learn(
+    sweep: &mut Sweep,
+    ranked: &Ranked,
+    terms: &mut Terms,
+    expanded: &mut BTreeMap<String, Vec<String>>,
+) -> Result<bool, Error> {
+    let best = ranked.candidates.iter().take(READ / 2).flat_map(|candidate| {
+        let mut messages: Vec<&Matched> = candidate.messages.iter().collect();
+        messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
+        messages.into_iter().take(2)
+    });
+    let mut texts = Vec::new();
+    for matched in best {
+        texts.extend(
+            sweep.text(matched.place)?.map(|text| text[..text.floor_char_boundary(READ_BYTES)].to_owned()),
+        );
+    }
+    let known: FxHashSet<String> =
+        terms.words.iter().flat_map(|word| &word.forms).map(|form| form.term.clone()).collect();
+    let all = sweep.messages();
+    let learnt = related::in_texts(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
+    if learnt.is_empty() {
+        return Ok(false);
+    }
+    terms.relate(0, "", &learnt);
+    expanded.insert(LEARNT.to_owned(), learnt);
+    Ok(true)
+}
+
+/// What words from the user's own conversations are listed under: they belong to the query as a whole.
+const LEARNT: &str = "*";
 
 /// Shuts the chats in which an excluded term occurs; returns how many.
 fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
-    let mut shut = vec![false; sweep.chats.len()];
+    let everywhere = vec![true; sweep.chats.len()];
+    let mut shut = FxHashSet::default();
     for term in &query.exclude {
-        let terms = Terms::reading(&[term], plain);
-        let (counts, _) = sweep.count(&terms)?;
-        for slot in 0..shut.len() {
-            let has =
-                |count: &Count| count.times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
-            shut[slot] |= !counts.is_empty() && counts.iter().all(has);
-        }
+        let terms = Terms::literally(term, plain);
+        let (counts, mut hits) = sweep.count(&terms)?;
+        sweep.common(&terms, &counts, &everywhere, &mut hits)?;
+        hits.sort_by_key(|hit| (hit.place, hit.word));
+        hits.dedup_by_key(|hit| (hit.place, hit.word));
+        let messages = hits.chunk_by(|one, other| one.place == other.place);
+        let whole = messages.filter(|words| words.len() == terms.words.len());
+        shut.extend(whole.map(|words| words[0].slot as usize));
     }
-    for (slot, shut) in shut.iter().enumerate() {
-        if *shut {
-            sweep.shut(slot);
-        }
+    for slot in &shut {
+        sweep.shut(*slot);
     }
-    Ok(shut.iter().filter(|shut| **shut).count())
+    Ok(shut.len())
 }
 
 /// Every chat with a match, by all of its words, best first.
@@ -153,12 +321,11 @@ fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
 
 /// Whether every unit that was typed occurs: an identifier as a whole or by all parts, Chinese by most pairs.
 fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
-    let has = |at: usize| counts[at].times.get(slot).is_some_and(|times| times.iter().any(|t| *t > 0.0));
     let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
-    for (at, word) in terms.words.iter().enumerate() {
+    for (at, word) in terms.words.iter().enumerate().filter(|(_, word)| !word.related) {
         let (found, all) = units.entry((word.intent, word.unit)).or_default();
         *all += 1.0;
-        *found += f32::from(u8::from(has(at)));
+        *found += f32::from(u8::from(counts[at].is_in(slot)));
     }
     let mut intents = vec![true; terms.intents];
     for ((intent, _), (found, all)) in units {
@@ -171,7 +338,6 @@ fn by_passage(
     sweep: &mut Sweep,
     tuning: &Tuning,
     terms: &Terms,
-    counts: &[Count],
     rare: &[Rarity],
     hits: &[Hit],
     candidate: &mut Candidate,
@@ -182,16 +348,14 @@ fn by_passage(
     candidate.messages = rank::join(tuning, &hits[from..from + own], |place| {
         sweep.message(place).unwrap_or_else(|error| {
             failed = Some(error);
-            Message { event: 0, at: 0, turn: 0, bytes: 1.0 }
+            Message::default()
         })
     });
     if let Some(error) = failed {
         return Err(error);
     }
     let best = rank::passages(tuning, terms, rare, &mut candidate.messages, 200.0);
-    let coverage = rank::coverage(terms, counts, rare, candidate.slot);
-    let score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
-    candidate.score = score * coverage.powf(tuning.coverage);
+    candidate.score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
     Ok(())
 }
 

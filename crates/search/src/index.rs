@@ -49,12 +49,12 @@ impl Index {
         if engine.schema() != wanted {
             return Err(Error::Version { path: folder.to_owned() });
         }
-        if stamp.stamp == 0 {
+        if stamp.number == 0 {
             return Ok(None);
         }
         let segments = metas.segments.into_iter().map(|meta| SegmentReader::open(&engine.segment(meta)));
         let segments = segments.collect::<Result<_, _>>().map_err(failed)?;
-        let chats = Chats::read(folder, stamp.stamp)?;
+        let chats = Chats::read(folder, stamp.number)?;
         Ok(Some(Index { folder: folder.to_owned(), engine, fields, segments, chats, stamp }))
     }
 

@@ -23,11 +23,13 @@ pub struct Parts {
     pub person: bool,
     pub assistant: bool,
     pub tool: bool,
+    /// What Loci itself printed.
+    pub echo: bool,
 }
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts { person: true, assistant: true, tool: true }
+        Parts { person: true, assistant: true, tool: true, echo: false }
     }
 }
 
@@ -41,7 +43,7 @@ pub struct Query<'a> {
     pub fuzzy: bool,
     /// Related words count as well, for less.
     pub expand: bool,
-    /// Chats in which one of these occurs are left out.
+    /// Chats in which one of these occurs are left out; of several words, when one message has them all.
     pub exclude: Vec<String>,
     pub scope: Scope,
     pub parts: Parts,
@@ -82,6 +84,7 @@ impl Query<'_> {
             Part::Person => self.parts.person,
             Part::Assistant => self.parts.assistant,
             Part::Tool => self.parts.tool,
+            Part::Echo => self.parts.echo,
         }
     }
 
@@ -108,6 +111,8 @@ pub(crate) struct Word {
     pub(crate) intent: usize,
     /// Which run of characters it was typed in: an identifier's parts, a Chinese sentence's pairs.
     pub(crate) unit: usize,
+    /// Nobody typed it: it is related to what was typed.
+    pub(crate) related: bool,
 }
 
 /// What was searched: the words of a query, for snippets and for whoever wants to know.
@@ -126,6 +131,13 @@ static STOP: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
     let lines = include_str!("stopwords.txt").lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(str::split_whitespace).collect()
 });
+
+pub(crate) fn is_stop(word: &str) -> bool {
+    STOP.contains(word)
+}
+
+/// What a related word counts for beside the one that was typed.
+const RELATED: f32 = 0.5;
 
 impl Terms {
     pub fn new<S: AsRef<str>>(intents: &[S]) -> Terms {
@@ -146,15 +158,52 @@ impl Terms {
         terms
     }
 
+    /// Every word of a phrase, stop words as well: `out of memory` is not `memory`.
+    pub(crate) fn literally(phrase: &str, plain: bool) -> Terms {
+        let words = read(phrase, 0, plain).into_iter().map(|(word, _)| word).collect();
+        Terms { words, intents: 1, plain }
+    }
+
     /// What the index is asked for, in the order it was typed.
     pub fn list(&self) -> Vec<String> {
         let mut seen = FxHashSet::default();
-        let first = self.words.iter().filter_map(|word| word.forms.first());
+        let first = self.words.iter().filter(|word| !word.related).filter_map(|word| word.forms.first());
         first.filter(|form| seen.insert(&form.term)).map(|form| form.term.clone()).collect()
     }
 
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
+    }
+
+    /// Lets other words count for one that was said. For a single word they are further forms of it; for several
+    /// words, or for one that was not typed, they are words of their own.
+    pub(crate) fn relate(&mut self, intent: usize, said: &str, others: &[String]) {
+        let said: Vec<String> = tokens(said, self.plain);
+        let known = self.words.iter().position(|word| {
+            said.len() == 1 && word.intent == intent && !word.related && word.forms[0].term == said[0]
+        });
+        let mut single = Vec::new();
+        for other in others {
+            let terms = tokens(other, self.plain);
+            match &terms[..] {
+                [] => {}
+                [term] => single.push(Form { term: term.clone(), weight: 1.0 }),
+                _ => self.words.extend(terms.iter().map(|term| {
+                    let form = Form { term: term.clone(), weight: 1.0 };
+                    Word::related(vec![form], intent, RELATED / terms.len() as f32)
+                })),
+            }
+        }
+        single.retain(|form| !said.contains(&form.term));
+        match known {
+            Some(at) => {
+                let forms = &mut self.words[at].forms;
+                single.retain(|form| forms.iter().all(|known| known.term != form.term));
+                forms.extend(single.into_iter().map(|form| Form { weight: RELATED, ..form }));
+            }
+            None if !single.is_empty() => self.words.push(Word::related(single, intent, RELATED)),
+            None => {}
+        }
     }
 
     /// Which words a term of the index counts for.
@@ -167,6 +216,25 @@ impl Terms {
         }
         found
     }
+}
+
+impl Word {
+    fn related(forms: Vec<Form>, intent: usize, weight: f32) -> Word {
+        Word { forms, kind: Kind::Word, weight, intent, unit: usize::MAX, related: true }
+    }
+}
+
+/// The terms of a phrase, without the parts of identifiers.
+fn tokens(phrase: &str, plain: bool) -> Vec<String> {
+    let mut scratch = Scratch::without_stems(plain);
+    let mut tokens = Tokens::new(phrase, &mut scratch);
+    let mut found = Vec::new();
+    while let Some(token) = tokens.advance() {
+        if token.kind != Kind::Piece {
+            found.push(token.text.to_owned());
+        }
+    }
+    found
 }
 
 /// The words of one phrase, each once, and whether it is a stop word.
@@ -192,7 +260,7 @@ fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
             Kind::Cjk if typed.chars().count() > 1 => PAIR,
             _ => 1.0,
         };
-        found.push((Word { forms, kind: token.kind, weight, intent: at, unit }, stop));
+        found.push((Word { forms, kind: token.kind, weight, intent: at, unit, related: false }, stop));
     }
     found
 }

@@ -3,14 +3,14 @@
 //! Does not know where an occurrence comes from: it is handed counts.
 
 use crate::query::Terms;
-use crate::schema::Part;
+use crate::schema::{PARTS, Part};
 use crate::sweep::{Count, Hit, Message, Place};
 
-/// The numbers of the ranking, found by trying on the benchmark set; `cargo xtask quality --tune` tries others.
+/// The numbers of the ranking, found by trying others on the benchmark set (`cargo xtask quality`).
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// What an occurrence counts for, by part.
-    pub parts: [f32; 4],
+    pub parts: [f32; PARTS],
     /// Saturation and length in a whole chat.
     pub k1: f32,
     pub b: f32,
@@ -21,22 +21,25 @@ pub struct Tuning {
     pub decay: f32,
     /// The passage's share of the score.
     pub passage: f32,
-    /// How much a chat suffers from words it does not have.
-    pub coverage: f32,
     /// What words that stand close together add.
-    pub proximity: f32,
+    pub together: f32,
+    /// What a person's question loses: the answer is meant, not the one who asked.
+    pub asked: f32,
+    /// What a chat of the time that the query names gains, as a share of the query's rarity.
+    pub dated: f32,
 }
 
 pub const TUNING: Tuning = Tuning {
-    parts: [1.0, 0.9, 0.4, 2.0],
+    parts: [1.0, 0.9, 0.6, 2.0, 0.5],
     k1: 1.2,
     b: 0.5,
     passage_k1: 1.2,
-    passage_b: 0.3,
+    passage_b: 0.6,
     decay: 0.5,
     passage: 0.5,
-    coverage: 0.5,
-    proximity: 0.0,
+    together: 0.3,
+    asked: 0.15,
+    dated: 0.1,
 };
 
 /// How far a passage reaches on both sides of its middle.
@@ -86,17 +89,10 @@ pub(crate) fn chat_score(
     score
 }
 
-/// The share of a query's rarity that a chat has at all.
-pub(crate) fn coverage(terms: &Terms, counts: &[Count], rare: &[Rarity], slot: usize) -> f32 {
-    let (mut has, mut all) = (0.0, 0.0);
-    for ((word, count), rare) in terms.words.iter().zip(counts).zip(rare) {
-        let weight = word.weight * rare.messages;
-        all += weight;
-        if count.times.get(slot).is_some_and(|times| times.iter().any(|times| *times > 0.0)) {
-            has += weight;
-        }
-    }
-    if all > 0.0 { has / all } else { 0.0 }
+/// The rarity of all that was typed, and of what of it passes.
+pub(crate) fn mass(terms: &Terms, rare: &[Rarity], mut passes: impl FnMut(usize) -> bool) -> f32 {
+    let typed = terms.words.iter().zip(rare).enumerate().filter(|(_, (word, _))| !word.related);
+    typed.filter(|(at, _)| passes(*at)).map(|(_, (word, rare))| word.weight * rare.messages).sum()
 }
 
 /// Joins the occurrences of one chat to messages, in their order.
@@ -140,7 +136,7 @@ pub(crate) fn passages(
         let near = messages[from..].iter().take_while(|other| other.message.turn <= middle + REACH);
         for other in near {
             let decay = tuning.decay.powi(other.message.turn.abs_diff(middle) as i32);
-            let norm = 1.0 - tuning.passage_b + tuning.passage_b * other.message.bytes / average;
+            let norm = 1.0 - tuning.passage_b + tuning.passage_b * (other.message.bytes / average).sqrt();
             for (word, times) in &other.words {
                 strength[*word as usize] += decay * times / norm;
             }

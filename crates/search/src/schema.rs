@@ -9,9 +9,12 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
 /// Raised whenever words are cut otherwise or fields change; an older index is then built anew.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 const TOKENIZER: &str = "loci";
+
+/// How many parts there are.
+pub(crate) const PARTS: usize = 5;
 
 /// Who or what said it. The order is that of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,10 +23,12 @@ pub enum Part {
     Assistant,
     Tool,
     Title,
+    /// What Loci itself printed into a transcript: no news, and found only by whoever asks for it.
+    Echo,
 }
 
 impl Part {
-    pub const ALL: [Part; 4] = [Part::Person, Part::Assistant, Part::Tool, Part::Title];
+    pub const ALL: [Part; PARTS] = [Part::Person, Part::Assistant, Part::Tool, Part::Title, Part::Echo];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -31,6 +36,7 @@ impl Part {
             Part::Assistant => "assistant",
             Part::Tool => "tool",
             Part::Title => "title",
+            Part::Echo => "echo",
         }
     }
 }
@@ -44,7 +50,7 @@ pub(crate) const SIZE: &str = "size";
 
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    pub(crate) parts: [Field; 4],
+    pub(crate) parts: [Field; PARTS],
     pub(crate) chat: Field,
     pub(crate) file: Field,
     pub(crate) event: Field,

@@ -7,19 +7,21 @@ use crate::chats::Chats;
 use crate::error::Error;
 use crate::index::Index;
 use crate::query::{Query, Terms};
-use crate::schema::{AT, CHAT, EVENT, Part, SIZE, TURN, bucket, bytes_of};
+use crate::schema::{AT, CHAT, EVENT, PARTS, Part, SIZE, TURN, bucket, bytes_of};
 use crate::token::{Scratch, Tokens};
 use crate::writer::Doc;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
+use tantivy::Term;
 use tantivy::columnar::ColumnValues;
-use tantivy::postings::Postings;
+use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED, Term};
 
 /// Occurrences of a word in more messages than this are counted by chat and not kept one by one.
 const KEPT: u64 = 20_000;
+/// The engine keeps postings in blocks of so many.
+const BLOCK: usize = 128;
 
 /// Where a message lies: a document of a segment, or one of those handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +45,7 @@ pub(crate) struct Hit {
 }
 
 /// What is known of a message without reading it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) event: u64,
     pub(crate) at: i64,
@@ -55,11 +57,17 @@ pub(crate) struct Message {
 #[derive(Default)]
 pub(crate) struct Count {
     /// By slot and part. Empty when it occurs nowhere.
-    pub(crate) times: Vec<[f32; 4]>,
+    pub(crate) times: Vec<[f32; PARTS]>,
     pub(crate) chats: u32,
     pub(crate) messages: u64,
     /// Too many to be kept one by one.
     pub(crate) common: bool,
+}
+
+impl Count {
+    pub(crate) fn is_in(&self, slot: usize) -> bool {
+        self.times.get(slot).is_some_and(|times| times.iter().any(|times| *times > 0.0))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -81,6 +89,7 @@ pub(crate) struct Sweep<'a> {
 }
 
 struct Columns {
+    chat: Arc<dyn ColumnValues<u64>>,
     event: Arc<dyn ColumnValues<u64>>,
     at: Arc<dyn ColumnValues<i64>>,
     turn: Arc<dyn ColumnValues<u64>>,
@@ -129,7 +138,7 @@ impl<'a> Sweep<'a> {
         self.walk(terms, &|_| true, &mut |hit| {
             let count = &mut counts[hit.word as usize];
             if count.times.is_empty() {
-                count.times = vec![[0.0; 4]; slots];
+                count.times = vec![[0.0; PARTS]; slots];
             }
             let times = &mut count.times[hit.slot as usize];
             count.chats += u32::from(times.iter().all(|times| *times == 0.0));
@@ -182,12 +191,25 @@ impl<'a> Sweep<'a> {
         Ok(found)
     }
 
+    /// In how many messages of the index a term occurs.
+    pub(crate) fn frequency(&self, term: &str) -> u64 {
+        let Some(index) = self.index else { return 0 };
+        let fields = index.fields.parts;
+        let each = index.segments.iter().flat_map(|segment| {
+            fields.map(|field| {
+                let found = segment.inverted_index(field).ok()?.terms().get(term).ok()??;
+                Some(u64::from(found.doc_freq))
+            })
+        });
+        each.flatten().sum()
+    }
+
     /// Every occurrence of the words that are wanted, in messages that may be found.
     fn walk(
         &mut self,
         terms: &Terms,
         wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(Hit),
+        visit: &mut impl FnMut(Hit),
     ) -> Result<(), Error> {
         if let Some(index) = self.index {
             for segment in 0..index.segments.len() {
@@ -210,38 +232,59 @@ impl<'a> Sweep<'a> {
         part: Part,
         terms: &Terms,
         wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(Hit),
+        visit: &mut impl FnMut(Hit),
     ) -> tantivy::Result<()> {
-        let reader = &index.segments[segment];
         let field = index.fields.parts[part as usize];
-        let inverted = reader.inverted_index(field)?;
-        let chats = reader.fast_fields().u64(CHAT)?.first_or_default_col(u64::MAX);
-        let timed = self.query.from.is_some() || self.query.to.is_some();
-        let times =
-            timed.then(|| reader.fast_fields().i64(AT)).transpose()?.map(|at| at.first_or_default_col(0));
+        let inverted = index.segments[segment].inverted_index(field)?;
         for (word, form) in forms(terms, wanted) {
             let term = Term::from_field_text(field, &form.term);
-            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)? else {
-                continue;
-            };
-            let mut doc = postings.doc();
-            while doc != TERMINATED {
-                let kept = !reader.is_deleted(doc)
-                    && times.as_ref().is_none_or(|times| self.query.in_time(times.get_val(doc)));
-                let slot = if kept { self.chats.slot(chats.get_val(doc) as u32) } else { None };
-                if let Some(slot) = slot.filter(|slot| self.open(*slot)) {
+            if let Some(mut postings) = inverted.read_block_postings(&term, IndexRecordOption::WithFreqs)? {
+                let hit = |doc, slot, times: u32| {
                     let place = Place { segment: segment as u32, doc };
-                    let times = postings.term_freq() as f32 * form.weight;
-                    visit(Hit { place, slot: slot as u32, word: word as u16, part, times });
-                }
-                doc = postings.advance();
+                    Hit { place, slot, word: word as u16, part, times: times as f32 * form.weight }
+                };
+                self.walk_postings(index, segment, &mut postings, &mut |doc, slot, times| {
+                    visit(hit(doc, slot, times));
+                })?;
             }
         }
         Ok(())
     }
 
+    /// Block by block: a common word has a posting for every other message, and a column is fastest asked for many.
+    fn walk_postings(
+        &mut self,
+        index: &Index,
+        segment: usize,
+        postings: &mut BlockSegmentPostings,
+        visit: &mut impl FnMut(u32, u32, u32),
+    ) -> tantivy::Result<()> {
+        let columns = self.columns(index, segment)?;
+        let (chats, at) = (Arc::clone(&columns.chat), Arc::clone(&columns.at));
+        let timed = self.query.from.is_some() || self.query.to.is_some();
+        let alive = index.segments[segment].alive_bitset();
+        let mut ids = [0; BLOCK];
+        while !postings.docs().is_empty() {
+            let docs = postings.docs();
+            let ids = &mut ids[..docs.len()];
+            chats.get_vals(docs, ids);
+            for ((doc, chat), times) in docs.iter().zip(ids).zip(postings.freqs()) {
+                let kept = alive.is_none_or(|alive| alive.is_alive(*doc))
+                    && (!timed || self.query.in_time(at.get_val(*doc)));
+                if kept
+                    && let Some(slot) = self.chats.slot(*chat as u32)
+                    && self.open(slot)
+                {
+                    visit(*doc, slot as u32, *times);
+                }
+            }
+            postings.advance();
+        }
+        Ok(())
+    }
+
     /// The same for messages that are not in the index: few, so they are read as a text is.
-    fn walk_extra(&mut self, terms: &Terms, wanted: &dyn Fn(usize) -> bool, visit: &mut dyn FnMut(Hit)) {
+    fn walk_extra(&mut self, terms: &Terms, wanted: &dyn Fn(usize) -> bool, visit: &mut impl FnMut(Hit)) {
         if self.extra.is_empty() {
             return;
         }
@@ -268,7 +311,8 @@ impl<'a> Sweep<'a> {
             let bytes = bytes_of(bucket(doc.text.len()));
             return Ok(Message { event: doc.event, at: doc.at, turn, bytes });
         }
-        let columns = self.columns(place.segment as usize)?;
+        let Some(index) = self.index else { return Ok(Message::default()) }; // a segment is an index's
+        let columns = self.columns(index, place.segment as usize).map_err(|error| index.failed(&error))?;
         Ok(Message {
             event: columns.event.get_val(place.doc),
             at: columns.at.get_val(place.doc),
@@ -287,13 +331,12 @@ impl<'a> Sweep<'a> {
         Ok(read(event).map(Cow::Owned))
     }
 
-    fn columns(&mut self, segment: usize) -> Result<&Columns, Error> {
-        let slot = &mut self.columns[segment];
-        if slot.is_none() {
-            let Some(index) = self.index else { unreachable!("a segment is the index's") };
-            *slot = Some(Columns::open(&index.segments[segment]).map_err(|error| index.failed(&error))?);
+    fn columns(&mut self, index: &Index, segment: usize) -> tantivy::Result<&Columns> {
+        let held = &mut self.columns[segment];
+        match held {
+            Some(columns) => Ok(columns),
+            None => Ok(held.insert(Columns::open(&index.segments[segment])?)),
         }
-        Ok(slot.as_ref().expect("filled above"))
     }
 }
 
@@ -301,6 +344,7 @@ impl Columns {
     fn open(segment: &tantivy::SegmentReader) -> tantivy::Result<Columns> {
         let fast = segment.fast_fields();
         Ok(Columns {
+            chat: fast.u64(CHAT)?.first_or_default_col(u64::MAX),
             event: fast.u64(EVENT)?.first_or_default_col(0),
             at: fast.i64(AT)?.first_or_default_col(0),
             turn: fast.u64(TURN)?.first_or_default_col(0),

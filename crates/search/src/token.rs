@@ -96,6 +96,11 @@ impl<'a> Tokens<'a> {
 
     /// Reads on by one run or one CJK character. `Some(None)` is "nothing here, go on".
     fn step(&mut self) -> Option<(Option<Range<usize>>, Kind)> {
+        if self.cjk.is_none() {
+            let rest = &self.text.as_bytes()[self.at..];
+            self.at +=
+                rest.iter().take_while(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).count();
+        }
         let Some(next) = self.text[self.at..].chars().next() else {
             return self.lone_cjk().map(|place| (Some(place), Kind::Cjk));
         };
@@ -168,12 +173,9 @@ fn is_plain(word: &str) -> bool {
 /// Joints are left out, so that all ways to write one name meet, except between digits: 1.23 is not 12.3.
 fn fill_whole(text: &str, buffer: &mut String) {
     let numeric = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
-    let from = buffer.len();
     push_folded(text, buffer);
     if !numeric {
-        let joined: String = buffer[from..].chars().filter(|c| c.is_alphanumeric()).collect();
-        buffer.truncate(from);
-        buffer.push_str(&joined);
+        buffer.retain(char::is_alphanumeric);
     }
 }
 
@@ -188,20 +190,27 @@ enum Class {
 
 /// A run of word characters: where it stands and where reading goes on; its parts are put into `parts`.
 fn read_run(text: &str, from: usize, parts: &mut Vec<Range<usize>>) -> (Range<usize>, usize) {
-    let bytes = text.as_bytes();
-    let mut end = from;
-    // The common case first: letters of a plain word, with nothing behind them that makes an identifier.
-    while end < bytes.len() && bytes[end].is_ascii_lowercase() {
-        end += 1;
-    }
-    let stop = bytes.get(end).copied().unwrap_or(b' ');
-    if end > from && matches!(stop, b' ' | b',' | b'\n') {
+    if let Some(end) = plain_word(text.as_bytes(), from) {
         return (from..end, end);
     }
     let end = run_end(text, from);
     let (stop, next) = apostrophe(text, from, end);
     split(text, &(from..stop), parts);
     (from..stop, next)
+}
+
+/// The common case, told without looking at characters: letters of which at most the first is a capital, and nothing
+/// behind them that makes an identifier. Where a plain word ends.
+fn plain_word(bytes: &[u8], from: usize) -> Option<usize> {
+    let capital = usize::from(bytes[from].is_ascii_uppercase());
+    let end =
+        from + capital + bytes[from + capital..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let at = |place: usize| bytes.get(place).copied().unwrap_or(b' ');
+    let ends = |byte: u8| {
+        byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'.' | b'\'')
+    };
+    let ended = ends(at(end)) || (matches!(at(end), b'.' | b'-') && ends(at(end + 1)));
+    (end > from && ended).then_some(end)
 }
 
 fn class(c: char) -> Class {

@@ -34,13 +34,13 @@ pub struct Doc<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stamp {
     pub(crate) sequence: u64,
-    pub(crate) stamp: u64,
+    pub(crate) number: u64,
     pub(crate) plain: bool,
 }
 
 impl Stamp {
     fn payload(self) -> String {
-        format!("{VERSION} {} {} {}", self.sequence, self.stamp, u8::from(self.plain))
+        format!("{VERSION} {} {} {}", self.sequence, self.number, u8::from(self.plain))
     }
 
     /// `None` is another version's.
@@ -48,7 +48,7 @@ impl Stamp {
         let mut words = payload.split(' ').map(|word| word.parse::<u64>().ok());
         let mut next = || words.next().flatten();
         (next()? == u64::from(VERSION)).then_some(())?;
-        Some(Stamp { sequence: next()?, stamp: next()?, plain: next()? == 1 })
+        Some(Stamp { sequence: next()?, number: next()?, plain: next()? == 1 })
     }
 }
 
@@ -92,7 +92,8 @@ impl Writer {
             return Err(Error::Version { path: folder.to_owned() });
         }
         schema::register(&index, stamp.plain);
-        let tallies = if stamp.stamp == 0 { Tallies::default() } else { Tallies::read(folder, stamp.stamp)? };
+        let tallies =
+            if stamp.number == 0 { Tallies::default() } else { Tallies::read(folder, stamp.number)? };
         let engine = index.writer_with_options(options(threads, heap_bytes)).map_err(failed)?;
         engine.set_merge_policy(Box::new(Bounded));
         Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp })
@@ -133,12 +134,12 @@ impl Writer {
         let folder = self.folder.clone();
         let failed = |error: TantivyError| Error::engine(&folder, &error);
         let mut prepared = self.engine.prepare_commit().map_err(failed)?;
-        let stamp = Stamp { sequence, stamp: prepared.opstamp().max(1), ..self.stamp };
-        self.tallies.write(&folder, stamp.stamp)?;
+        let stamp = Stamp { sequence, number: prepared.opstamp().max(1), ..self.stamp };
+        self.tallies.write(&folder, stamp.number)?;
         prepared.set_payload(&stamp.payload());
         prepared.commit().map_err(failed)?;
         self.stamp = stamp;
-        chats::remove_others(&folder, stamp.stamp);
+        chats::remove_others(&folder, stamp.number);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use api::sessions::{ListSessions, Sessions};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
-use api::{Caller, Code, Error, Look};
+use api::{Caller, Error, Look};
 
 impl Caller for Service {
     fn search_conversations(&self, ask: &SearchConversations) -> Result<SearchFound, Error> {
@@ -33,25 +33,21 @@ impl Caller for Service {
         ops::index::index(self, ask)
     }
 
-    fn archive(&self, _ask: &ArchiveAsk) -> Result<Archived, Error> {
-        Err(missing())
+    fn archive(&self, ask: &ArchiveAsk) -> Result<Archived, Error> {
+        ops::archive::archive(self, ask)
     }
 
-    fn doctor(&self, _ask: &DoctorAsk) -> Result<Checkup, Error> {
-        Err(missing())
+    fn doctor(&self, ask: &DoctorAsk) -> Result<Checkup, Error> {
+        ops::doctor::doctor(self, ask)
     }
 
-    fn secrets(&self, _ask: &SecretsAsk) -> Result<Secrets, Error> {
-        Err(missing())
+    fn secrets(&self, ask: &SecretsAsk) -> Result<Secrets, Error> {
+        ops::secrets::secrets(self, ask)
     }
 
-    fn forget(&self, _ask: &ForgetAsk) -> Result<Forgotten, Error> {
-        Err(missing())
+    fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error> {
+        ops::forget::forget(self, ask)
     }
-}
-
-fn missing() -> Error {
-    Error::new(Code::InternalError, "not there yet")
 }
 
 impl Service {

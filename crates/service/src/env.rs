@@ -11,6 +11,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
     ("XDG_CACHE_HOME", "where the catalogue and the text index are kept, instead of ~/.cache"),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
+    ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
     ("LOCI_THREADS", "how many threads read histories [default: one per core]"),
     ("LOCI_PRICES", "a file of prices to use instead of ~/.config/loci/prices.toml"),
     ("NO_COLOR", "no colours, whatever the terminal can do"),

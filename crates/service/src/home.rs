@@ -76,7 +76,7 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Error {
 }
 
 pub(crate) fn full(path: &Path) -> Error {
-    Error::new(Code::ReadError, format!("there is no room left to write {}", path.display()))
+    Error::new(Code::DiskFull, format!("there is no room left to write {}", path.display()))
         .hint("free some space and run it again: what was kept is intact; `loci archive` says what the archive takes")
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Lock {
 }
 
 /// How long a second writer waits for the first.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Lock {
     /// Waits for whoever writes.
@@ -125,7 +125,7 @@ impl Lock {
                 return Ok(None);
             }
             if Instant::now() > until {
-                return Err(Error::new(Code::ReadError, format!("another loci is writing{}", holder(home)))
+                return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(home)))
                     .hint("wait for it, or stop it, and run this again"));
             }
             std::thread::sleep(Duration::from_millis(50));

@@ -37,7 +37,6 @@ pub(crate) struct Caught {
     pub(crate) problems: Vec<Problem>,
     /// Something was damaged and has been made again.
     pub(crate) notes: Vec<String>,
-    pub(crate) mask_nanos: u64,
 }
 
 const BOTH: Want = Want { calls: true, messages: true, fields: false };
@@ -71,6 +70,37 @@ fn is_of_one_piece(service: &Service, home: &Home) -> bool {
     let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
     let was_whole = reader.meta("caught_up").is_ok_and(|at| at.is_some());
     was_whole && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
+}
+
+/// Takes sessions out of catalogue and index, so that none of their words is left on the disk. Whatever else their
+/// transcripts hold is read again; tombstones must stand already.
+pub(crate) fn forget(
+    service: &Service,
+    home: &Home,
+    _lock: &Lock,
+    doomed: &dyn Fn(&str, &str) -> bool,
+) -> Result<(), Error> {
+    let mut caught = Caught::default();
+    let mut ingest = Ingest::open(service, home, &mut caught)?;
+    let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
+    ingest.catalogue.begin().map_err(store_error)?;
+    let mut heirs = BTreeSet::new();
+    for file in &files {
+        ingest.index.drop_file(*file);
+        heirs.append(&mut ingest.catalogue.reset(*file).map_err(store_error)?);
+    }
+    heirs.retain(|heir| !files.contains(heir));
+    ingest.tell_again(heirs, &mut caught)?;
+    ingest.catalogue.commit().map_err(store_error)?;
+    ingest.run(&mut caught)?;
+    ingest.index.purge().map_err(|error| index_error(&error))?;
+    ingest.catalogue.vacuum().map_err(store_error)
+}
+
+/// How much room is left where a directory lies.
+pub(crate) fn free_bytes(dir: &std::path::Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(dir).ok()?;
+    Some(told.f_bavail * told.f_frsize)
 }
 
 pub(crate) fn homeless() -> Error {

@@ -43,7 +43,7 @@ pub struct Service {
     /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
     pub masked: bool,
     pub progress: Progress,
-    masker: OnceLock<mask::Masker>,
+    veil: OnceLock<reading::Veil>,
 }
 
 /// How far a long read has come; watched from another thread.
@@ -85,12 +85,8 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
-        let (progress, masker) = (Progress::default(), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, progress, masker }
-    }
-
-    pub fn catch_up(&self, rebuild: bool) -> Result<String, Error> {
-        ingest::catch_up(self, rebuild).map(|c| format!("{c:?}"))
+        let (progress, veil) = (Progress::default(), OnceLock::new());
+        Service { places, clock, cwd, exe, threads, masked: true, progress, veil }
     }
 
     /// Answers one question.

@@ -190,10 +190,7 @@ impl<'a> Gazette<'a> {
         if !ingest::is_told(&row) {
             return Ok(());
         }
-        let (id, part, text) = match self.record(transcript, &row) {
-            Some(read) => read,
-            None => return Ok(()),
-        };
+        let Some((id, part, text)) = self.record(transcript, &row) else { return Ok(()) };
         if !text.is_empty() {
             let chat = chats.get(row.session as usize).or(chats.first()).copied().unwrap_or_default();
             let seniority = (row.is(COPIED), self.birth, self.read);

@@ -2,13 +2,17 @@
 
 mod align;
 mod analyze;
+pub(crate) mod archive;
 mod coverage;
+pub(crate) mod doctor;
+pub(crate) mod forget;
 pub(crate) mod gather_chats;
 pub(crate) mod index;
 mod parallel;
 mod records;
 pub(crate) mod resolve_ids;
 pub(crate) mod search_conversations;
+pub(crate) mod secrets;
 pub(crate) mod sessions;
 mod stats;
 mod turns;

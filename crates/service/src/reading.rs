@@ -9,12 +9,44 @@ use crate::{Service, home};
 use mask::Masker;
 use record::{Call, Message, Problem, Row, RowKind, Session};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// Masks texts. The key that placeholders are made with is looked up, and made, only when there is a secret: a question
+/// about a history without any leaves nothing behind.
+pub(crate) struct Veil {
+    finds: Masker,
+    home: Option<home::Home>,
+    masks: OnceLock<Masker>,
+}
+
+impl Veil {
+    fn new(home: Option<home::Home>) -> Veil {
+        Veil { finds: Masker::new([0; 32]), home, masks: OnceLock::new() }
+    }
+
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.finds.text(text) {
+            Cow::Owned(_) => self.masks().text(text),
+            clean @ Cow::Borrowed(_) => clean,
+        }
+    }
+
+    fn json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        match self.finds.json(json) {
+            Cow::Owned(_) => self.masks().json(json),
+            clean @ Cow::Borrowed(_) => clean,
+        }
+    }
+
+    fn masks(&self) -> &Masker {
+        self.masks.get_or_init(|| Masker::new(home::mask_key(self.home.as_ref())))
+    }
+}
 
 impl Service {
     /// None where the person at the terminal asked to see the text as it stands.
-    pub(crate) fn masker(&self) -> Option<&Masker> {
-        self.masked.then(|| self.masker.get_or_init(|| Masker::new(home::mask_key(self.home().as_ref()))))
+    pub(crate) fn masker(&self) -> Option<&Veil> {
+        self.masked.then(|| self.veil.get_or_init(|| Veil::new(self.home())))
     }
 
     pub(crate) fn home(&self) -> Option<home::Home> {
@@ -46,7 +78,7 @@ impl Service {
     pub(crate) fn masked_call(&self, mut call: Call) -> Call {
         let Some(masker) = self.masker() else { return call };
         replace(&mut call.input, |text| masker.json(text));
-        for text in call.output.iter_mut() {
+        for text in &mut call.output {
             replace(text, |text| masker.json(text));
         }
         for text in call.error.iter_mut().chain(&mut call.file) {

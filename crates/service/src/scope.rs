@@ -5,6 +5,7 @@
 //! transcripts that could hold them is read.
 
 use crate::Service;
+use crate::tombstones::Tombstones;
 use api::{Ask, Code, Error};
 use record::{Row, Session, Stamp};
 use sources::{SOURCES, Transcript};
@@ -16,6 +17,7 @@ pub(crate) struct Scope {
     pub(crate) project: Option<PathBuf>,
     pub(crate) since: Stamp,
     pub(crate) until: Stamp,
+    tombstones: Tombstones,
 }
 
 impl Scope {
@@ -34,6 +36,7 @@ impl Scope {
             project: project(service, ask),
             since: since.ok_or_else(|| unclear("since", &ask.since))?,
             until: until.ok_or_else(|| unclear("until", &ask.until))?,
+            tombstones: Tombstones::read(service.home().as_ref()),
         })
     }
 
@@ -57,7 +60,9 @@ impl Scope {
     }
 
     pub(crate) fn holds_session(&self, session: &Session) -> bool {
-        self.session.as_ref().is_none_or(|prefix| session.is_called(prefix)) && self.holds_project(session)
+        self.session.as_ref().is_none_or(|prefix| session.is_called(prefix))
+            && self.holds_project(session)
+            && !self.tombstones.holds(session.source, &session.session_id)
     }
 
     fn holds_project(&self, session: &Session) -> bool {

@@ -29,7 +29,7 @@ impl Tombstones {
         sessions: impl Iterator<Item = (String, String)>,
     ) -> io::Result<()> {
         self.0.extend(sessions);
-        let text: String = self.0.iter().map(|(source, id)| format!("{source}\t{id}\n")).collect();
+        let text: String = self.0.iter().flat_map(|(source, id)| [source, "\t", id, "\n"]).collect();
         write_whole(&home.tombstones(), text.as_bytes())
     }
 }

@@ -66,19 +66,19 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Tools, or Loci itself.
-pub(crate) fn part_of_call(_call: &Call) -> Part {
-    Part::Tool
+/// What a call asked for and got: a tool's words, or Loci's own coming back.
+pub(crate) fn part_of_call(call: &Call) -> Part {
+    if is_echo(&call.tool, call) { Part::Echo } else { Part::Tool }
 }
 
 /// Whether a call is Loci's own answer coming back: what it printed into a transcript is not news.
-pub(crate) fn is_echo(tool: &str, call: &Call) -> bool {
+fn is_echo(tool: &str, call: &Call) -> bool {
     if let Some(server) = Call::mcp_server(tool) {
         return server == "loci" || server.ends_with("_loci");
     }
     let command = sources::json::get_text(call.input.as_bytes(), b"command");
     command.is_some_and(|command| {
-        let first = command.trim_start().split_whitespace().next().unwrap_or_default();
+        let first = command.split_whitespace().next().unwrap_or_default();
         first == "loci" || first.ends_with("/loci")
     })
 }

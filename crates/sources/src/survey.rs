@@ -82,11 +82,14 @@ const TITLE: usize = 80;
 /// Problems are counted without end and described up to here.
 const DESCRIBED: usize = 50;
 
+/// What stands in a text's place, where it must not be shown as it is.
+pub type Veil<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
     /// Hides what must not be shown, before a title is cut out of a text: half a secret is not known for one.
-    pub veil: Option<&'a dyn Fn(&str) -> Option<String>>,
+    pub veil: Option<Veil<'a>>,
     /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
     pub copies_keep_ids: bool,
     file: u32,
@@ -278,9 +281,8 @@ impl<'a> Survey<'a> {
     /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
     pub fn mark_reply(&mut self, id: &[u8], flag: u8) {
         let reply = key(b'm', &[id]);
-        let known = self.open_replies.iter().rev().find(|(k, _)| *k == reply);
-        // Where only calls are wanted a reply is counted and has no row.
-        if let Some(row) = known.and_then(|(_, index)| self.rows.get_mut(*index)) {
+        let open = self.open_replies.iter().rev().find(|(known, _)| *known == reply);
+        if let Some(row) = open.and_then(|(_, index)| self.rows.get_mut(*index)) {
             row.flags |= flag;
         }
     }

@@ -3,8 +3,8 @@
 //! Does not shorten what a person or an agent said; what a client said in their name is shown by its first lines.
 
 use super::{Ink, Look, Render, plural};
-use crate::chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, ToolCall};
-use crate::plain::{clean, cut, one_line};
+use crate::chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, Told, ToolCall};
+use crate::plain::{clean, cut, one_line, put};
 use serde_json::Value;
 
 impl Render for Gathered {
@@ -19,9 +19,10 @@ impl Render for Gathered {
 impl Render for OneChat {
     fn render(&self, look: &Look) -> String {
         let mut out = head(&self.chat, "", look);
+        let mut before = None;
         for message in &self.messages {
-            out.push('\n');
-            out += &said(message, "", look);
+            out += &said(message, before, "", look);
+            before = Some(message);
         }
         out + &notes(&self.notes, look)
     }
@@ -32,12 +33,14 @@ impl Render for SeveralChats {
         let label = |n: usize| format!("[{}] ", n + 1);
         let mut out: String =
             self.meta.iter().map(|meta| head(&meta.chat, &label(meta.chat_idx), look)).collect();
+        let mut before: Option<&Told> = None;
         for told in &self.narrative {
-            out.push('\n');
-            out += &said(&told.message, &label(told.chat_idx), look);
+            let same = before.filter(|last| last.chat_idx == told.chat_idx).map(|last| &last.message);
+            out += &said(&told.message, same, &label(told.chat_idx), look);
+            before = Some(told);
         }
         if !self.common_alignment.is_empty() {
-            out += &format!("\n{}\n", look.paint(Ink::Bold, "Said in several of them:"));
+            put(&mut out, format_args!("\n{}\n", look.paint(Ink::Bold, "Said in several of them:")));
             out.extend(self.common_alignment.iter().map(|shared| common(shared, look)));
         }
         out + &notes(&self.notes, look)
@@ -59,10 +62,10 @@ fn head(chat: &Chat, label: &str, look: &Look) -> String {
     if !chat.subagents.is_empty() {
         let ids: Vec<String> = chat.subagents.iter().map(|id| one_line(id)).collect();
         let line = format!("subagents, in conversations of their own: {}", ids.join(", "));
-        out += &format!("  {}\n", look.paint(Ink::Dim, &line));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &line)));
     }
     if let Some(resume) = &chat.resume {
-        out += &format!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(resume))));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(resume)))));
     }
     out
 }
@@ -70,27 +73,29 @@ fn head(chat: &Chat, label: &str, look: &Look) -> String {
 /// Lines shown of what nobody typed.
 const HEAD: usize = 3;
 
-fn said(message: &ChatMessage, label: &str, look: &Look) -> String {
-    let ink = if message.kind.is_none() { Ink::Role } else { Ink::Dim };
-    let who = format!("{label}{}", message.kind.as_deref().unwrap_or(&message.role));
-    let mut out = format!(
-        "{}  {}\n",
-        look.paint(ink, &one_line(&who)),
-        look.paint(Ink::Dim, &look.date(message.created_at))
-    );
+/// A message below the one before it. A reply that only calls tools goes on with the reply before.
+fn said(message: &ChatMessage, before: Option<&ChatMessage>, label: &str, look: &Look) -> String {
+    let goes_on = message.content.is_empty() && before.is_some_and(|last| last.role == message.role);
+    let mut out = if goes_on { String::new() } else { speaker(message, label, look) };
     let lines: Vec<&str> = message.content.lines().collect();
     let shown = if message.kind.is_some() { lines.len().min(HEAD) } else { lines.len() };
     for line in &lines[..shown] {
-        out += &format!("  {}\n", clean(line).trim_end());
+        put(&mut out, format_args!("  {}\n", clean(line).trim_end()));
     }
     if shown < lines.len() {
         let more = format!("… {} (all of it with --json)", plural((lines.len() - shown) as u64, "more line"));
-        out += &format!("  {}\n", look.paint(Ink::Dim, &more));
+        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &more)));
     }
     for call in message.tools.iter().flat_map(|tools| &tools.calls) {
-        out += &format!("  {}\n", called(call, look));
+        put(&mut out, format_args!("  {}\n", called(call, look)));
     }
     out
+}
+
+fn speaker(message: &ChatMessage, label: &str, look: &Look) -> String {
+    let ink = if message.kind.is_none() { Ink::Role } else { Ink::Dim };
+    let who = one_line(&format!("{label}{}", message.kind.as_deref().unwrap_or(&message.role)));
+    format!("\n{}  {}\n", look.paint(ink, &who), look.paint(Ink::Dim, &look.date(message.created_at)))
 }
 
 fn called(call: &ToolCall, look: &Look) -> String {
@@ -192,9 +197,9 @@ mod tests {
                         call("Bash", json!({"command": "cargo test\n--all"}), Some("error")),
                         call("shell", json!({"command": ["ls", "-a"]}), Some("pending")),
                         call("Read", json!({"file_path": "/x/y.rs", "limit": 3}), None),
-                        call("odd", json!({"n": 1}), None),
                     ],
                 ),
+                message("assistant", None, "", vec![call("odd", json!({"n": 1}), None)]),
             ],
             partial: false,
             notes: vec!["a note".into()],

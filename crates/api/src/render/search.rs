@@ -3,7 +3,7 @@
 //! Does not know how sure one may be: it puts the answer's own figure into a word.
 
 use super::{Ink, Look, Render, plural, told_apart, wrapped};
-use crate::plain::{may_stand, one_line};
+use crate::plain::{may_stand, one_line, put};
 use crate::resolve::{ChatId, MessageId, Resolved};
 use crate::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
 use crate::sessions::{SessionLine, Sessions};
@@ -19,7 +19,7 @@ impl Render for SearchFound {
         }
         out += &self.verdict(look);
         for note in &self.notes {
-            out += &format!("{}\n", look.paint(Ink::Dim, &format!("note: {}", one_line(note))));
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &format!("note: {}", one_line(note)))));
         }
         if let Some(action) = self.guidance.as_ref().and_then(|guidance| guidance.next_actions.first()) {
             out += &next(action, look);
@@ -48,7 +48,7 @@ fn found(chat: &ChatFound, id: &str, look: &Look) -> String {
         plural(chat.hits, "hit"),
         id.to_string(),
     ];
-    out += &format!("  {}\n", look.facts(&facts));
+    put(&mut out, format_args!("  {}\n", look.facts(&facts)));
     for snippet in &chat.snippets {
         out += &passage(snippet, look);
     }
@@ -85,7 +85,7 @@ fn passage(snippet: &Snippet, look: &Look) -> String {
     for (n, line) in wrapped(&text, width).iter().enumerate() {
         let who = format!("{:<ROLE$}", if n == 0 { one_line(role(snippet)) } else { String::new() });
         let line = painted(line, look);
-        out += &format!("{:INDENT$}{}  {}\n", "", look.paint(Ink::Role, &who), line.trim_end());
+        put(&mut out, format_args!("{:INDENT$}{}  {}\n", "", look.paint(Ink::Role, &who), line.trim_end()));
     }
     out
 }
@@ -118,7 +118,9 @@ fn painted(text: &[(char, bool)], look: &Look) -> String {
 /// The next step as something one can type.
 fn next(action: &NextAction, look: &Look) -> String {
     let Some(operation) = operation(&action.tool) else { return String::new() };
-    let typed = one_line(&operation.typed(&action.args));
+    let mut args = action.args.clone();
+    args.shift_remove("iteration"); // a person does not count
+    let typed = one_line(&operation.typed(&args));
     format!("next: {}\n", look.paint(Ink::Bold, &typed))
         + &format!("  {}\n", look.paint(Ink::Dim, &action.why))
 }
@@ -238,8 +240,8 @@ mod tests {
 
     const PLAIN: &str = "Daemon loses its socket
   3 days ago, 12 Nov 09:30 · claude-code · ~/loci · 4 hits · 7f3a0000
-    user       the daemon loses its socket when the
-               [31mlid closes
+    user       the daemon loses its socket when the [31mlid
+               closes
     assistant  虚拟列表滚动很卡
     tool       bind: address in use
   resume: cd /home/ada/loci && claude --resume 7f3a0000-1111
@@ -273,6 +275,6 @@ next: loci show 7f3a0000-1111
             SearchConversations { intent_query: Intent(vec!["x".into()]), ..SearchConversations::default() };
         let none = SearchFound::default().completed(&ask, BTreeMap::new(), &look(false));
         let text = none.render(&look(false));
-        assert!(text.starts_with("nothing was found\nnext: loci search x --precision-mode=fuzzy"), "{text}");
+        assert!(text.starts_with("nothing was found\nnext: loci search x --fuzzy\n"), "{text}");
     }
 }

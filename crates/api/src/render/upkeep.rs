@@ -4,7 +4,7 @@
 
 use super::search::chat_id;
 use super::{Ink, Look, Render, plural, short, size};
-use crate::plain::one_line;
+use crate::plain::{one_line, put};
 use crate::upkeep::{
     Archived, Checkup, Finding, Forgotten, Indexed, Kept, SecretKind, SecretPlace, Secrets, Severity,
 };
@@ -18,18 +18,27 @@ impl Render for Indexed {
             self.changed,
             self.gone
         );
-        out += &format!("{}, {}\n", plural(self.sessions, "session"), plural(self.events, "event"));
-        out += &format!("read {} in {:.1} s\n", size(self.bytes_read), self.seconds);
-        out += &format!(
-            "keeps {} of index, {} of catalogue, {} of archive\n",
-            size(self.index_bytes),
-            size(self.catalogue_bytes),
-            size(self.archive_bytes)
+        put(
+            &mut out,
+            format_args!("{}, {}\n", plural(self.sessions, "session"), plural(self.events, "event")),
+        );
+        put(&mut out, format_args!("read {} in {:.1} s\n", size(self.bytes_read), self.seconds));
+        put(
+            &mut out,
+            format_args!(
+                "keeps {} of index, {} of catalogue, {} of archive\n",
+                size(self.index_bytes),
+                size(self.catalogue_bytes),
+                size(self.archive_bytes)
+            ),
         );
         if self.problems > 0 {
-            out += &format!(
-                "{} could not be read; `loci sources --problems` lists them\n",
-                plural(self.problems, "place")
+            put(
+                &mut out,
+                format_args!(
+                    "{} could not be read; `loci sources --problems` lists them\n",
+                    plural(self.problems, "place")
+                ),
             );
         }
         out
@@ -46,7 +55,7 @@ impl Render for Archived {
             size(self.bytes)
         );
         if self.oldest.is_some() && self.newest.is_some() {
-            out += &format!("from {} to {}\n", look.date(self.oldest), look.date(self.newest));
+            put(&mut out, format_args!("from {} to {}\n", look.date(self.oldest), look.date(self.newest)));
         }
         out.extend(self.kept.iter().map(|kept| line(kept, look)));
         if !self.removed.is_empty() {
@@ -55,7 +64,7 @@ impl Render for Archived {
                 plural(self.removed.len() as u64, "transcript"),
                 if self.dry_run { "would be" } else { "were" },
             );
-            out += &format!("{many} {verb} removed, {}:\n", size(total));
+            put(&mut out, format_args!("{many} {verb} removed, {}:\n", size(total)));
             out.extend(self.removed.iter().map(|kept| line(kept, look)));
         }
         out
@@ -124,13 +133,16 @@ impl Render for Forgotten {
             return "nothing that Loci keeps is meant by this\n".to_string();
         }
         let mut out: String = self.chats.iter().map(|chat| chat_id(chat, look)).collect();
-        out += &format!(
-            "{} {}: {}, {} of archive, {}\n",
-            plural(self.chats.len() as u64, "conversation"),
-            if self.dry_run { "would be forgotten" } else { "forgotten" },
-            plural(self.events, "event"),
-            plural(self.archive_files, "file"),
-            size(self.bytes)
+        put(
+            &mut out,
+            format_args!(
+                "{} {}: {}, {} of archive, {}\n",
+                plural(self.chats.len() as u64, "conversation"),
+                if self.dry_run { "would be forgotten" } else { "forgotten" },
+                plural(self.events, "event"),
+                plural(self.archive_files, "file"),
+                size(self.bytes)
+            ),
         );
         out
     }

@@ -9,7 +9,7 @@ use crate::tombstones::Tombstones;
 use crate::{Service, words};
 use catalogue::{Applied, Fresh, event_id};
 use record::row::{USAGE_ONLY, WARM_UP};
-use record::{Call, Message, Row, RowKind};
+use record::{Call, Message, Row, RowKind, Session};
 use search::{Doc, Part};
 use sources::archive::{Keeper, Store};
 use sources::{Facts, Names, Transcript, place};
@@ -84,7 +84,7 @@ impl Teller<'_> {
         }
         rows.retain(|row| !forgotten[row.session as usize]);
         for (session, _) in facts.sessions.iter_mut().zip(&forgotten).filter(|(_, forgotten)| **forgotten) {
-            session.title = None;
+            *session = Session::new(session.source, &session.session_id);
         }
     }
 
@@ -95,9 +95,14 @@ impl Teller<'_> {
         applied: &Applied,
         send: &SyncSender<Heard>,
     ) -> Option<()> {
-        let keeper = self.keeper(surveyed, send)?;
         let mut telling = Telling::new(self, &surveyed.transcript, applied, send);
-        telling.keeper = keeper;
+        telling.keeper = match self.keeper(surveyed).transpose() {
+            Ok(keeper) => keeper,
+            Err(error) => {
+                failed(&surveyed.transcript, &error, send)?;
+                None
+            }
+        };
         let names = self.names.list();
         let mut fresh = applied.fresh.iter().peekable();
         for (ordinal, row) in surveyed.rows.iter().enumerate() {
@@ -112,7 +117,7 @@ impl Teller<'_> {
         let keeper = telling.keeper.take();
         telling.finish()?;
         match keeper.map(|keeper| keeper.finish(&surveyed.facts)) {
-            Some(Err(error)) => self.failed(&surveyed.transcript, &error, send),
+            Some(Err(error)) => failed(&surveyed.transcript, &error, send),
             _ => Some(()),
         }
     }
@@ -135,37 +140,17 @@ impl Teller<'_> {
     }
 
     /// The copy that is continued. What the archive holds already is not kept again; a forgotten session never.
-    fn keeper(&self, surveyed: &Surveyed, send: &SyncSender<Heard>) -> Option<Option<Keeper>> {
+    fn keeper(&self, surveyed: &Surveyed) -> Option<Result<Keeper, sources::Error>> {
         let transcript = &surveyed.transcript;
         let forgotten =
             surveyed.facts.sessions.iter().any(|s| self.tombstones.holds(s.source, &s.session_id));
         if look::is_kept(transcript) || surveyed.rows.is_empty() || forgotten {
-            return Some(None);
-        }
-        let begun = match surveyed.state {
-            State::Grown(..) => self.store.resume(transcript),
-            _ => self.store.begin(transcript, 0),
-        };
-        match begun {
-            Ok(keeper) => Some(Some(keeper)),
-            Err(error) => self.failed(transcript, &error, send).map(|()| None),
-        }
-    }
-
-    /// A full disk ends the run; whatever else keeps a copy from being made is told and costs that copy.
-    fn failed(
-        &self,
-        transcript: &Transcript,
-        error: &sources::Error,
-        send: &SyncSender<Heard>,
-    ) -> Option<()> {
-        if let sources::Error::Io { path, error } = error
-            && error.kind() == std::io::ErrorKind::StorageFull
-        {
-            let _ = send.send(Heard::Failed(crate::home::full(path)));
             return None;
         }
-        send.send(Heard::Trouble(trouble(transcript, error))).ok()
+        Some(match surveyed.state {
+            State::Grown(..) => self.store.resume(transcript),
+            _ => self.store.begin(transcript, 0),
+        })
     }
 
     fn record(&self, transcript: &Transcript, row: &Row) -> Result<Record, sources::Error> {
@@ -180,6 +165,17 @@ impl Teller<'_> {
             }
         }
     }
+}
+
+/// A full disk ends the run; whatever else keeps a copy from being made is told and costs that copy.
+fn failed(transcript: &Transcript, error: &sources::Error, send: &SyncSender<Heard>) -> Option<()> {
+    if let sources::Error::Io { path, error } = error
+        && error.kind() == std::io::ErrorKind::StorageFull
+    {
+        let _ = send.send(Heard::Failed(crate::home::full(path)));
+        return None;
+    }
+    send.send(Heard::Trouble(trouble(transcript, error))).ok()
 }
 
 /// One transcript's texts on their way.

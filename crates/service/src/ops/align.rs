@@ -86,6 +86,21 @@ mod tests {
         assert!(common(&[chat(&[("user", "a"), ("user", "a")]), chat(&[("user", "b")])]).is_empty());
     }
 
+    /// Two hundred thousand messages: were each compared with each, this would not end today.
+    #[test]
+    fn long_conversations_are_looked_through_once() {
+        let long = |shift: usize| -> Vec<ChatMessage> {
+            let role = || "user".to_string();
+            let said = |n: usize| format!("message {}", n + shift);
+            (0..100_000)
+                .map(|n| ChatMessage { role: role(), content: said(n), ..ChatMessage::default() })
+                .collect()
+        };
+        let shared = common(&[long(0), long(50_000)]);
+        assert_eq!(shared.len(), 50_000);
+        assert_eq!((shared[0].refs[0].index, shared[0].refs[1].index), (50_000, 0));
+    }
+
     /// The groups of places, whatever the order in which the conversations are given.
     #[test]
     fn the_order_of_the_conversations_does_not_matter() {

@@ -16,8 +16,9 @@ use api::chats::{
 use api::search::{TimeRange, ms};
 use api::{Ask, Code, Error};
 use record::row::USAGE_ONLY;
-use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp};
+use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
+use sources::Facts;
 use std::collections::BTreeMap;
 
 pub(crate) fn gather_chats(service: &Service, ask: &GatherChats) -> Result<Gathered, Error> {
@@ -95,15 +96,22 @@ fn meant(library: &Library, prefix: &str) -> Result<String, Error> {
         return Ok(exact.to_string());
     }
     match called.len() {
-        0 => Err(not_found(prefix)),
+        0 => Err(not_found(library, prefix)),
         1 => Ok(called.into_keys().next().unwrap_or_default().to_string()),
         _ => Err(ambiguous(prefix, &called)),
     }
 }
 
-fn not_found(prefix: &str) -> Error {
-    Error::new(Code::SessionNotFound, format!("no session has an id that begins with `{prefix}`"))
-        .hint("`loci sessions` lists the latest")
+/// No transcript tells it; perhaps only those of its subagents are left.
+fn not_found(library: &Library, prefix: &str) -> Error {
+    let message = format!("no session has an id that begins with `{prefix}`");
+    let all = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let children: BTreeMap<&str, &Session> =
+        all.filter(|s| s.session_id.starts_with(prefix)).map(|s| (own_id(s), s)).collect();
+    if children.is_empty() {
+        return Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists the latest");
+    }
+    named(Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left")), &children)
 }
 
 /// Candidates that are named before the rest is only counted.
@@ -111,11 +119,17 @@ const NAMED: usize = 10;
 
 fn ambiguous(prefix: &str, called: &BTreeMap<&str, &Session>) -> Error {
     let message = format!("{} sessions have an id that begins with `{prefix}`", called.len());
-    let mut error = Error::new(Code::AmbiguousId, message);
-    for (id, session) in called.iter().take(NAMED) {
-        error = error.hint(format!("loci show {id}  ({}, {})", session.source, title(session)));
+    named(Error::new(Code::AmbiguousId, message), called)
+}
+
+/// An error with the command that shows each of these, and what it would show.
+fn named(mut error: Error, sessions: &BTreeMap<&str, &Session>) -> Error {
+    for (id, session) in sessions.iter().take(NAMED) {
+        let title = api::plain::cut(&api::plain::one_line(title(session)), 60);
+        let about = format!("{} {title}", session.source);
+        error = error.hint(format!("loci show {id}  # {}", about.trim_end()));
     }
-    let more = called.len().saturating_sub(NAMED);
+    let more = sessions.len().saturating_sub(NAMED);
     if more > 0 { error.hint(format!("and {more} more: give more of the id")) } else { error }
 }
 
@@ -141,16 +155,43 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
         timeline.add(&row);
     }
     let Timeline { messages, lost, .. } = timeline;
-    let chat = describe(&library, &id, messages.len() as u64);
+    let mut chat = describe(&library, &id, messages.len() as u64);
+    let goes_on = first_turn.is_some_and(|turn| turn > 1);
+    if !is_named(&library, &id, goes_on) {
+        chat.title =
+            messages.iter().find(|m| m.role == "user" && m.kind.is_none()).map_or(chat.title, titled);
+    }
     let mut notes = Vec::new();
     if !chat.subagents.is_empty() {
         notes.push("what its subagents did is not among these messages; gather their ids for it".to_string());
     }
-    if first_turn.is_some_and(|turn| turn > 1) {
+    if goes_on {
         notes.push("it goes on from another session, which holds what was said before".to_string());
     }
+    let damaged = is_damaged(&library, &id);
+    if damaged {
+        notes.push("a part of it could not be read; `loci sources --problems` says where".to_string());
+    }
     notes.extend(lost.iter().map(|problem| format!("could not be read: {}", problem.note)));
-    Ok(Read { chat, messages, notes, partial: !lost.is_empty() })
+    Ok(Read { chat, messages, notes, partial: damaged || !lost.is_empty() })
+}
+
+/// Whether it has a title of its own. What goes on from another session begins with that one's first prompt.
+fn is_named(library: &Library, id: &str, goes_on: bool) -> bool {
+    let all = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let mut titles = all.filter(|session| own_id(session) == id).filter_map(|session| session.title.as_ref());
+    titles.any(|(_, origin)| !goes_on || *origin != TitleOrigin::FirstPrompt)
+}
+
+fn titled(message: &ChatMessage) -> String {
+    sources::survey::title_of(&message.content)
+}
+
+/// Whether something is missing from the transcripts that hold the conversation.
+fn is_damaged(library: &Library, id: &str) -> bool {
+    let holds = |facts: &&Facts| facts.sessions.iter().any(|session| own_id(session) == id);
+    let mut problems = library.facts.iter().filter(holds).flat_map(|facts| &facts.problems);
+    problems.any(|problem| problem.kind.is_loss())
 }
 
 fn is_said(row: &Row) -> bool {
@@ -204,7 +245,7 @@ impl Timeline<'_> {
     fn add(&mut self, row: &Row) {
         match row.row {
             RowKind::Call if self.include_tools => match self.service.read_call(self.library, row) {
-                Ok(call) => self.call(row, call),
+                Ok(call) => self.call(row, &call),
                 Err(problem) => self.lost.push(problem),
             },
             RowKind::Message => match self.service.read_message(self.library, row) {
@@ -231,8 +272,8 @@ impl Timeline<'_> {
     }
 
     /// A call belongs to the reply before it. Where an agent wrote down none, the call stands for it.
-    fn call(&mut self, row: &Row, call: Call) {
-        if !self.messages.last().is_some_and(|last| last.role == "assistant") {
+    fn call(&mut self, row: &Row, call: &Call) {
+        if self.messages.last().is_none_or(|last| last.role != "assistant") {
             self.messages.push(ChatMessage {
                 message_id: call.id.clone(),
                 created_at: ms(row.at),
@@ -243,7 +284,7 @@ impl Timeline<'_> {
         let Some(reply) = self.messages.last_mut() else { return };
         let tools = reply.tools.get_or_insert_with(Tools::default);
         tools.results.extend(call.output.as_deref().map(result));
-        tools.calls.push(asked(&call));
+        tools.calls.push(asked(call));
     }
 }
 
@@ -289,7 +330,7 @@ mod tests {
             (r#""plain""#, ToolResult::Text("plain".into())),
             (r#""{\"a\":1}""#, ToolResult::Json(serde_json::json!({"a": 1}))),
             (r#""12""#, ToolResult::Text("12".into())),
-            (r#"[1]"#, ToolResult::Json(serde_json::json!([1]))),
+            ("[1]", ToolResult::Json(serde_json::json!([1]))),
             ("not json", ToolResult::Text("not json".into())),
         ] {
             assert_eq!(result(output), told, "{output}");

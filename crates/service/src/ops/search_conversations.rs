@@ -28,7 +28,7 @@ pub(crate) fn search_conversations(
     ask: &SearchConversations,
 ) -> Result<SearchFound, Error> {
     ask.check()?;
-    let mut searched = Searched::open(service)?;
+    let searched = Searched::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
     found.partial = searched.news.lost > 0;
@@ -70,7 +70,7 @@ impl<'s> Searched<'s> {
             if !enough && !caught_up {
                 caught_up = true;
                 match ingest::catch_up_soon(service) {
-                    Ok(_) => continue,
+                    Ok(()) => continue,
                     // What cannot be written can perhaps still be searched.
                     Err(error) if unknown > BEARABLE => return Err(missing(&error)),
                     Err(_) => {}
@@ -115,6 +115,8 @@ impl<'s> Searched<'s> {
             expand: ask.expand == Expand::Auto,
             exclude: ask.exclude_terms.clone(),
             scope: match ask.scope {
+                // A title is nobody's in particular.
+                Wanted::Both if !ask.role_filter.is_empty() => Scope::Content,
                 Wanted::Both => Scope::Both,
                 Wanted::Content => Scope::Content,
                 Wanted::Title => Scope::Title,
@@ -203,21 +205,12 @@ impl<'s> Searched<'s> {
             chat_id: main.session_id.to_string(),
             title: main.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
             hits: hit.hits as u64,
-            time_range: self.span(main, &known, hit),
+            time_range: span(main, &known, hit),
             snippets,
             source: main.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
             resume: api::resume(main.source, project, &main.session_id),
         }))
-    }
-
-    /// From the first to the last that was said in it, what was said just now included.
-    fn span(&self, main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
-        let sessions = known.iter().map(|chat| &chat.session).chain([main]);
-        let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
-        let news = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
-        let to = sessions.map(|s| s.ended_at).chain(news).max();
-        TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
     }
 
     fn snippet(
@@ -275,6 +268,15 @@ impl<'s> Searched<'s> {
     }
 }
 
+/// From the first to the last that was said in it, what was said just now included.
+fn span(main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
+    let sessions = known.iter().map(|chat| &chat.session).chain([main]);
+    let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
+    let news = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
+    let to = sessions.map(|s| s.ended_at).chain(news).max();
+    TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
+}
+
 fn quoted(cut: &search::Snippet) -> Snippet {
     let characters = |at: usize| cut.text[..at].chars().count() as u32;
     let highlights = cut.highlights.iter().map(|h| [characters(h.start), characters(h.end)]).collect();
@@ -305,7 +307,7 @@ fn parts(ask: &SearchConversations) -> Parts {
         person: by("user"),
         assistant: by("assistant"),
         tool: ask.include_tools_in_search && (by("assistant") || by("system")),
-        ..Parts::default()
+        echo: ask.include_own && ask.include_tools_in_search && by("assistant"),
     }
 }
 

@@ -1,0 +1,229 @@
+//! Which words of the index are nearly the same? Misspelt ones, and longer ones that begin alike.
+//!
+//! Does not know what a word means: related words are found in `related`.
+
+use crate::error::Error;
+use crate::index::Index;
+use crate::query::{Form, Terms, Word, is_single_cjk};
+use crate::schema::Part;
+use crate::token::{Kind, Scratch, Tokens};
+use crate::writer::Doc;
+use rustc_hash::FxHashMap;
+use tantivy::Term;
+use tantivy::query::FuzzyTermQuery;
+use tantivy::termdict::TermDictionary;
+
+/// As many forms are taken for one word, the nearest and then the most frequent.
+const MOST: usize = 24;
+/// What a form counts for, by how many letters differ, and that of a longer word which begins alike.
+const BY_DISTANCE: [f32; 3] = [1.0, 0.6, 0.35];
+const LONGER: f32 = 0.3;
+/// A stem that the word begins with: the stem of a misspelt word is not found by stemming.
+const SHORTER: f32 = 0.4;
+/// An ending has at most so many letters, and what it ends at least so many.
+const ENDING: usize = 4;
+const STEM: usize = 4;
+
+/// How many letters may differ: none in a short word, where every neighbour is another word.
+fn allowed(term: &str) -> u8 {
+    match term.chars().count() {
+        0..4 => 0,
+        4..8 => 1,
+        _ => 2,
+    }
+}
+
+/// Adds to every word of a query the forms that are nearly it.
+pub(crate) fn add_forms(index: Option<&Index>, extra: &[Doc], terms: &mut Terms) -> Result<(), Error> {
+    let added = try_add(index, extra, terms);
+    added.map_err(|error| {
+        index.map_or_else(|| Error::damaged("".as_ref(), &error), |index| index.failed(&error))
+    })
+}
+
+fn try_add(index: Option<&Index>, extra: &[Doc], terms: &mut Terms) -> tantivy::Result<()> {
+    let known = index.map(dictionaries).transpose()?;
+    let handed = words_of(extra, terms.plain);
+    for word in terms.words.iter_mut().filter(|word| word.kind != Kind::Cjk) {
+        let mut found: FxHashMap<String, (f32, u32)> = FxHashMap::default();
+        for term in word.forms.iter().map(|form| form.term.as_str()) {
+            for inverted in known.iter().flatten() {
+                collect(inverted.terms(), term, &mut found)?;
+            }
+            for (other, frequency) in &handed {
+                if let Some(weight) = weight(term, other) {
+                    add(&mut found, other, weight, *frequency);
+                }
+            }
+        }
+        keep_best(word, found);
+    }
+    Ok(())
+}
+
+/// A single CJK character is in the index only where it stands alone: the pairs that hold it are its forms.
+pub(crate) fn add_pairs(index: Option<&Index>, terms: &mut Terms) -> Result<(), Error> {
+    let Some(index) = index else { return Ok(()) };
+    for word in terms.words.iter_mut().filter(|word| is_single_cjk(word)) {
+        let mut found: FxHashMap<String, (f32, u32)> = FxHashMap::default();
+        let known = dictionaries(index).map_err(|error| index.failed(&error))?;
+        for inverted in &known {
+            // From the first kana on, everything that is CJK.
+            let stream = inverted.terms().range().ge("\u{3040}").into_stream();
+            let mut stream = stream.map_err(|error| index.failed(&error.into()))?;
+            while let Some((key, info)) = stream.next() {
+                let pair = std::str::from_utf8(key).ok();
+                if let Some(pair) = pair.filter(|pair| pair.contains(word.forms[0].term.as_str())) {
+                    add(&mut found, pair, 1.0, info.doc_freq);
+                }
+            }
+        }
+        keep_best(word, found);
+    }
+    Ok(())
+}
+
+type Dictionaries = Vec<std::sync::Arc<tantivy::InvertedIndexReader>>;
+
+fn dictionaries(index: &Index) -> tantivy::Result<Dictionaries> {
+    let fields = Part::ALL.map(|part| index.fields.parts[part as usize]);
+    index.segments.iter().flat_map(|segment| fields.map(|field| segment.inverted_index(field))).collect()
+}
+
+fn words_of(extra: &[Doc], plain: bool) -> FxHashMap<String, u32> {
+    let mut found = FxHashMap::default();
+    let mut scratch = Scratch::without_stems(plain);
+    for doc in extra {
+        let mut tokens = Tokens::new(doc.text, &mut scratch);
+        while let Some(token) = tokens.advance() {
+            *found.entry(token.text.to_owned()).or_default() += 1;
+        }
+    }
+    found
+}
+
+fn collect(
+    terms: &TermDictionary,
+    term: &str,
+    found: &mut FxHashMap<String, (f32, u32)>,
+) -> tantivy::Result<()> {
+    let mut note = |key: &[u8], frequency: u32| {
+        if let Some((other, weight)) =
+            std::str::from_utf8(key).ok().and_then(|other| Some((other, weight(term, other)?)))
+        {
+            add(found, other, weight, frequency);
+        }
+    };
+    let distance = allowed(term);
+    if distance > 0 {
+        // The field of the term is of no matter: only its automaton is asked for.
+        let query = FuzzyTermQuery::new(
+            Term::from_field_text(tantivy::schema::Field::from_field_id(0), term),
+            distance,
+            true,
+        );
+        let mut stream = terms.search(query.automaton()?).into_stream()?;
+        while let Some((key, info)) = stream.next() {
+            note(key, info.doc_freq);
+        }
+    }
+    for (at, _) in term.char_indices().skip(STEM) {
+        if at + ENDING >= term.len()
+            && let Some(info) = terms.get(&term[..at])?
+        {
+            note(&term.as_bytes()[..at], info.doc_freq);
+        }
+    }
+    if term.chars().count() >= 3 {
+        let end = [term.as_bytes(), &[0xff]].concat();
+        let mut stream = terms.range().ge(term).lt(end).into_stream()?;
+        let mut left = MOST * 8;
+        while let Some((key, info)) = stream.next() {
+            note(key, info.doc_freq);
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add(found: &mut FxHashMap<String, (f32, u32)>, term: &str, weight: f32, frequency: u32) {
+    let held = found.entry(term.to_owned()).or_default();
+    *held = (held.0.max(weight), held.1 + frequency);
+}
+
+fn keep_best(word: &mut Word, found: FxHashMap<String, (f32, u32)>) {
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|(a, x), (b, y)| y.0.total_cmp(&x.0).then(y.1.cmp(&x.1)).then(a.cmp(b)));
+    for (term, (weight, _)) in found.into_iter().take(MOST) {
+        if word.forms.iter().all(|form| form.term != term) {
+            word.forms.push(Form { term, weight });
+        }
+    }
+}
+
+/// What another word counts for in place of this one; `None` when it is not near.
+fn weight(term: &str, other: &str) -> Option<f32> {
+    if let Some(distance) = distance(term, other, usize::from(allowed(term))) {
+        return Some(BY_DISTANCE[distance.min(2)]);
+    }
+    if term.chars().count() >= 3 && other.starts_with(term) {
+        return Some(LONGER);
+    }
+    let shorter = other.len() >= STEM && other.len() + ENDING >= term.len() && term.starts_with(other);
+    shorter.then_some(SHORTER)
+}
+
+/// How many letters were left out, added, changed or swapped, if not more than `most`.
+fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().abs_diff(other.len()) > most {
+        return None;
+    }
+    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for (at, row) in rows.iter_mut().enumerate() {
+        row[0] = at;
+    }
+    rows[0] = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        for j in 1..=other.len() {
+            let change = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            let mut least = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    Some(rows[one.len()][other.len()]).filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_how_far_they_are_apart() {
+        for (one, other, apart) in [
+            ("cache", "cache", Some(0)),
+            ("cache", "cahce", Some(1)),
+            ("cache", "cach", Some(1)),
+            ("tantivy", "tanitvi", Some(2)),
+            ("cache", "queue", None),
+            ("", "ab", Some(2)),
+        ] {
+            assert_eq!(distance(one, other, 2), apart, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn short_words_have_no_neighbours() {
+        assert_eq!(weight("css", "cs"), None);
+        assert_eq!(weight("css", "cssom"), Some(LONGER));
+        assert_eq!(weight("cache", "cahce"), Some(0.6));
+        assert_eq!(weight("evicton", "evict"), Some(SHORTER));
+        assert_eq!(weight("evicton", "evi"), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Which other words are said when this is meant? From a small vocabulary, and from what stands beside it in the
+//! user's own conversations.
+//!
+//! Does not know spelling: words that are nearly the same are found in `near`.
+
+use crate::fold::is_cjk;
+use crate::token::{Kind, Scratch, Tokens};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Groups of words, and for each word the groups it is in.
+struct Vocabulary {
+    groups: Vec<Vec<&'static str>>,
+    /// By its tokens, joined by a space.
+    latin: FxHashMap<String, Vec<usize>>,
+    /// As it is written: Chinese is looked for within the query.
+    cjk: Vec<(&'static str, usize)>,
+    longest: usize,
+}
+
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let lines = include_str!("vocabulary.txt").lines().filter(|line| !line.starts_with('#'));
+    let groups: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().collect()).collect();
+    let mut vocabulary =
+        Vocabulary { groups: Vec::new(), latin: FxHashMap::default(), cjk: Vec::new(), longest: 1 };
+    for (group, words) in groups.iter().enumerate() {
+        for word in words {
+            if word.starts_with(is_cjk) {
+                vocabulary.cjk.push((word, group));
+            } else {
+                let key = stems(&word.replace('_', " "));
+                vocabulary.longest = vocabulary.longest.max(key.len());
+                vocabulary.latin.entry(key.join(" ")).or_default().push(group);
+            }
+        }
+    }
+    vocabulary.groups = groups;
+    vocabulary
+});
+
+/// The words of a phrase as the index has them, without the parts of identifiers.
+fn stems(text: &str) -> Vec<String> {
+    let mut scratch = Scratch::default();
+    let mut tokens = Tokens::new(text, &mut scratch);
+    let mut found = Vec::new();
+    while let Some(token) = tokens.advance() {
+        if matches!(token.kind, Kind::Word | Kind::Whole) {
+            found.push(token.text.to_owned());
+        }
+    }
+    found
+}
+
+/// What a phrase names, and what else that is called.
+pub(crate) fn in_vocabulary(phrase: &str) -> BTreeMap<String, Vec<String>> {
+    let vocabulary = &*VOCABULARY;
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let words = stems(phrase);
+    for from in 0..words.len() {
+        for to in from + 1..=words.len().min(from + vocabulary.longest) {
+            let key = words[from..to].join(" ");
+            for group in vocabulary.latin.get(&key).into_iter().flatten() {
+                note(&mut found, &vocabulary.groups[*group], |word| {
+                    stems(&word.replace('_', " ")).join(" ") == key
+                });
+            }
+        }
+    }
+    let named: Vec<_> = vocabulary.cjk.iter().filter(|(word, _)| phrase.contains(word)).collect();
+    for (word, group) in &named {
+        // 虚拟列表 is meant, not 列表.
+        let within = named.iter().any(|(longer, _)| longer.len() > word.len() && longer.contains(word));
+        if !within {
+            note(&mut found, &vocabulary.groups[*group], |other| other == *word);
+        }
+    }
+    found
+}
+
+/// Notes a group under the word of it that was said.
+fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], said: impl Fn(&str) -> bool) {
+    let Some(word) = group.iter().find(|word| said(word)) else { return };
+    let others = found.entry(word.replace('_', " ")).or_default();
+    for other in group.iter().filter(|other| !said(other)) {
+        let other = other.replace('_', " ");
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+}
+
+/// As many words are taken from the user's own texts.
+const LEARNT: usize = 4;
+
+/// The words that stand in several of the best hits and seldom elsewhere, as they are written there. `frequency`
+/// says in how many of `all` messages a term occurs.
+pub(crate) fn in_texts(
+    texts: &[String],
+    known: &FxHashSet<String>,
+    all: u64,
+    plain: bool,
+    mut frequency: impl FnMut(&str) -> u64,
+) -> Vec<String> {
+    let mut seen: FxHashMap<String, (u32, String)> = FxHashMap::default();
+    let mut scratch = Scratch::without_stems(plain);
+    for text in texts {
+        let mut once = FxHashSet::default();
+        let mut tokens = Tokens::new(text, &mut scratch);
+        while let Some(token) = tokens.advance() {
+            let tells =
+                token.kind != Kind::Piece && token.text.len() >= 4 && !crate::query::is_stop(token.text);
+            if tells && !known.contains(token.text) && once.insert(token.text.to_owned()) {
+                let written = text[token.place.clone()].to_owned();
+                seen.entry(token.text.to_owned()).or_insert((0, written)).0 += 1;
+            }
+        }
+    }
+    let mut scored: Vec<(f32, String)> = Vec::new();
+    for (term, (times, written)) in seen.into_iter().filter(|(_, (times, _))| *times >= 2) {
+        let rare = (all as f32 / (1.0 + frequency(&term) as f32)).ln();
+        if rare > 2.0 {
+            scored.push((times as f32 * rare, written));
+        }
+    }
+    scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
+    scored.into_iter().take(LEARNT).map(|(_, written)| written).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_else_it_is_called() {
+        let found = in_vocabulary("虚拟列表滚动很卡");
+        assert!(found["虚拟列表"].contains(&"virtual list".to_owned()));
+        assert!(found["很卡"].contains(&"stutter".to_owned()));
+        assert!(!found.contains_key("列表"));
+        let found = in_vocabulary("the Virtual List is lagging");
+        assert!(found["virtual list"].contains(&"虚拟滚动".to_owned()));
+        assert!(found["lag"].contains(&"卡顿".to_owned()));
+        assert!(in_vocabulary("xyzzy").is_empty());
+    }
+
+    #[test]
+    fn words_are_learnt_from_the_best_hits() {
+        let texts = ["the frobnicator uses a glorp", "glorp again, with the frobnicator", "something else"];
+        let known = FxHashSet::from_iter(["frobnic".to_owned()]);
+        let texts: Vec<String> = texts.map(str::to_owned).to_vec();
+        let learnt = in_texts(&texts, &known, 1000, false, |term| if term == "glorp" { 2 } else { 900 });
+        assert_eq!(learnt, ["glorp"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The conversations in `testdata/talk`: nine of ten questions find the session that was meant.
+#![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
+
+use loci_search::{Doc, Index, Part, Query, Writer};
+use serde_json::Value;
+
+fn list(name: &str) -> Vec<Value> {
+    let path = format!("{}/testdata/talk/{name}", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Each text under its event: the session's number, then the message's.
+fn events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
+    let mut found = Vec::new();
+    for (chat, session) in sessions.iter().enumerate() {
+        let first = chat as u64 * 1000;
+        found.push((chat as u32, first, Part::Title, session["title"].as_str().unwrap().to_owned()));
+        for (nth, message) in session["messages"].as_array().unwrap().iter().enumerate() {
+            let part = match message["role"].as_str().unwrap() {
+                "user" => Part::Person,
+                "tool" => Part::Tool,
+                _ => Part::Assistant,
+            };
+            found.push((
+                chat as u32,
+                first + 1 + nth as u64,
+                part,
+                message["text"].as_str().unwrap().to_owned(),
+            ));
+        }
+    }
+    found
+}
+
+#[test]
+fn nine_of_ten_questions_find_their_session_first() {
+    let (sessions, queries) = (list("sessions.json"), list("queries.json"));
+    let events = events(&sessions);
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(folder.path(), 1, 32 << 20).unwrap();
+    for (chat, event, part, text) in &events {
+        writer.add(&Doc { file: *chat, chat: *chat, event: *event, part: *part, at: 0, text }).unwrap();
+    }
+    writer.commit(1).unwrap();
+    let index = Index::open(folder.path()).unwrap().unwrap();
+    let text = |event: u64| events.iter().find(|(_, of, ..)| *of == event).map(|(.., text)| text.clone());
+    let mut missed = Vec::new();
+    for told in &queries {
+        let typed = told["query"].as_str().unwrap();
+        let (fuzzy, expand) = (told["mode"] == "fuzzy", told["expand"] == "auto");
+        let query = Query { fuzzy, expand, text: Some(&text), ..Query::new(typed) };
+        let found = index.find(&query, &[]).unwrap();
+        let first = found.chats.first().map(|hit| sessions[hit.chat as usize]["id"].clone());
+        if !told["right"].as_array().unwrap().iter().any(|right| Some(right) == first.as_ref()) {
+            missed.push(typed);
+        }
+    }
+    assert!(queries.len() >= 80 && sessions.len() >= 40);
+    assert!(missed.len() * 10 <= queries.len(), "{} of {} missed: {missed:#?}", missed.len(), queries.len());
+}

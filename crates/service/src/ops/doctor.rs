@@ -1,0 +1,217 @@
+//! Is everything Loci needs in order, and what is about to be lost?
+//!
+//! Looks and says what to type; mends nothing itself.
+
+#![allow(clippy::unnecessary_wraps)] // a check may have nothing to say
+
+use crate::home::Home;
+use crate::look::Memory;
+use crate::{Service, ingest, kept, shelf};
+use api::Error;
+use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
+use sources::SOURCES;
+use std::os::unix::fs::PermissionsExt;
+
+/// One check: its name, and what it finds. None: there is nothing to say.
+type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
+
+const CHECKS: &[Check] = &[
+    ("home", home),
+    ("histories", histories),
+    ("catalogue", catalogue),
+    ("index", index),
+    ("freshness", freshness),
+    ("clean-up", clean_up),
+    ("archive", archive),
+    ("permissions", permissions),
+    ("space", space),
+];
+
+struct Patient<'s> {
+    service: &'s Service,
+    home: Option<Home>,
+}
+
+struct Told {
+    severity: Severity,
+    message: String,
+    fix: Option<&'static str>,
+}
+
+fn ok(message: String) -> Option<Told> {
+    Some(Told { severity: Severity::Ok, message, fix: None })
+}
+
+fn warning(message: String, fix: &'static str) -> Option<Told> {
+    Some(Told { severity: Severity::Warning, message, fix: Some(fix) })
+}
+
+fn problem(message: String, fix: &'static str) -> Option<Told> {
+    Some(Told { severity: Severity::Problem, message, fix: Some(fix) })
+}
+
+pub(crate) fn doctor(service: &Service, _ask: &DoctorAsk) -> Result<Checkup, Error> {
+    let patient = Patient { service, home: service.home() };
+    let finding = |(name, check): &Check| {
+        let told = check(&patient)?;
+        let (check, fix) = ((*name).to_string(), told.fix.map(str::to_string));
+        Some(Finding { check, severity: told.severity, message: told.message, fix })
+    };
+    Ok(Checkup { findings: CHECKS.iter().filter_map(finding).collect() })
+}
+
+fn home(patient: &Patient<'_>) -> Option<Told> {
+    match &patient.home {
+        Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
+        None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
+    }
+}
+
+fn histories(patient: &Patient<'_>) -> Option<Told> {
+    let found = sources::find(&patient.service.places, &[]);
+    if found.transcripts.is_empty() {
+        return warning("no agent has left a history here".to_string(), "loci sources");
+    }
+    let names: Vec<&str> = SOURCES
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| found.transcripts.iter().any(|t| t.source == *n))
+        .map(|(_, source)| source.name())
+        .collect();
+    if let Some(first) = found.problems.first() {
+        let message = format!("{}: {}", first.file.display(), first.note);
+        return warning(message, "loci sources --problems");
+    }
+    ok(format!("{} transcripts of {}", found.transcripts.len(), names.join(", ")))
+}
+
+fn catalogue(patient: &Patient<'_>) -> Option<Told> {
+    let path = patient.home.as_ref()?.catalogue();
+    if !path.exists() {
+        return warning("there is no catalogue yet".to_string(), "loci index");
+    }
+    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    match catalogue::Reader::open(&path, &names) {
+        Ok(Some(reader)) => match reader.check() {
+            Ok(None) => {
+                let (files, sessions, events) = reader.totals().ok()?;
+                ok(format!("{files} transcripts, {sessions} sessions, {events} messages and calls"))
+            }
+            Ok(Some(wrong)) => problem(format!("the catalogue is damaged: {wrong}"), "loci index --rebuild"),
+            Err(error) => problem(error.to_string(), "loci index --rebuild"),
+        },
+        Ok(None) => warning("the catalogue was made by another version".to_string(), "loci index"),
+        Err(error) => problem(error.to_string(), "loci index --rebuild"),
+    }
+}
+
+fn index(patient: &Patient<'_>) -> Option<Told> {
+    let folder = patient.home.as_ref()?.index();
+    match search::Index::open(&folder) {
+        Ok(Some(index)) => match index.check() {
+            Ok(damaged) if damaged.is_empty() => ok(format!("{} texts, all files sound", index.len())),
+            Ok(damaged) => problem(format!("damaged files: {}", damaged.join(", ")), "loci index --rebuild"),
+            Err(error) => problem(error.to_string(), "loci index --rebuild"),
+        },
+        Ok(None) => warning("there is no text index yet".to_string(), "loci index"),
+        Err(error) => problem(error.to_string(), "loci index --rebuild"),
+    }
+}
+
+fn freshness(patient: &Patient<'_>) -> Option<Told> {
+    let reader = shelf::open(patient.service)?;
+    let memory = Memory::of(&reader).ok()?;
+    let found = kept::find(patient.service, Some(&reader), &[]);
+    let behind = found.transcripts.iter().filter(|t| memory.has(t).is_none()).count();
+    if behind == 0 {
+        return ok("everything that was said is in the index".to_string());
+    }
+    warning(format!("{behind} transcripts have changed since the index was made"), "loci index")
+}
+
+/// Days after which Claude Code deletes a transcript, unless its settings say otherwise.
+const DAYS: i64 = 30;
+/// From this many days before the end on it is time to say so.
+const SOON: i64 = 7;
+
+/// What Claude Code is about to delete, and whether a copy was kept.
+fn clean_up(patient: &Patient<'_>) -> Option<Told> {
+    let service = patient.service;
+    let (days, set) = cleanup_days(service);
+    let now = service.clock.now().0;
+    let store = kept::store(service)?;
+    let found = sources::find(&service.places, &["claude-code".to_string()]);
+    let left = |changed: i64| days - (now - changed / 1_000_000) / 86_400_000;
+    let soon = found.transcripts.iter().filter(|t| left(t.age.changed) <= SOON);
+    let (mut safe, mut lost) = (0, 0);
+    for transcript in soon {
+        if store.path_of(transcript).exists() {
+            safe += 1;
+        } else {
+            lost += 1;
+        }
+    }
+    let rule = if set { "as its settings say" } else { "its default" };
+    if lost > 0 {
+        let message = format!(
+            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} go within {SOON} \
+             days and are not in the archive"
+        );
+        return problem(message, "loci index");
+    }
+    ok(format!(
+        "Claude Code deletes transcripts after {days} days ({rule}); of {safe} that go within {SOON} days a copy is kept"
+    ))
+}
+
+/// `cleanupPeriodDays` of the user's settings.
+fn cleanup_days(service: &Service) -> (i64, bool) {
+    let roots = service.places.roots("CLAUDE_CONFIG_DIR", ".claude");
+    let settings = roots.iter().filter_map(|root| std::fs::read(root.join("settings.json")).ok());
+    let set = settings
+        .filter_map(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
+        .find_map(|settings| settings["cleanupPeriodDays"].as_i64());
+    (set.unwrap_or(DAYS), set.is_some())
+}
+
+fn archive(patient: &Patient<'_>) -> Option<Told> {
+    let (service, home) = (patient.service, patient.home.as_ref()?);
+    let size = super::index::size(&home.archive());
+    let budget = match super::archive::budget(service) {
+        Ok(budget) => budget,
+        Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
+    };
+    let store = kept::store(service)?;
+    let listed = store.list();
+    if let Some(first) = listed.problems.first() {
+        let message = format!("{}: {}", first.file.display(), first.note);
+        return problem(message, "loci index --rebuild");
+    }
+    let shown = format!("{} copies take {} of {} MB", listed.kept.len(), size >> 20, budget >> 20);
+    if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
+}
+
+fn permissions(patient: &Patient<'_>) -> Option<Told> {
+    let home = patient.home.as_ref()?;
+    let open = [&home.data, &home.cache]
+        .into_iter()
+        .find(|dir| std::fs::metadata(dir).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0));
+    match open {
+        // Every writer closes it again.
+        Some(dir) => problem(format!("others may look into {}", dir.display()), "loci index"),
+        None => ok("only you can read what Loci keeps".to_string()),
+    }
+}
+
+/// Less than this is not enough to go on.
+const ROOM: u64 = 256 << 20;
+
+fn space(patient: &Patient<'_>) -> Option<Told> {
+    let home = patient.home.as_ref()?;
+    let there = home.data.ancestors().find(|dir| dir.exists())?;
+    let free = ingest::free_bytes(there)?;
+    if free < ROOM {
+        return warning(format!("only {} MB are left on the disk", free >> 20), "loci archive");
+    }
+    ok(format!("{} MB are left on the disk", free >> 20))
+}

@@ -1,0 +1,157 @@
+//! Takes conversations out of everything Loci keeps, for good: archive, catalogue and index, so that not a byte of them
+//! is left there; a tombstone keeps them out. The agents' own histories stay as they are.
+//!
+//! Does not ask whether it is meant: that is the door's.
+
+use super::records::BOTH;
+use super::resolve_ids::chat_id;
+use crate::gather::{Library, by_time, gather};
+use crate::home::Lock;
+use crate::tombstones::Tombstones;
+use crate::{Service, home, ingest, kept, read_error, scope, shelf, words};
+use api::resolve::ChatId;
+use api::upkeep::{ForgetAsk, Forgotten};
+use api::{Ask, Code, Error, Request};
+use catalogue::Reader;
+use record::{Row, RowKind, Session};
+use std::collections::BTreeMap;
+
+/// Which sessions, by source and id.
+type Doomed = BTreeMap<(String, String), ChatId>;
+
+pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Error> {
+    ask.check()?;
+    let home = service.home().ok_or_else(ingest::homeless)?;
+    // What is not known cannot be found to be forgotten.
+    let lock = Lock::take(&home)?;
+    ingest::catch_up_locked(service, &home, &lock, false)?;
+    let doomed = doomed(service, ask)?;
+    let mut forgotten = Forgotten {
+        chats: doomed.values().cloned().collect(),
+        events: events(service, &doomed)?,
+        dry_run: ask.dry_run,
+        ..Forgotten::default()
+    };
+    if ask.dry_run || doomed.is_empty() {
+        return Ok(forgotten);
+    }
+    let before = super::index::size(&home.data) + super::index::size(&home.cache);
+    // First of all: from here on it stays out, however often this is interrupted.
+    let mut tombstones = Tombstones::read(Some(&home));
+    let added = tombstones.add(&home, doomed.keys().cloned());
+    added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
+    forgotten.archive_files = forget_copies(service, &doomed)?;
+    ingest::forget(service, &home, &lock, &|source, id| {
+        doomed.contains_key(&(source.to_string(), id.to_string()))
+    })?;
+    let after = super::index::size(&home.data) + super::index::size(&home.cache);
+    forgotten.bytes = before.saturating_sub(after);
+    Ok(forgotten)
+}
+
+fn doomed(service: &Service, ask: &ForgetAsk) -> Result<Doomed, Error> {
+    let reader = shelf::open(service).ok_or_else(ingest::homeless)?;
+    let mut doomed = Doomed::new();
+    for prefix in &ask.chat_ids {
+        let session = called(&reader, prefix.trim())?;
+        doomed.insert(name(&session), chat_id(&session));
+    }
+    if let Some(project) = &ask.project {
+        let project = scope::real(&service.cwd.join(project));
+        let of = |path: &str| !path.is_empty() && std::path::Path::new(path).starts_with(&project);
+        for facts in reader.facts(|_| true).map_err(ingest::store_error)?.values() {
+            let held = facts.sessions.iter().filter(|s| of(&s.project) || of(&s.cwd));
+            doomed.extend(held.map(|session| (name(session), chat_id(session))));
+        }
+    }
+    if let Some(text) = &ask.matching {
+        for session in holding(service, text)? {
+            doomed.insert(name(&session), chat_id(&session));
+        }
+    }
+    let gone = Tombstones::read(service.home().as_ref());
+    doomed.retain(|(source, id), _| !gone.holds(source, id));
+    Ok(doomed)
+}
+
+fn name(session: &Session) -> (String, String) {
+    (session.source.to_string(), session.session_id.to_string())
+}
+
+fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
+    let found = reader.chats_called(prefix, 9).map_err(ingest::store_error)?;
+    let exact: Vec<_> = found.iter().filter(|one| one.id == prefix).collect();
+    let found = match (&exact[..], &found[..]) {
+        ([one], _) => one.chat,
+        (_, [one]) => one.chat,
+        (_, []) => {
+            let message = format!("no conversation has an id that begins with `{prefix}`");
+            return Err(Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists them"));
+        }
+        _ => {
+            let ids = found.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
+            let message = format!("several conversations have an id that begins with `{prefix}`");
+            return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+        }
+    };
+    let sessions = reader.chat(found).map_err(ingest::store_error)?;
+    let session = sessions.into_iter().next().map(|chat| chat.session);
+    session.ok_or_else(|| Error::new(Code::SessionNotFound, format!("`{prefix}` has gone meanwhile")))
+}
+
+/// Sessions in which a text stands, whatever its case. Everything is read, and as it stands in the transcripts: it may
+/// be a secret that is to be forgotten.
+fn holding(service: &Service, text: &str) -> Result<Vec<Session>, Error> {
+    let wanted = text.to_lowercase();
+    let everything = Ask { all_projects: true, ..Ask::default() };
+    let (library, rows) = gather(service, &everything, BOTH, by_time, |_, _| true)?;
+    let mut held = BTreeMap::new();
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        let session = library.session(&row);
+        if held.contains_key(&name(session)) {
+            continue;
+        }
+        let said = said(&library, &row);
+        if said.iter().any(|text| text.to_lowercase().contains(&wanted)) {
+            held.insert(name(session), session.clone());
+        }
+    }
+    Ok(held.into_values().collect())
+}
+
+fn said(library: &Library, row: &Row) -> Vec<String> {
+    let transcript = &library.transcripts[row.file as usize];
+    if row.row == RowKind::Message {
+        return sources::message(transcript, row).map(|message| message.text).into_iter().collect();
+    }
+    let call = sources::call(transcript, &library.transcripts[row.end_file as usize], row);
+    call.map(|call| words::of_call(&call)).into_iter().collect()
+}
+
+fn events(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
+    let Some(reader) = shelf::open(service) else { return Ok(0) };
+    let mut events = 0;
+    for (source, id) in doomed.keys() {
+        if let Some(chat) = reader.chat_number(source, id).map_err(ingest::store_error)? {
+            events += reader.events_of(chat).map_err(ingest::store_error)?;
+        }
+    }
+    Ok(events)
+}
+
+/// Out of the archive: a copy that holds nothing else goes as a whole.
+fn forget_copies(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
+    let Some(store) = kept::store(service) else { return Ok(0) };
+    let mut files = 0;
+    for copy in store.list().kept {
+        let is =
+            |session: &Session| doomed.contains_key(&(copy.source.clone(), session.session_id.to_string()));
+        if copy.sessions.iter().any(is) {
+            let removed = store.forget(&copy.path, &is);
+            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+            files += 1;
+        }
+    }
+    Ok(files)
+}

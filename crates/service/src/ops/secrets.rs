@@ -1,0 +1,105 @@
+//! Which kinds of secrets stand in the histories, and where; never what they are.
+//!
+//! Reads the transcripts as they stand. Masking does not undo that a secret was written down: it should be replaced.
+
+use super::records::BOTH;
+use crate::gather::{Library, by_time_down, gather};
+use crate::{Service, read_error, scope};
+use api::search::ms;
+use api::upkeep::{SecretKind, SecretPlace, Secrets, SecretsAsk};
+use api::{Ask, Error, Request};
+use mask::Masker;
+use record::{Row, RowKind};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) fn secrets(service: &Service, ask: &SecretsAsk) -> Result<Secrets, Error> {
+    ask.check()?;
+    ask.source.iter().try_for_each(|name| scope::known_source(name))?;
+    let question = Ask {
+        all_projects: ask.project.is_none(),
+        project: ask.project.clone(),
+        source: ask.source.clone(),
+        ..Ask::default()
+    };
+    let (library, rows) = gather(service, &question, BOTH, by_time_down, |_, _| true)?;
+    let mut search = Search { masker: Masker::new([0; 32]), ask, kinds: BTreeMap::new(), places: Vec::new() };
+    for row in rows {
+        search.row(&library, &row.map_err(read_error)?);
+    }
+    Ok(search.finish())
+}
+
+/// The kinds that placeholders name, in order.
+fn placeholders(text: &str) -> Vec<String> {
+    let parts = text.split("⟦secret:").skip(1);
+    parts.filter_map(|part| part.split_once(':')).map(|(kind, _)| kind.to_string()).collect()
+}
+
+struct Search<'a> {
+    masker: Masker,
+    ask: &'a SecretsAsk,
+    kinds: BTreeMap<String, (u64, BTreeSet<String>)>,
+    places: Vec<SecretPlace>,
+}
+
+impl Search<'_> {
+    fn row(&mut self, library: &Library, row: &Row) {
+        let transcript = &library.transcripts[row.file as usize];
+        let (id, kinds) = match row.row {
+            RowKind::Message => match sources::message(transcript, row) {
+                Ok(message) => (message.id, self.kinds(&message.text, Masker::text)),
+                Err(_) => return,
+            },
+            _ => match sources::call(transcript, &library.transcripts[row.end_file as usize], row) {
+                Ok(call) => {
+                    let mut kinds = self.kinds(&call.input, Masker::json);
+                    kinds.extend(call.output.iter().flat_map(|output| self.kinds(output, Masker::json)));
+                    (call.id, kinds)
+                }
+                Err(_) => return,
+            },
+        };
+        let session = library.session(row);
+        for name in kinds {
+            if !self.ask.kind.is_empty() && !self.ask.kind.contains(&name) {
+                continue;
+            }
+            let kind = self.kinds.entry(name.clone()).or_default();
+            kind.0 += 1;
+            kind.1.insert(session.session_id.to_string());
+            if (self.places.len() as u64) < self.ask.limit {
+                self.places.push(SecretPlace {
+                    chat_id: session.session_id.to_string(),
+                    message_id: id.clone(),
+                    source: session.source.to_string(),
+                    project: (!session.project.is_empty()).then(|| session.project.to_string()),
+                    file: transcript.path.to_string_lossy().into_owned(),
+                    kind: name,
+                    created_at: ms(row.at),
+                });
+            }
+        }
+    }
+
+    /// The kinds of the secrets that masking puts placeholders for; one that was there before is none.
+    fn kinds(&self, text: &str, masked: impl for<'t> Fn(&Masker, &'t str) -> Cow<'t, str>) -> Vec<String> {
+        let Cow::Owned(masked) = masked(&self.masker, text) else { return Vec::new() };
+        let mut kinds = placeholders(&masked);
+        for old in placeholders(text) {
+            kinds.iter().position(|kind| *kind == old).map(|at| kinds.swap_remove(at));
+        }
+        kinds
+    }
+
+    fn finish(self) -> Secrets {
+        let one = |(kind, (count, chats)): (String, (u64, BTreeSet<String>))| SecretKind {
+            kind,
+            count,
+            chats: chats.len() as u64,
+        };
+        let mut found: Vec<SecretKind> = self.kinds.into_iter().map(one).collect();
+        found.sort_by(|a, b| (b.count, &a.kind).cmp(&(a.count, &b.kind)));
+        Secrets { found, places: self.places }
+    }
+}

@@ -1,0 +1,106 @@
+//! `LoCoMo`: ten long dialogues of dated sessions, and questions with the turns that answer them.
+//!
+//! Does not know the answers: only the session they stand in is looked for. The data is evaluated and never copied.
+
+use super::set::{Ask, Message, Session, Set};
+use search::Part;
+use serde_json::Value;
+use std::path::Path;
+
+pub(crate) const CATEGORIES: [&str; 5] =
+    ["1 multi-hop", "2 temporal", "3 open-domain", "4 single-hop", "5 adversarial"];
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// One set for each dialogue; the few questions without evidence are left out.
+pub(crate) fn load(path: &Path) -> Result<Vec<Set>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let told: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let dialogues = told.as_array().ok_or("a list of dialogues was expected")?;
+    Ok(dialogues.iter().enumerate().map(|(at, dialogue)| set(at, dialogue)).collect())
+}
+
+fn set(at: usize, dialogue: &Value) -> Set {
+    let talk = &dialogue["conversation"];
+    let (mut numbers, mut sessions) = (Vec::new(), Vec::new());
+    for number in 1..100 {
+        if let Some(turns) = talk[format!("session_{number}")].as_array().filter(|turns| !turns.is_empty()) {
+            let date = date(talk[format!("session_{number}_date_time")].as_str().unwrap_or_default());
+            numbers.push(number);
+            sessions.push(session(turns, talk["speaker_a"].as_str().unwrap_or_default(), date));
+        }
+    }
+    let asks = dialogue["qa"].as_array().into_iter().flatten().filter_map(|told| ask(told, &numbers));
+    Set { name: format!("locomo-{at}"), asks: asks.collect(), sessions }
+}
+
+/// A turn is a message as a chat shows it: who speaks, what is said, and what the picture sent along shows.
+fn session(turns: &[Value], person: &str, at: i64) -> Session {
+    let message = |(nth, turn): (usize, &Value)| {
+        let speaker = turn["speaker"].as_str().unwrap_or_default();
+        let mut text = format!("{speaker}: {}", turn["text"].as_str().unwrap_or_default());
+        if let Some(caption) = turn["blip_caption"].as_str() {
+            text.push_str("\n[image: ");
+            text.push_str(caption);
+            text.push(']');
+        }
+        let part = if speaker == person { Part::Person } else { Part::Assistant };
+        Message { part, at: at + nth as i64 * 30_000, text }
+    };
+    Session { title: None, messages: turns.iter().enumerate().map(message).collect() }
+}
+
+fn ask(told: &Value, numbers: &[usize]) -> Option<Ask> {
+    let evidence = told["evidence"].as_array()?.iter().filter_map(Value::as_str);
+    // `D3:11`, and now and then several in one text.
+    let named = evidence.flat_map(|text| text.split([';', ' ', ',']));
+    let session = |name: &str| name.trim().strip_prefix('D')?.split(':').next()?.parse::<usize>().ok();
+    let right: Vec<usize> = named
+        .filter_map(session)
+        .filter_map(|number| numbers.iter().position(|known| *known == number))
+        .collect();
+    let category = told["category"].as_u64()? as usize;
+    let kind = CATEGORIES.get(category.checked_sub(1)?)?.to_string();
+    let query = told["question"].as_str()?.to_owned();
+    (!right.is_empty()).then_some(Ask { query, kind, right, ..Ask::default() })
+}
+
+/// `1:56 pm on 8 May, 2023`, to the day.
+fn date(text: &str) -> i64 {
+    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let [.., day, month, year] = words[..] else { return 0 };
+    let month = MONTHS.iter().position(|known| *known == month).unwrap_or_default() as i64 + 1;
+    let (day, year) = (day.parse().unwrap_or(1), year.parse().unwrap_or(1970));
+    days(year, month, day) * 86_400_000
+}
+
+/// Days since 1970 of a date, counted from March so that a leap day comes last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year.div_euclid(400) * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(date("1:56 pm on 8 May, 2023"), 1_683_504_000_000);
+    }
+}

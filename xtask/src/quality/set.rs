@@ -1,0 +1,139 @@
+//! Sessions with questions whose answer is known: what the sets have in common, and how one is asked.
+//!
+//! Does not know where a set comes from.
+
+use search::{Doc, Error, Found, Index, Part, Query, Tuning, Writer};
+use std::path::{Path, PathBuf};
+
+/// A set is indexed alone, and every question is asked of all its sessions.
+#[derive(Default)]
+pub(crate) struct Set {
+    pub(crate) name: String,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) asks: Vec<Ask>,
+}
+
+#[derive(Default)]
+pub(crate) struct Session {
+    pub(crate) title: Option<String>,
+    pub(crate) messages: Vec<Message>,
+}
+
+pub(crate) struct Message {
+    pub(crate) part: Part,
+    pub(crate) at: i64,
+    pub(crate) text: String,
+}
+
+/// A question, verbatim, and the sessions that answer it.
+#[derive(Clone, Default)]
+pub(crate) struct Ask {
+    pub(crate) query: String,
+    pub(crate) kind: String,
+    pub(crate) right: Vec<usize>,
+    pub(crate) fuzzy: bool,
+    pub(crate) expand: bool,
+}
+
+/// What became of a question.
+#[derive(Clone)]
+pub(crate) struct Outcome {
+    pub(crate) kind: String,
+    /// The place of the first right session, from 1.
+    pub(crate) rank: Option<usize>,
+    pub(crate) found: Found,
+}
+
+impl Outcome {
+    pub(crate) fn within(&self, most: usize) -> bool {
+        self.rank.is_some_and(|rank| rank <= most)
+    }
+}
+
+/// The title is the first event of a session; the others follow.
+const EVENTS: u64 = 1 << 20;
+
+impl Set {
+    fn docs(&self) -> impl Iterator<Item = Doc<'_>> {
+        self.sessions.iter().enumerate().flat_map(|(chat, session)| {
+            let at = session.messages.first().map_or(0, |message| message.at);
+            let title = session.title.iter().map(move |title| (Part::Title, at, title.as_str()));
+            let rest =
+                session.messages.iter().map(|message| (message.part, message.at, message.text.as_str()));
+            let first = chat as u64 * EVENTS + u64::from(session.title.is_none());
+            title.chain(rest).enumerate().map(move |(nth, (part, at, text))| Doc {
+                file: chat as u32,
+                chat: chat as u32,
+                event: first + nth as u64,
+                part,
+                at,
+                text,
+            })
+        })
+    }
+
+    fn text(&self, event: u64) -> Option<String> {
+        let session = self.sessions.get((event / EVENTS) as usize)?;
+        match event % EVENTS {
+            0 => session.title.clone(),
+            nth => Some(session.messages.get(nth as usize - 1)?.text.clone()),
+        }
+    }
+
+    /// Writes the set's index into a folder of its own.
+    pub(crate) fn index(&self, folder: &Path, stems: bool) -> Result<Index, Error> {
+        let mut writer = if stems { Writer::open(folder, 1, 64 << 20)? } else { Writer::open_plain(folder)? };
+        for doc in self.docs() {
+            writer.add(&doc)?;
+        }
+        writer.commit(1)?;
+        writer.finish()?;
+        Index::open(folder)?.ok_or_else(|| Error::Version { path: folder.to_owned() })
+    }
+
+    pub(crate) fn ask(&self, index: &Index, ask: &Ask, tuning: &Tuning) -> Result<Outcome, Error> {
+        let text = |event| self.text(event);
+        let query =
+            Query { fuzzy: ask.fuzzy, expand: ask.expand, text: Some(&text), ..Query::new(&ask.query) };
+        let found = index.find_tuned(&query, &[], tuning)?;
+        let right = |chat: u32| ask.right.contains(&(chat as usize));
+        let rank = found.chats.iter().position(|hit| right(hit.chat)).map(|at| at + 1);
+        Ok(Outcome { kind: ask.kind.clone(), rank, found })
+    }
+}
+
+/// A set and its index, kept for as long as questions are asked.
+pub(crate) struct Bench {
+    pub(crate) set: Set,
+    pub(crate) index: Index,
+}
+
+impl Bench {
+    pub(crate) fn new(set: Set, scratch: &Scratch, stems: bool) -> Result<Bench, String> {
+        let folder = scratch.0.join(format!("{}-{stems}", set.name));
+        let index = set.index(&folder, stems).map_err(|error| error.to_string())?;
+        Ok(Bench { set, index })
+    }
+
+    pub(crate) fn run(&self, tuning: &Tuning) -> Result<Vec<Outcome>, String> {
+        let asks = self.set.asks.iter().map(|ask| self.set.ask(&self.index, ask, tuning));
+        asks.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+}
+
+/// A folder for the indexes, removed at the end.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Scratch {
+        let folder = std::env::temp_dir().join(format!("loci-quality-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Scratch(folder)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
