@@ -4,10 +4,12 @@
 //! Does not read transcripts; a row's text is not its business.
 
 use crate::rows::{self, INSERT};
-use crate::{Error, Mark, ORDINALS, Writer, event_id};
+use crate::{Error, Mark, ORDINALS, Writer, event_id, event_place};
 use db::{OptionalExtension, params};
+use record::row::COPIED;
 use record::{Problem, Row, RowKind, Session, Stamp};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +62,21 @@ pub struct Applied {
     pub chats: Vec<u32>,
     /// Sessions whose title is new: by their number in the survey, with their own number.
     pub titled: Vec<(u32, u32)>,
+    /// Events of other files whose text the index is no longer to have: this file is the original.
+    pub taken: Vec<u64>,
+    /// Other files that are the original now of something this one told before.
+    pub heirs: BTreeSet<u32>,
+}
+
+/// Which of several copies of an event is the original: the same rule as in `copies`, with the files' paths for their
+/// places in a question's list.
+type Seniority = (bool, i64, Vec<u8>, Option<String>, u64);
+
+/// A copy of an event in another place.
+struct Copy {
+    id: u64,
+    told: bool,
+    seniority: Seniority,
 }
 
 /// A file of the project that a call touched.
@@ -81,15 +98,25 @@ impl Writer {
             && old.len() <= survey.rows.len()
             && old.iter().zip(survey.rows).all(|(a, b)| same_event(a, b));
         let mut applied = Applied { file, rewritten: !grown, ..Applied::default() };
-        if applied.rewritten {
-            self.drop_events(file)?;
-        }
+        let heirs = if applied.rewritten { self.drop_events(file)? } else { Vec::new() };
         let names = self.numbers(survey)?;
         let old: &[Row] = if grown { &old } else { &[] };
         let shared = self.write_rows(file, old, survey, &names, &mut applied)?;
         self.write_sessions(file, survey, &mut applied)?;
         self.update_file(file, survey, shared)?;
+        self.settle_heirs(&heirs, &mut applied)?;
         Ok(applied)
+    }
+
+    /// Those that were not taken back by what stands there now.
+    fn settle_heirs(&self, heirs: &[u64], applied: &mut Applied) -> Result<(), Error> {
+        for heir in heirs {
+            let told = "select told from events where id = ?1";
+            if self.reader.all(told, [*heir as i64], |row| row.get(0))?.pop() == Some(true) {
+                applied.heirs.insert(event_place(*heir).0);
+            }
+        }
+        Ok(())
     }
 
     fn known_file(&self, name: u64) -> Result<Option<u32>, Error> {
@@ -118,11 +145,61 @@ impl Writer {
         Ok(old)
     }
 
-    fn drop_events(&self, file: u32) -> Result<(), Error> {
+    /// What the file told and others repeat is told by the next of them, whose event's number is returned.
+    fn drop_events(&self, file: u32) -> Result<Vec<u64>, Error> {
         let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
+        let orphaned = if self.is_shared(file)? {
+            let sql = "select key from events where id >= ?1 and id < ?2 and told = 1";
+            self.reader.all(sql, span, |row| row.get::<_, i64>(0))?
+        } else {
+            Vec::new()
+        };
         self.run("delete from touched where event >= ?1 and event < ?2", span)?;
         self.run("delete from events where id >= ?1 and id < ?2", span)?;
-        Ok(())
+        let mut heirs = Vec::new();
+        for key in orphaned {
+            let heir = self.copies(key)?.into_iter().min_by(|a, b| a.seniority.cmp(&b.seniority));
+            if let Some(heir) = heir.filter(|heir| !heir.told) {
+                self.run("update events set told = 1 where id = ?1", [heir.id as i64])?;
+                heirs.push(heir.id);
+            }
+        }
+        Ok(heirs)
+    }
+
+    /// Everywhere an event is told or repeated; results alone are neither.
+    fn copies(&self, key: i64) -> Result<Vec<Copy>, Error> {
+        let sql = "select e.id, e.told, e.what, f.birth, f.path, f.part \
+            from events e join files f on f.id = e.id >> 24 where e.key = ?1 and e.what & 3 != 2";
+        self.reader.all(sql, [key], |row| {
+            let (id, part) = (row.get::<_, i64>(0)? as u64, row.get(5)?);
+            let birth = row.get::<_, Option<i64>>(3)?.unwrap_or(i64::MAX);
+            let path = row.get_ref(4)?.as_blob().unwrap_or_default().to_vec();
+            let seniority = (rows::is_copied(row.get(2)?), birth, path, part, id);
+            Ok(Copy { id, told: row.get(1)?, seniority })
+        })
+    }
+
+    /// Whether the index is to have an event's text from this file: nobody else tells it, or this is the original,
+    /// and then those who told it no longer do.
+    fn takes(&self, id: u64, row: &Row, survey: &Survey<'_>, taken: &mut Vec<u64>) -> Result<bool, Error> {
+        if row.row == RowKind::Result || !(survey.tells)(row) {
+            return Ok(false);
+        }
+        let birth = survey.birth.filter(|at| at.is_some()).map_or(i64::MAX, |at| at.0);
+        let path = survey.path.as_os_str().as_bytes().to_vec();
+        let own = (row.is(COPIED), birth, path, survey.part.map(str::to_string), id);
+        let file = event_place(id).0;
+        let told: Vec<Copy> = self.copies(row.key as i64)?.into_iter().filter(|copy| copy.told).collect();
+        // One file does not tell the same twice, whatever is known of its beginning by now.
+        if told.iter().any(|copy| event_place(copy.id).0 == file || copy.seniority < own) {
+            return Ok(false);
+        }
+        for copy in told {
+            self.run("update events set told = 0 where id = ?1", [copy.id as i64])?;
+            taken.push(copy.id);
+        }
+        Ok(true)
     }
 
     /// The numbers of the names in this database, by those of the survey.
@@ -185,8 +262,8 @@ impl Writer {
                         [other >> ORDINALS],
                     )?;
                 }
-                let taken = row.row != RowKind::Result && !others.is_empty();
-                !taken && (survey.tells)(row)
+                let alone = others.is_empty() && (survey.tells)(row);
+                alone || (!others.is_empty() && self.takes(id, row, survey, &mut applied.taken)?)
             };
             rows::write(&mut insert, id, row, name, tells).map_err(self.reader.fail())?;
             let moved_only = before.is_some_and(|old| same_text(old, row));
@@ -343,24 +420,26 @@ impl Writer {
         self.run(sql, params![file, size as i64, inode as i64, changed, gone]).map(|_| ())
     }
 
-    /// Forgets what a transcript says, so that it is read again.
-    pub fn reset(&mut self, file: u32) -> Result<(), Error> {
-        self.drop_events(file)?;
+    /// Forgets what a transcript says, so that it is read again. Returns the files that tell from now on what it told
+    /// and they repeat.
+    pub fn reset(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
+        let heirs = self.drop_events(file)?;
         self.run("delete from sessions where file = ?1", [file])?;
         self.run("delete from chats where id not in (select chat from sessions)", [])?;
         self.run("delete from paths where id not in (select path from touched)", [])?;
         let sql = "update files set size = -1, inode = 0, changed = 0, consumed = 0, head = 0, tail = 0, \
             abandoned = '', problems = '', events = 0, shared = 0, sequence = ?2 where id = ?1";
-        self.run(sql, params![file, self.sequence as i64]).map(|_| ())
+        self.run(sql, params![file, self.sequence as i64])?;
+        Ok(heirs.into_iter().map(|heir| event_place(heir).0).collect())
     }
 
-    /// Forgets a transcript.
-    pub fn drop_file(&mut self, file: u32) -> Result<(), Error> {
-        self.drop_events(file)?;
+    /// Forgets a transcript. Files that repeat what it told are returned: the index is to have it from them now.
+    pub fn drop_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
+        let heirs = self.drop_events(file)?;
         self.run("delete from sessions where file = ?1", [file])?;
         self.run("delete from files where id = ?1", [file])?;
         self.run("delete from chats where id not in (select chat from sessions)", [])?;
-        Ok(())
+        Ok(heirs.into_iter().map(|heir| event_place(heir).0).collect())
     }
 }
 

@@ -108,6 +108,12 @@ impl Reader {
         Ok(found.map_err(self.fail())?.unwrap_or(0) as u64)
     }
 
+    /// What is wrong with the pages of the database; reads all of them.
+    pub fn damage(&self) -> Result<Option<String>, Error> {
+        let found = self.all("pragma quick_check(1)", [], |row| row.get::<_, String>(0))?.pop();
+        Ok(found.filter(|told| told != "ok"))
+    }
+
     pub fn meta(&self, name: &str) -> Result<Option<i64>, Error> {
         let sql = "select value from meta where name = ?1";
         self.connection.query_row(sql, [name], |row| row.get(0)).optional().map_err(self.fail())

@@ -1,7 +1,7 @@
 //! Which session or message an id means of which only the beginning is given.
 
 use crate::{Error, Pick, Reader};
-use record::Row;
+use record::{Row, Stamp};
 use std::collections::BTreeSet;
 
 /// Something whose id begins so.
@@ -64,6 +64,13 @@ impl Reader {
     pub fn next_chat(&self) -> Result<u32, Error> {
         let all = self.all("select coalesce(max(id), 0) + 1 from chats", [], |row| row.get(0))?;
         Ok(all.first().copied().unwrap_or(1))
+    }
+
+    /// When a transcript was begun.
+    pub fn birth(&self, file: u32) -> Result<Option<Stamp>, Error> {
+        let found =
+            self.all("select birth from files where id = ?1", [file], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(found.into_iter().flatten().next().map(Stamp))
     }
 
     /// The event of that key, if one is known.

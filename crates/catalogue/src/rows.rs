@@ -3,6 +3,7 @@
 //! Does not know which rows belong together.
 
 use db::params;
+use record::row::COPIED;
 use record::{Kind, Row, RowKind, Stamp, Status, Tokens};
 
 /// The columns of an event in the order of `read`.
@@ -15,6 +16,11 @@ pub(crate) const INSERT: &str = "insert or replace into events(id, key, what, at
 
 fn packed(row: &Row) -> i64 {
     row.row as i64 | i64::from(row.detail) << 2 | i64::from(row.flags) << 10
+}
+
+/// Whether a row says of itself that it is a copy, as it was packed.
+pub(crate) fn is_copied(what: i64) -> bool {
+    (what >> 10) as u8 & COPIED != 0
 }
 
 /// Whether it is something that failed: a call, or the provider.

@@ -107,10 +107,22 @@ const PATIENCE: Duration = Duration::from_mins(1);
 impl Lock {
     /// Waits for whoever writes.
     pub(crate) fn take(home: &Home) -> Result<Lock, Error> {
+        loop {
+            if let Some(lock) = Lock::take_unless(home, || false)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Waits for whoever writes, or until what it has written will do: then there is none.
+    pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(lock) = Lock::seize(home)? {
-                return Ok(lock);
+                return Ok(Some(lock));
+            }
+            if will_do() {
+                return Ok(None);
             }
             if Instant::now() > until {
                 return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(home)))

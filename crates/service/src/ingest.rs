@@ -10,12 +10,14 @@ use crate::gather::{count_alone, read_through};
 use crate::home::{self, Home, Lock};
 use crate::look::{self, Memory, State};
 use crate::tombstones::Tombstones;
-use crate::{Service, kept};
+use crate::{Service, kept, shelf};
 use api::{Code, Error};
 use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
 use record::{Problem, ProblemKind, Row};
+use rustc_hash::FxHashSet;
 use sources::archive::Store;
 use sources::{Facts, Names, SOURCES, Transcript, Want};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -52,14 +54,22 @@ pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error
     catch_up_locked(service, &home, &lock, rebuild)
 }
 
-/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do.
+/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do once
+/// it is of one piece. While a first index is made, or one is made again, it holds a part of the history at best.
 pub(crate) fn catch_up_soon(service: &Service) -> Result<(), Error> {
     let home = service.home().ok_or_else(homeless)?;
-    match Lock::seize(&home)? {
+    match Lock::take_unless(&home, || is_of_one_piece(service, &home))? {
         Some(lock) => catch_up_locked(service, &home, &lock, false).map(|_| ()),
-        None if home.catalogue().exists() => Ok(()),
-        None => catch_up(service, false).map(|_| ()),
+        None => Ok(()),
     }
+}
+
+/// Whether the whole history was in it once, and the index has what the catalogue has.
+fn is_of_one_piece(service: &Service, home: &Home) -> bool {
+    let Some(reader) = shelf::open(service) else { return false };
+    let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
+    let was_whole = reader.meta("caught_up").is_ok_and(|at| at.is_some());
+    was_whole && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
 }
 
 /// Takes sessions out of catalogue and index, so that none of their words is left on the disk. Whatever else their
@@ -74,10 +84,13 @@ pub(crate) fn forget(
     let mut ingest = Ingest::open(service, home, &mut caught)?;
     let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
     ingest.catalogue.begin().map_err(store_error)?;
-    for file in files {
-        ingest.index.drop_file(file);
-        ingest.catalogue.reset(file).map_err(store_error)?;
+    let mut heirs = BTreeSet::new();
+    for file in &files {
+        ingest.index.drop_file(*file);
+        heirs.append(&mut ingest.catalogue.reset(*file).map_err(store_error)?);
     }
+    heirs.retain(|heir| !files.contains(heir));
+    ingest.tell_again(heirs, &mut caught)?;
     ingest.catalogue.commit().map_err(store_error)?;
     ingest.run(&mut caught)?;
     ingest.index.purge().map_err(|error| index_error(&error))?;
@@ -101,26 +114,57 @@ pub(crate) fn catch_up_locked(
     _lock: &Lock,
     rebuild: bool,
 ) -> Result<Caught, Error> {
-    let mut caught = Caught::default();
     if rebuild {
         clear(home)?;
     }
-    let mut ingest = Ingest::open(service, home, &mut caught)?;
-    ingest.run(&mut caught)?;
+    let mut caught = Caught::default();
+    let Err(error) = brought_up(service, home, &mut caught) else { return Ok(caught) };
+    // Damage may show only where it is met, in the middle of the work.
+    let Some(damage) = damage(home) else { return Err(error) };
+    let note = format!("the catalogue was damaged ({damage}) and is made again");
+    let mut caught = Caught { notes: vec![note], ..Caught::default() };
+    set_aside(home, &home.catalogue())?;
+    brought_up(service, home, &mut caught)?;
     Ok(caught)
+}
+
+fn brought_up(service: &Service, home: &Home, caught: &mut Caught) -> Result<(), Error> {
+    let mut ingest = Ingest::open(service, home, caught)?;
+    ingest.run(caught)
+}
+
+/// What is wrong with the catalogue, if its pages are.
+fn damage(home: &Home) -> Option<String> {
+    let reader = catalogue::Reader::open(&home.catalogue(), &[]);
+    reader
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.damage()))
+        .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
 }
 
 /// Removes what is derived. What is kept stays.
 pub(crate) fn clear(home: &Home) -> Result<(), Error> {
     for ending in ["", "-wal", "-shm"] {
-        let path = home.cache.join(format!("catalogue.db{ending}"));
-        remove(&path, std::fs::remove_file(&path))?;
+        remove(&home.cache.join(format!("catalogue.db{ending}")))?;
     }
-    let index = home.index();
-    remove(&index, std::fs::remove_dir_all(&index))
+    remove(&home.index())
 }
 
-fn remove(path: &std::path::Path, removed: std::io::Result<()>) -> Result<(), Error> {
+/// Whatever stands there: a folder may stand where a file should, and the other way round.
+fn remove(path: &std::path::Path) -> Result<(), Error> {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let is_filled = |removed: &std::io::Result<()>| {
+        removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+    };
+    let mut removed = once();
+    // The last writer has let go of the lock, but a merge of its index may not have ended.
+    for _ in 0..40 {
+        if !is_filled(&removed) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+        removed = once();
+    }
     match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
         _ => Ok(()),
@@ -239,7 +283,7 @@ impl<'s> Ingest<'s> {
     }
 
     /// Transcripts whose copies a power cut may have taken: those that were kept and not seen to be on the disk.
-    fn unsettled(&self) -> Result<rustc_hash::FxHashSet<u32>, Error> {
+    fn unsettled(&self) -> Result<FxHashSet<u32>, Error> {
         let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
         Ok(since.into_iter().map(|stored| stored.id).collect())
     }
@@ -303,13 +347,40 @@ impl<'s> Ingest<'s> {
             return Ok(());
         }
         self.catalogue.begin().map_err(store_error)?;
+        let lost = self.lose_all(gone, caught);
+        if lost.is_err() {
+            self.catalogue.roll_back();
+        }
+        lost
+    }
+
+    fn lose_all(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+        let mut heirs = BTreeSet::new();
         for known in gone {
             self.index.drop_file(known.id);
-            self.catalogue.drop_file(known.id).map_err(store_error)?;
+            heirs.append(&mut self.catalogue.drop_file(known.id).map_err(store_error)?);
             caught.gone += 1;
         }
+        heirs.retain(|heir| gone.iter().all(|known| known.id != *heir));
+        self.tell_again(heirs, caught)?;
+        // First out of the index: once the catalogue has forgotten a file nobody knows what to take out.
+        self.index.commit(self.index.sequence()).map_err(|e| index_error(&e))?;
         self.catalogue.commit().map_err(store_error)?;
         Ok(())
+    }
+
+    /// What others told before and these repeat is told by these from now on.
+    fn tell_again(&mut self, heirs: BTreeSet<u32>, caught: &mut Caught) -> Result<(), Error> {
+        let mut jobs = Vec::new();
+        for heir in heirs {
+            let stored = self.catalogue.reader().file(heir).map_err(store_error)?;
+            let readable = stored.and_then(|stored| {
+                let transcript = kept::as_readable(self.service, &stored)?;
+                Some(Job::Retell { stored, transcript })
+            });
+            jobs.extend(readable);
+        }
+        if jobs.is_empty() { Ok(()) } else { self.batch(&jobs, caught) }
     }
 
     // ---- one batch
@@ -324,7 +395,8 @@ impl<'s> Ingest<'s> {
         let reader = text::Teller { service, store, names, tombstones };
         // The table of names is read by the threads; this one needs what it does not hold.
         let (catalogue, index) = (&mut self.catalogue, &mut self.index);
-        let mut writing = Writing { service, catalogue, index, names, caught };
+        let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
+        let mut writing = Writing { service, catalogue, index, names, caught, heirs, taken };
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
@@ -342,7 +414,9 @@ impl<'s> Ingest<'s> {
             // A thread that waits to be heard learns here that nobody listens any more.
             drop(heard);
             written
-        })
+        })?;
+        let heirs = std::mem::take(&mut writing.heirs);
+        self.tell_again(heirs, caught)
     }
 }
 
@@ -353,6 +427,10 @@ struct Writing<'w> {
     index: &'w mut search::Writer,
     names: &'w Names,
     caught: &'w mut Caught,
+    /// Files that tell from now on what others told before.
+    heirs: BTreeSet<u32>,
+    /// Events that others tell from now on, though their texts may still be on their way here.
+    taken: FxHashSet<u64>,
 }
 
 impl Writing<'_> {
@@ -431,6 +509,9 @@ impl Writing<'_> {
         if applied.rewritten {
             self.index.drop_file(applied.file);
         }
+        applied.taken.iter().for_each(|event| self.index.drop_event(*event));
+        self.taken.extend(&applied.taken);
+        self.heirs.extend(&applied.heirs);
         for (ordinal, number) in &applied.titled {
             let session = &sessions[*ordinal as usize];
             if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
@@ -468,7 +549,7 @@ impl Writing<'_> {
     }
 
     fn tell(&mut self, told: &[Told]) -> Result<(), Error> {
-        for one in told {
+        for one in told.iter().filter(|one| !self.taken.contains(&one.event)) {
             if one.replaces {
                 self.index.drop_event(one.event);
             }
@@ -504,6 +585,10 @@ fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
 fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
     let path = home.catalogue();
+    if path.is_dir() {
+        caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
+        clear(home)?;
+    }
     match Writer::open(&path, &names) {
         Err(catalogue::Error::Damaged { error, .. }) => {
             caught.notes.push(format!("the catalogue was damaged ({error}) and is made again"));
@@ -517,6 +602,7 @@ fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
 /// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
 fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
     let beside = path.with_extension("damaged");
+    remove(&beside)?;
     std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
     clear(home)
 }
@@ -528,7 +614,14 @@ fn open_index(
     caught: &mut Caught,
 ) -> Result<search::Writer, Error> {
     let folder = home.index();
-    let open = || search::Writer::open(&folder, service.threads.min(2), HEAP);
+    // The writer looks at what is written only when it merges it; what a search needs is looked at here.
+    let open = || {
+        let index = search::Writer::open(&folder, service.threads.min(2), HEAP)?;
+        search::Index::open(&folder).map(|_| index)
+    };
+    if folder.is_file() {
+        remove(&folder)?;
+    }
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     let opened = match open() {
         Ok(index) if index.sequence() <= sequence => return Ok(index),
@@ -539,7 +632,7 @@ fn open_index(
     if let Some(error) = opened {
         caught.notes.push(format!("the text index is made again: {error}"));
     }
-    remove(&folder, std::fs::remove_dir_all(&folder))?;
+    remove(&folder)?;
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     open().map_err(|error| index_error(&error))
 }
@@ -555,9 +648,13 @@ pub(crate) fn store_error(error: catalogue::Error) -> Error {
     }
 }
 
+/// How the system ends its words about a full disk.
+const NO_ROOM: &str = "(os error 28)";
+
 pub(crate) fn index_error(error: &search::Error) -> Error {
-    if let search::Error::Io { path, source } = error
-        && source.kind() == std::io::ErrorKind::StorageFull
+    // What fails in one of its threads the engine tells in words alone, of one kind or another.
+    if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
+        && error.to_string().contains(NO_ROOM)
     {
         return home::full(path);
     }

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
 use sources::walk::Found;
 use sources::{Age, SOURCES, Transcript};
+use std::path::PathBuf;
 
 /// Finds the transcripts of the sources named, of all where none is. What the catalogue knows of deleted ones need not
 /// be looked up in the archive.
@@ -22,15 +23,26 @@ pub(crate) fn find(service: &Service, reader: Option<&Reader>, only: &[String]) 
     let live: FxHashSet<u128> = found.transcripts.iter().map(archive::name).collect();
     let gone = names.into_iter().filter(|name| !live.contains(name));
     let known = reader.map(known_gone).unwrap_or_default();
+    let mut copies = Vec::new();
     for name in gone {
-        match known.get(&(name as u64)).and_then(|stored| placed(&store, name, stored)) {
-            Some(transcript) => found.transcripts.push(transcript),
-            None => unpacked(&store, name, &mut found),
-        }
+        let stored = known.get(&(name as u64));
+        let copy = stored.and_then(|stored| Some((stored.path.clone(), placed(&store, name, stored)?)));
+        copies.extend(copy.or_else(|| unpacked(&store, name, &mut found)));
     }
-    found.transcripts.retain(|t| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
-    found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
+    copies.retain(|(_, t)| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
+    if !copies.is_empty() {
+        in_order(&mut found.transcripts, copies);
+    }
     found
+}
+
+/// By the path each had: of two that tell the same and began together the first in this order is the original, and
+/// that must not change when one is deleted.
+fn in_order(transcripts: &mut Vec<Transcript>, copies: Vec<(PathBuf, Transcript)>) {
+    let live = std::mem::take(transcripts).into_iter().map(|t| (t.path.clone(), t));
+    let mut all: Vec<(PathBuf, Transcript)> = live.chain(copies).collect();
+    all.sort_by(|(a, x), (b, y)| (a.as_os_str(), &x.part).cmp(&(b.as_os_str(), &y.part)));
+    transcripts.extend(all.into_iter().map(|(_, transcript)| transcript));
 }
 
 pub(crate) fn store(service: &Service) -> Option<Store> {
@@ -72,9 +84,12 @@ fn placed(store: &Store, name: u128, stored: &Stored) -> Option<Transcript> {
     Some(Transcript { path, size: meta.len(), age: Age::of(&meta), ..as_live(stored)? })
 }
 
-fn unpacked(store: &Store, name: u128, found: &mut Found) {
+fn unpacked(store: &Store, name: u128, found: &mut Found) -> Option<(PathBuf, Transcript)> {
     match store.kept_named(name) {
-        Ok(kept) => found.transcripts.extend(kept.transcript()),
-        Err(error) => found.problem(&store.path_named(name), &error),
+        Ok(kept) => kept.transcript().map(|transcript| (kept.original, transcript)),
+        Err(error) => {
+            found.problem(&store.path_named(name), &error);
+            None
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::gather::read_through;
 use crate::look::State;
 use crate::{Service, ingest, words};
 use catalogue::Reader;
+use record::row::COPIED;
 use record::{Call, Message, ProblemKind, Row, RowKind, Session};
 use rustc_hash::FxHashMap;
 use search::{Doc, Part};
@@ -23,6 +24,9 @@ pub(crate) struct Item {
     pub(crate) row: Row,
     pub(crate) part: Part,
     text: String,
+    /// Which of several that tell the same is the original, as in the catalogue: not a copy by its own word, begun
+    /// first, first in the list; in that transcript.
+    seniority: (bool, i64, usize),
 }
 
 /// Everything that is new, and the sessions that the catalogue does not know.
@@ -67,6 +71,9 @@ pub(crate) struct Gazette<'a> {
     next_chat: u32,
     chats: FxHashMap<(&'static str, String), u32>,
     news: News,
+    /// How many transcripts were read before this one, and when it was begun.
+    read: usize,
+    birth: i64,
 }
 
 impl<'a> Gazette<'a> {
@@ -76,10 +83,17 @@ impl<'a> Gazette<'a> {
     ) -> Result<Gazette<'a>, catalogue::Error> {
         let next_chat = reader.map_or(Ok(1), Reader::next_chat)?;
         let (names, chats, news) = (Names::default(), FxHashMap::default(), News::default());
-        Ok(Gazette { service, reader, names, next_chat, chats, news })
+        Ok(Gazette { service, reader, names, next_chat, chats, news, read: 0, birth: 0 })
     }
 
-    pub(crate) fn finish(self) -> News {
+    /// What several tell is told once, by the original.
+    pub(crate) fn finish(mut self) -> News {
+        let mut original: FxHashMap<u64, (bool, i64, usize)> = FxHashMap::default();
+        for item in &self.news.items {
+            let known = original.entry(item.row.key).or_insert(item.seniority);
+            *known = item.seniority.min(*known);
+        }
+        self.news.items.retain(|item| original[&item.row.key] == item.seniority);
         self.news
     }
 
@@ -95,9 +109,14 @@ impl<'a> Gazette<'a> {
         if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
             self.news.lost += 1;
         }
+        let birth = match (state, self.reader) {
+            (State::Grown(file, _), Some(reader)) => reader.birth(file)?,
+            _ => facts.birth.filter(|at| at.is_some()),
+        };
+        (self.read, self.birth) = (self.read + 1, birth.map_or(i64::MAX, |at| at.0));
         let chats = self.chats_of(&facts)?;
         for row in &rows {
-            self.row(transcript, row, &chats)?;
+            self.row(transcript, row, &chats, state == State::New)?;
         }
         Ok(())
     }
@@ -146,7 +165,13 @@ impl<'a> Gazette<'a> {
         Ok(chats)
     }
 
-    fn row(&mut self, transcript: &Transcript, row: &Row, chats: &[u32]) -> Result<(), catalogue::Error> {
+    fn row(
+        &mut self,
+        transcript: &Transcript,
+        row: &Row,
+        chats: &[u32],
+        new: bool,
+    ) -> Result<(), catalogue::Error> {
         let known = match self.reader {
             Some(reader) => reader.event_with(row.key)?,
             None => None,
@@ -159,6 +184,7 @@ impl<'a> Gazette<'a> {
             (RowKind::Result, None) => return Ok(()),
             // Told in another place already, or here with fewer words: what is new of it comes with the index.
             (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
+            (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
             _ => *row,
         };
         if !ingest::is_told(&row) {
@@ -167,7 +193,8 @@ impl<'a> Gazette<'a> {
         let Some((id, part, text)) = self.record(transcript, &row) else { return Ok(()) };
         if !text.is_empty() {
             let chat = chats.get(row.session as usize).or(chats.first()).copied().unwrap_or_default();
-            self.news.items.push(Item { chat, id, row, part, text });
+            let seniority = (row.is(COPIED), self.birth, self.read);
+            self.news.items.push(Item { chat, id, row, part, text, seniority });
         }
         Ok(())
     }

@@ -1,0 +1,127 @@
+//! What was said a moment ago is found, without waiting for a disk; what was thrown away is made again; what its agent
+//! has deleted is still there.
+
+use crate::builder::{Home, put, world};
+use crate::desk::{Desk, VIEWS, answers, assert_same, files, listed, searched, viewed};
+use crate::history::{History, append, needle};
+use crate::run::{can, ended};
+use std::fs;
+use std::process::Command;
+
+#[test]
+fn a_line_that_was_just_written_is_found_without_indexing() {
+    let mut history = History::new(12);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    for n in 0..12 {
+        let word = history.grow(n);
+        assert_eq!(desk.finds(&word).len(), 1, "{word}");
+    }
+}
+
+/// A search of what is known, with a line or two that is not, leaves the disk alone.
+#[test]
+fn a_search_waits_for_no_disk() {
+    let traced = "trace=fsync,fdatasync,sync_file_range,syncfs,msync,sync";
+    if !can("strace", &["-f", "-e", traced, "true"]) {
+        println!("skipped: there is no strace here, or it may not trace");
+        return;
+    }
+    let mut history = History::new(12);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    let word = history.grow(3);
+    let log = desk.cache.join("trace");
+    let searched = desk.command(&["search", &word, "-o", "json"]);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", traced, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(searched.get_program()).args(searched.get_args()).env_clear();
+    command.envs(searched.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let found = ended(command).expect(0);
+    assert!(found.text().contains(&word));
+    assert_eq!(fs::read_to_string(&log).unwrap(), "", "a search synced");
+    // The same eyes see an index run sync: they are not closed.
+    let word = history.grow(4);
+    let indexed = desk.command(&["index"]);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", traced, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(indexed.get_program()).args(indexed.get_args()).env_clear();
+    command.envs(indexed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    ended(command).expect(0);
+    assert!(fs::read_to_string(&log).unwrap().contains("sync"), "{word}");
+}
+
+#[test]
+fn without_the_cache_nothing_is_lost_but_time() {
+    let history = History::new(16);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    let searches = history.searches();
+    let before = answers(&desk, VIEWS, &searches);
+    fs::remove_dir_all(&desk.cache).unwrap();
+    assert_same("the cache is gone", &before, &answers(&desk, VIEWS, &searches));
+    fs::remove_dir_all(desk.cache.join("loci/search")).unwrap();
+    assert_same("the text index is gone", &before, &answers(&desk, VIEWS, &searches));
+    fs::remove_file(desk.catalogue()).unwrap();
+    assert_same("the catalogue is gone", &before, &answers(&desk, VIEWS, &searches));
+}
+
+/// Everything that is shown of one conversation.
+fn shown(desk: &Desk, id: &str) -> String {
+    desk.run(&format!("show {id} -o json")).expect(0).text().to_string()
+}
+
+fn delete_histories(home: &Home) {
+    for folder in [".claude", ".codex", ".gemini", ".config/app.chatwise"] {
+        let _ = fs::remove_dir_all(home.path().join(folder));
+    }
+}
+
+#[test]
+fn what_agents_have_deleted_is_answered_from_the_archive() {
+    let history = History::new(16);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    let searches = history.searches();
+    let ids: Vec<String> = desk.run("sessions -o json --limit 1000").expect(0).records()[0]["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["chatId"].as_str().unwrap().to_string())
+        .collect();
+    assert!(ids.len() > 20);
+    let ask = |desk: &Desk| {
+        let mut all = vec![listed(desk), viewed(desk, "query messages --all-projects")];
+        all.push(viewed(desk, "query tools --all-projects"));
+        all.extend(searches.iter().map(|words| searched(desk, words)));
+        all.extend(ids.iter().step_by(3).map(|id| (format!("show {id}"), None, shown(desk, id))));
+        all
+    };
+    let before = ask(&desk);
+    delete_histories(&history.home);
+    assert_same("deleted, with the index", &before, &ask(&desk));
+    desk.index();
+    assert_same("deleted, and indexed", &before, &ask(&desk));
+    fs::remove_dir_all(&desk.cache).unwrap();
+    assert_same("deleted, and the cache too", &before, &ask(&desk));
+}
+
+/// A deleted transcript that comes back is itself again, once.
+#[test]
+fn a_transcript_that_comes_back_is_told_once() {
+    let home = world();
+    let desk = Desk::new(home.path());
+    desk.index();
+    let path = files(&home.path().join(".codex")).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    let before = answers(&desk, VIEWS, &["list the files".to_string()]);
+    fs::remove_file(&path).unwrap();
+    desk.index();
+    assert_same("deleted", &before, &answers(&desk, VIEWS, &["list the files".to_string()]));
+    put(&path, &bytes);
+    assert_same("back", &before, &answers(&desk, VIEWS, &["list the files".to_string()]));
+    desk.index();
+    assert_same("back, indexed", &before, &answers(&desk, VIEWS, &["list the files".to_string()]));
+    append(&path, b"{\"timestamp\":\"2026-03-04T10:00:00Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"quzzzzox\",\"kind\":\"plain\"}}\n");
+    assert_eq!(desk.finds(&needle(9999)).len(), 1);
+}

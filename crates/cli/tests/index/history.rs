@@ -1,0 +1,211 @@
+//! A history of several agents, small and with something of everything, in which every conversation holds a word that
+//! no other has; and ways to let it grow.
+
+use crate::builder::{ALPHA, BETA, Home, Rollout, Session, put};
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Numbers that are the same for the same seed.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound.max(1)
+    }
+}
+
+/// A word of letters that stands for a number, and that no stemmer touches.
+pub(crate) fn needle(n: usize) -> String {
+    let letters = b"bcdfghkmpz";
+    let digits = format!("{n:04}");
+    let word: String = digits.bytes().map(|d| char::from(letters[usize::from(d - b'0')])).collect();
+    format!("qu{word}ox")
+}
+
+/// A session and how much of it stands in its file.
+pub(crate) struct Growing {
+    pub(crate) session: Session,
+    pub(crate) path: PathBuf,
+    written: usize,
+}
+
+impl Growing {
+    pub(crate) fn new(home: &Home, session: Session) -> Growing {
+        let path = home.add(&session);
+        Growing { written: session.lines.len(), path, session }
+    }
+
+    /// Appends what was added to the session since.
+    pub(crate) fn flush(&mut self) {
+        let text: String =
+            self.session.lines[self.written..].iter().map(|line| format!("{line}\n")).collect();
+        append(&self.path, text.as_bytes());
+        self.written = self.session.lines.len();
+    }
+}
+
+pub(crate) fn append(path: &Path, bytes: &[u8]) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+pub(crate) struct History {
+    pub(crate) home: Home,
+    pub(crate) growing: Vec<Growing>,
+    pub(crate) needles: Vec<String>,
+    made: usize,
+}
+
+impl History {
+    /// `scale` sessions of Claude Code, with forks and subagents, and a few of each other agent.
+    pub(crate) fn new(scale: usize) -> History {
+        let mut history = History { home: Home::new(), growing: Vec::new(), needles: Vec::new(), made: 0 };
+        for n in 0..scale {
+            history.session();
+            if n % 5 == 0 {
+                history.fork(n);
+            }
+            if n % 7 == 0 {
+                history.subagent();
+            }
+        }
+        for n in 0..scale.div_ceil(5) {
+            history.codex(n);
+        }
+        for n in 0..scale.div_ceil(10) {
+            history.gemini(n);
+        }
+        history.chatwise();
+        history
+    }
+
+    pub(crate) fn word(&mut self) -> String {
+        self.needles.push(needle(self.needles.len()));
+        self.needles.last().unwrap().clone()
+    }
+
+    pub(crate) fn session(&mut self) {
+        let (n, word, other) = (self.made, self.word(), self.word());
+        self.made += 1;
+        let start = format!("2026-03-{:02}T{:02}:{:02}:00Z", 1 + n / 100 % 28, n / 10 % 24, n % 60);
+        let cwd = if n % 3 == 0 { BETA } else { ALPHA };
+        let mut session = Session::new(&format!("{n:08x}-0000-4000-8000-000000000000"), cwd, &start);
+        session
+            .prompt(&format!("Please look into the {word} of part {n}"))
+            .reply(&["I will look.", "Reading."]);
+        session.did("Read", json!({"file_path": format!("{cwd}/src/main.rs")}), "fn main() {}");
+        session.did("Edit", json!({"file_path": format!("{cwd}/src/part{n}.rs"), "old_string": "a"}), &other);
+        if n % 4 == 0 {
+            session.failed("Bash", json!({"command": "make"}), &format!("Exit code 2\nmake: error {n}"));
+        }
+        if n % 6 == 0 {
+            session.wait_minutes(7).api_error("overloaded").prompt("go on");
+        }
+        if n % 9 == 0 {
+            session.raw("{\"this line\": is damaged");
+        }
+        session.reply(&[&format!("Part {n} is done.")]);
+        if n % 8 == 0 {
+            session.call("Bash", json!({"command": format!("sleep {n}")}));
+        }
+        let growing = Growing::new(&self.home, session);
+        self.growing.push(growing);
+    }
+
+    /// The session goes on in a new file that repeats its history under a new session id.
+    pub(crate) fn fork(&mut self, n: usize) {
+        let original = &self.growing[n.min(self.growing.len() - 1)].session;
+        let (mut fork, old) = (original.clone(), original.id.clone());
+        fork.id = format!("{}f-{:03}-4000-8000-000000000000", &old[..8], self.made % 1000);
+        let renamed = |line: &String| {
+            line.replace(&format!("\"sessionId\":\"{old}\""), &format!("\"sessionId\":\"{}\"", fork.id))
+        };
+        fork.lines = original.lines.iter().map(renamed).collect();
+        self.made += 1;
+        let word = self.word();
+        fork.wait_minutes(3).prompt(&format!("A fork about {word}")).reply(&["It forks."]);
+        let growing = Growing::new(&self.home, fork);
+        self.growing.push(growing);
+    }
+
+    fn subagent(&mut self) {
+        let word = self.word();
+        let parent = &self.growing[self.growing.len() - 1].session;
+        let mut agent = parent.subagent(&format!("ace{}", self.made));
+        agent.prompt(&format!("Look around for {word}")).did("Grep", json!({"pattern": "x"}), "none");
+        agent.reply(&["Nothing."]);
+        let growing = Growing::new(&self.home, agent);
+        self.growing.push(growing);
+    }
+
+    fn codex(&mut self, n: usize) {
+        let word = self.word();
+        let start = format!("2026-04-01T10:{:02}:00Z", n % 60);
+        let mut rollout = Rollout::new(&format!("cccc{n:04x}-0000-4000-8000-000000000000"), ALPHA, &start);
+        rollout.prompt(&format!("Codex, find {word}")).did("call_1", "ls", 0).did("call_2", "cat gone", 1);
+        rollout.reply("Listed.");
+        self.home.add_codex(&rollout);
+    }
+
+    fn gemini(&mut self, n: usize) {
+        let word = self.word();
+        let path = format!(".gemini/tmp/proj/chats/session-2026-04-02T10-{:02}-{n:08x}.json", n % 60);
+        put(&self.home.path().join(path), gemini(n, &word).to_string().as_bytes());
+    }
+
+    fn chatwise(&mut self) {
+        let folder = self.home.path().join(".config/app.chatwise");
+        fs::create_dir_all(&folder).unwrap();
+        let connection = db::Connection::open(folder.join("app.db")).unwrap();
+        connection
+            .execute_batch(
+                "create table chat(id text primary key, title text, model text, assistantId text, createdAt integer,
+                    lastReplyAt integer, agentOptions text);
+                create table message(id text primary key, chatId text, role text, content text, reasoningContent text,
+                    model text, files text, meta text, createdAt integer);",
+            )
+            .unwrap();
+        for n in 0..3 {
+            let at = 1_774_699_523_000_i64 + n * 100_000;
+            let word = self.word();
+            connection
+                .execute_batch(&format!(
+                    "insert into chat values ('chat{n}', 'Talk {n}', 'gpt-x', null, {at}, {at}, null);
+                    insert into message values ('m{n}', 'chat{n}', 'user', 'What of {word}?', null, null, null, null, {at});
+                    insert into message values ('r{n}', 'chat{n}', 'assistant', 'Much.', null, 'gpt-x', null, null, {at});"
+                ))
+                .unwrap();
+        }
+    }
+
+    /// One of the sessions of Claude Code says something more; the word is told.
+    pub(crate) fn grow(&mut self, n: usize) -> String {
+        let word = self.word();
+        let growing = &mut self.growing[n];
+        growing.session.wait_minutes(1).prompt(&format!("And now the {word}"));
+        growing.session.did("Bash", json!({"command": format!("echo {n}")}), "ok").reply(&["Again."]);
+        growing.flush();
+        word
+    }
+
+    pub(crate) fn searches(&self) -> Vec<String> {
+        let common = ["\"part done\"", "overloaded", "make error", "damaged", "forks", "main.rs"];
+        common.iter().map(|s| s.replace('"', "")).chain(self.needles.iter().cloned()).collect()
+    }
+}
+
+pub(crate) fn gemini(n: usize, word: &str) -> Value {
+    let at = format!("2026-04-02T10:{:02}:00.000Z", n % 60);
+    json!({
+        "sessionId": format!("eeee{n:04x}-0000-4000-8000-000000000000"), "projectHash": "00", "startTime": at,
+        "lastUpdated": at, "messages": [
+            {"id": format!("g{n}-1"), "timestamp": at, "type": "user", "content": format!("Gemini, where is {word}?")},
+            {"id": format!("g{n}-2"), "timestamp": at, "type": "gemini", "content": "Here.", "model": "gemini-3",
+             "tokens": {"input": 10, "output": 2, "cached": 0, "thoughts": 0, "tool": 0, "total": 12}},
+        ],
+    })
+}
