@@ -22,7 +22,9 @@ const CHORES: &[Chore] = &[
     ("corpus", corpus::HELP, corpus::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),
+    ("stages", bench::chores::STAGES, bench::chores::stages),
     ("tidy", tidy::HELP, tidy::run),
+    ("walk", bench::chores::WALK, bench::chores::walk),
 ];
 
 fn main() -> ExitCode {

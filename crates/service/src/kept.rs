@@ -3,34 +3,75 @@
 //! Does not read them.
 
 use crate::Service;
-use crate::look;
+use crate::look::{self, Memory};
 use catalogue::{Reader, Stored};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
 use sources::walk::Found;
 use sources::{Age, SOURCES, Transcript};
+use std::path::Path;
 
 /// Finds the transcripts of the sources named, of all where none is. What the catalogue knows of deleted ones need not
 /// be looked up in the archive.
 pub(crate) fn find(service: &Service, reader: Option<&Reader>, only: &[String]) -> Found {
     let mut found = sources::find(&service.places, only);
     let Some(store) = store(service) else { return found };
+    let remembered = reader.filter(|reader| only.is_empty() && is_remembered(service, reader));
+    match remembered.and_then(|reader| absent(reader, &store, &found)) {
+        Some(absent) if absent.is_empty() => return found,
+        Some(mut absent) => found.transcripts.append(&mut absent),
+        None => listed(&store, reader, &mut found),
+    }
+    found.transcripts.retain(|t| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
+    found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
+    found
+}
+
+/// What the archive's folders say of what is in them: another number, and something was kept or removed.
+pub(crate) const REMEMBERED: &str = "archived";
+
+/// Whether the archive is as it was when the catalogue was made, so that the catalogue knows everything in it. Listing
+/// ten thousand copies costs as much as looking at the transcripts they were made of; this looks at 257 folders.
+fn is_remembered(service: &Service, reader: &Reader) -> bool {
+    let print = service.home().map(|home| print(&home.archive()));
+    print.is_some() && reader.meta(REMEMBERED).is_ok_and(|known| known == print)
+}
+
+/// Names and times of the archive's folders, in no order.
+pub(crate) fn print(archive: &Path) -> i64 {
+    let folders = std::fs::read_dir(archive).into_iter().flatten().flatten();
+    let one = |folder: std::fs::DirEntry| {
+        let changed = folder.metadata().map_or(0, |meta| Age::of(&meta).changed);
+        record::key(b'a', &[folder.file_name().as_encoded_bytes(), &changed.to_le_bytes()])
+    };
+    folders.map(one).fold(0_u64, u64::wrapping_add) as i64
+}
+
+/// The copies of those that the catalogue knows and the agents no longer have.
+fn absent(reader: &Reader, store: &Store, found: &Found) -> Option<Vec<Transcript>> {
+    let absent = Memory::of(reader).ok()?.absent(&found.transcripts);
+    let copy = |known: catalogue::Known| {
+        let stored = reader.file(known.id).ok()??;
+        placed(store, archive::name(&as_live(&stored)?), &stored)
+    };
+    Some(absent.into_iter().filter_map(copy).collect())
+}
+
+/// Everything that is kept and not among what was found.
+fn listed(store: &Store, reader: Option<&Reader>, found: &mut Found) {
     let names = store.names();
     if names.is_empty() {
-        return found;
+        return;
     }
     let live: FxHashSet<u128> = found.transcripts.iter().map(archive::name).collect();
     let gone = names.into_iter().filter(|name| !live.contains(name));
     let known = reader.map(known_gone).unwrap_or_default();
     for name in gone {
-        match known.get(&(name as u64)).and_then(|stored| placed(&store, name, stored)) {
+        match known.get(&(name as u64)).and_then(|stored| placed(store, name, stored)) {
             Some(transcript) => found.transcripts.push(transcript),
-            None => unpacked(&store, name, &mut found),
+            None => unpacked(store, name, found),
         }
     }
-    found.transcripts.retain(|t| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
-    found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
-    found
 }
 
 pub(crate) fn store(service: &Service) -> Option<Store> {
