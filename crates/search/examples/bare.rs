@@ -135,11 +135,11 @@ impl Tokenizer for Words {
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(place) = self.tokens.advance().map(|token| token.place) else { return false };
+        let Some(found) = self.tokens.advance() else { return false };
         self.token.position = self.token.position.wrapping_add(1);
-        (self.token.offset_from, self.token.offset_to) = (place.start, place.end);
+        (self.token.offset_from, self.token.offset_to) = (found.place.start, found.place.end);
         self.token.text.clear();
-        self.token.text.push_str(self.tokens.text());
+        self.token.text.push_str(found.text);
         true
     }
 

@@ -6,6 +6,7 @@
 use catalogue::{Known, Mark, Reader};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{Age, SOURCES, Transcript, archive, place};
+use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -30,19 +31,40 @@ pub(crate) fn name_of(transcript: &Transcript) -> u64 {
     if is_kept(transcript) {
         return archive::name(transcript) as u64;
     }
-    let source = SOURCES[transcript.source].name().as_bytes();
+    let path = transcript.path.as_os_str().as_bytes();
+    let (folder, file) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |at| at + 1));
     let part = transcript.part.as_ref().map_or(b"\0".as_slice(), String::as_bytes);
-    [source, b"\0", transcript.path.as_os_str().as_bytes(), b"\0", part]
-        .iter()
-        .fold(LOW, |h, piece| low(h, piece))
+    let below = FOLDER.with_borrow_mut(|last| last.named(transcript.source, folder));
+    [file, b"\0", part].into_iter().fold(below, low)
 }
 
-/// The lower half of the archive's names, which does not depend on the upper: every transcript is named in every
-/// question, and half the width is a third of the cost.
+/// The lower half of the archive's names, which does not depend on the upper. Every transcript is named in every
+/// question: half the width is a third of the cost, and one folder's transcripts share the beginning of their names.
 const LOW: u64 = 0x62b8_2175_6295_c58d;
 
 fn low(start: u64, piece: &[u8]) -> u64 {
     piece.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x13b))
+}
+
+thread_local! {
+    static FOLDER: RefCell<Folder> = const { RefCell::new(Folder { source: usize::MAX, path: Vec::new(), name: 0 }) };
+}
+
+/// The folder of the transcript that was named last.
+struct Folder {
+    source: usize,
+    path: Vec<u8>,
+    name: u64,
+}
+
+impl Folder {
+    fn named(&mut self, source: usize, path: &[u8]) -> u64 {
+        if self.source != source || self.path != path {
+            self.name = [SOURCES[source].name().as_bytes(), b"\0", path].into_iter().fold(LOW, low);
+            (self.source, self.path) = (source, path.to_vec());
+        }
+        self.name
+    }
 }
 
 /// What is known, by name.
