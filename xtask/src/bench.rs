@@ -4,9 +4,12 @@
 //! seconds are printed and never judged.
 
 mod check;
+pub(crate) mod chores;
 mod goal;
+mod index;
 mod measure;
 mod place;
+mod planted;
 mod suite;
 mod table;
 
@@ -20,7 +23,11 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     [--keep DIR] [--smoke | --strict]\n\
     measure the release build against a bare newline scan, rg, jq and ccusage where installed;\n\
     --keep leaves the corpora in DIR for the next run, --strict fails on a missed ratio,\n\
-    --smoke is for a busy machine: answers are judged, ratios only printed";
+    --smoke is for a busy machine: answers are judged, ratios only printed\n\
+    index [--size 1G] [--seed 7] [--rounds 3] [--big 10G] [--many 10000] [--needles 200] [--loci PATH] [--keep DIR]\n\
+    [--smoke | --strict]\n\
+    measure index and search against bare tantivy, a bare walk and a program that does nothing;\n\
+    first: cargo build --release && cargo build --release -p loci-search --example bare";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -60,6 +67,11 @@ impl Options {
 }
 
 pub(crate) fn run(args: &[String]) -> Outcome {
+    if let Some((first, rest)) = args.split_first()
+        && first == "index"
+    {
+        return index::run(rest);
+    }
     let options = Options::parse(args)?;
     let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;
     let work = Work::new(options.keep.as_deref())?;

@@ -24,7 +24,9 @@ const CHORES: &[Chore] = &[
     ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),
+    ("stages", bench::chores::STAGES, bench::chores::stages),
     ("tidy", tidy::HELP, tidy::run),
+    ("walk", bench::chores::WALK, bench::chores::walk),
 ];
 
 fn main() -> ExitCode {

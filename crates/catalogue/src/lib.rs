@@ -24,7 +24,7 @@ pub use writer::{Stored, Writer};
 use std::path::PathBuf;
 
 /// The number of the layout: another number, and the database is made again.
-pub const LAYOUT: i64 = 2;
+pub const LAYOUT: i64 = 3;
 
 /// How many events one file may have: an event's number is its file's and its place in it.
 pub const ORDINALS: u32 = 24;

@@ -27,6 +27,8 @@ create table files(
 );
 create index files_sequence on files(sequence);
 create index files_changed on files(changed);
+-- Everything a look at a transcript is compared with: every search reads all of it and nothing else of the table.
+create index files_look on files(name, size, inode, changed, gone);
 create table families(path blob primary key) without rowid;
 
 create table names(id integer primary key, name text not null unique);

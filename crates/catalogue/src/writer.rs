@@ -43,7 +43,7 @@ impl Writer {
             }
             create(&mut connection, LAYOUT, SCHEMA).map_err(fail)?;
         }
-        let reader = Reader { connection, path: path.to_path_buf(), sources: sources.to_vec() };
+        let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;
         Ok(Writer { reader, sequence })
     }

@@ -4,6 +4,7 @@
 //! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
 //! it lacks is told to it again. Does not answer questions.
 
+mod stages;
 mod text;
 
 use crate::gather::{count_alone, read_through};
@@ -261,6 +262,9 @@ impl<'s> Ingest<'s> {
     /// Makes everything last: first what is kept, then what was derived from it.
     fn close(&mut self) -> Result<(), Error> {
         self.settle()?;
+        if let Some(home) = self.service.home() {
+            self.catalogue.set(kept::REMEMBERED, kept::print(&home.archive())).map_err(store_error)?;
+        }
         if self.index.sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
         }

@@ -155,9 +155,15 @@ pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
     roots
 }
 
+/// Whether it is a copy. By its ending first: this is asked for every record that is read.
+fn is_copy(transcript: &Transcript) -> bool {
+    let path = transcript.path.as_os_str().as_encoded_bytes();
+    path.ends_with(b".loci") && archive::is_archived(&transcript.path)
+}
+
 /// Walks a whole transcript, or the copy that was kept of it.
 pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
-    if archive::is_archived(&transcript.path) {
+    if is_copy(transcript) {
         return archive::survey(transcript, survey);
     }
     SOURCES[transcript.source].survey(transcript, survey)
@@ -166,10 +172,10 @@ pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Er
 /// Reads one call in full, each half from its transcript or from the copy that was kept of it.
 pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
     let source = SOURCES[transcript.source];
-    if archive::is_archived(&transcript.path) {
+    if is_copy(transcript) {
         return archive::call(transcript, result, row);
     }
-    if row.end == Row::NOWHERE || !archive::is_archived(&result.path) {
+    if row.end == Row::NOWHERE || !is_copy(result) {
         return source.call(transcript, result, row);
     }
     let mut call = source.call(transcript, transcript, &Row { end: Row::NOWHERE, ..*row })?;
@@ -179,7 +185,7 @@ pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<C
 
 /// Reads one message in full.
 pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-    if archive::is_archived(&transcript.path) {
+    if is_copy(transcript) {
         return archive::message(transcript, row);
     }
     SOURCES[transcript.source].message(transcript, row)
@@ -199,6 +205,6 @@ pub fn find(places: &Places, only: &[String]) -> walk::Found {
     }
     // Compared as bytes: part by part, ten thousand paths cost more than looking at their files.
     found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
-    found.transcripts.dedup_by(|a, b| a.path == b.path && a.part == b.part);
+    found.transcripts.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str() && a.part == b.part);
     found
 }

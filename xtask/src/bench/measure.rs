@@ -3,6 +3,7 @@
 //! Linux tells the CPU time of finished children in ticks of 10 ms. It adds them up finer than it tells them,
 //! so a short command is run several times and the sum divided.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -22,6 +23,11 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
+    /// One more argument, another one in each run.
+    pub(super) turns: Vec<OsString>,
+    /// What is removed before each run, so that it begins with nothing.
+    pub(super) clear: Vec<PathBuf>,
+    pub(super) turn: Cell<usize>,
     /// The home and the working directory.
     pub(super) home: PathBuf,
     /// Besides 0.
@@ -39,6 +45,9 @@ impl Case {
             name: name.to_owned(),
             program: program.to_path_buf(),
             args: args.iter().map(OsString::from).collect(),
+            turns: Vec::new(),
+            clear: Vec::new(),
+            turn: Cell::new(0),
             home: home.to_path_buf(),
             fine: None,
             rounds: 1,
@@ -48,11 +57,18 @@ impl Case {
     }
 
     fn start(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, String> {
+        for path in &self.clear {
+            let _ = fs::remove_dir_all(path);
+        }
         let mut command = Command::new(&self.program);
         // Nothing of the person's own: not another config directory, not another history.
         command.env_clear().env("HOME", &self.home).env("LC_ALL", "C.UTF-8");
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.args(&self.args).current_dir(&self.home);
+        if !self.turns.is_empty() {
+            command.arg(&self.turns[self.turn.get() % self.turns.len()]);
+            self.turn.set(self.turn.get() + 1);
+        }
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         command.spawn().map_err(|error| format!("{}: {error}", self.program.display()))
     }
@@ -63,6 +79,14 @@ impl Case {
         }
         let args: Vec<_> = self.args.iter().take(12).map(|arg| arg.to_string_lossy()).collect();
         Err(format!("{}: {status}: {} {}", self.name, self.program.display(), args.join(" ")))
+    }
+
+    /// What it prints.
+    pub(super) fn printed(&self) -> Result<String, String> {
+        let done = self.start(Stdio::piped(), Stdio::inherit())?.wait_with_output();
+        let done = done.map_err(|error| error.to_string())?;
+        self.judge(done.status)?;
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
     fn once(&self) -> Result<f64, String> {

@@ -11,6 +11,8 @@ pub(super) struct Binaries {
     pub(super) loci: PathBuf,
     pub(super) xtask: PathBuf,
     pub(super) noop: PathBuf,
+    /// An example, and only for `bench index`.
+    pub(super) bare: PathBuf,
     pub(super) ccusage: Option<PathBuf>,
 }
 
@@ -28,6 +30,7 @@ impl Binaries {
             loci: there(loci.map_or_else(|| release.join("loci"), Path::to_path_buf))?,
             xtask: there(release.join("xtask"))?,
             noop: there(release.join("noop"))?,
+            bare: release.join("examples/bare"),
             ccusage: ccusage.map(|path| there(path.to_path_buf())).transpose()?,
         })
     }
@@ -109,6 +112,32 @@ impl Work {
         suffix: &'static str,
     ) -> Result<Corpus, String> {
         let home = self.corpora.join(format!("corpus-{}-{seed}-{size}", crate::corpus::VERSION));
+        Work::made(binaries, size, seed, suffix, home)
+    }
+
+    /// A corpus that `bench index` may add to.
+    pub(super) fn own_corpus(
+        &self,
+        binaries: &Binaries,
+        size: u64,
+        seed: u64,
+        suffix: &'static str,
+    ) -> Result<Corpus, String> {
+        let home = self.corpora.join(format!("indexed-{}-{seed}-{size}", crate::corpus::VERSION));
+        Work::made(binaries, size, seed, suffix, home)
+    }
+
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.corpora.join(name)
+    }
+
+    fn made(
+        binaries: &Binaries,
+        size: u64,
+        seed: u64,
+        suffix: &'static str,
+        home: PathBuf,
+    ) -> Result<Corpus, String> {
         if !home.join("manifest.json").exists() {
             // Half a corpus, from a run that was stopped.
             if home.exists() {

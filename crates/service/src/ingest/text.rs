@@ -69,7 +69,7 @@ pub(super) struct Teller<'t> {
 }
 
 /// A record read in full.
-enum Record {
+pub(super) enum Record {
     Message(Message),
     Call(Call),
 }
@@ -153,7 +153,7 @@ impl Teller<'_> {
         })
     }
 
-    fn record(&self, transcript: &Transcript, row: &Row) -> Result<Record, sources::Error> {
+    pub(super) fn record(&self, transcript: &Transcript, row: &Row) -> Result<Record, sources::Error> {
         match row.row {
             RowKind::Message => {
                 sources::message(transcript, row).map(|m| Record::Message(self.service.masked_message(m)))

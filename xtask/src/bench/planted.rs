@@ -1,0 +1,184 @@
+//! What `bench index` puts into histories: needles whose place is known, thousands of small transcripts, and the line that
+//! was written a moment ago.
+//!
+//! Does not know how well any of it is found.
+
+use crate::scan::transcripts;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+const ADJECTIVES: [&str; 16] = [
+    "amber", "basalt", "cobalt", "dahlia", "ember", "fjord", "garnet", "heron", "indigo", "juniper",
+    "kestrel", "lichen", "marble", "nectar", "osprey", "pewter",
+];
+const THINGS: [&str; 17] = [
+    "anvil", "beacon", "cradle", "dynamo", "easel", "furnace", "gantry", "hangar", "inkwell", "jetty",
+    "kiln", "lantern", "mortar", "nozzle", "orchard", "pulley", "quarry",
+];
+const PLACES: [&str; 7] = ["青龙", "白鹭", "松涛", "星河", "云雀", "寒梅", "碧潭"];
+const DEVICES: [&str; 5] = ["调度器", "归档库", "计费网关", "灰度通道", "限流阀"];
+
+/// A sentence nobody else says, what is typed to find it, and the session it was said in.
+pub(super) struct Needle {
+    pub(super) text: String,
+    pub(super) query: String,
+    pub(super) chat: String,
+}
+
+impl Needle {
+    /// Kinds take turns: a rare word, a sentence of common ones, Chinese, an identifier, an error.
+    fn new(n: usize, chat: &str) -> Needle {
+        let (a, b) = (ADJECTIVES[n % 16], THINGS[n % 17]);
+        let (place, device) = (PLACES[n % 7], DEVICES[n / 5 % 5]);
+        let number = 1000 + n * 7919 % 8999;
+        let (text, query) = match n % 5 {
+            0 => {
+                let word = format!("{}{}{n}", &a[..3], &b[1..]);
+                (format!("The rollout ticket for this is {word} and it must not be closed early."), word)
+            }
+            1 => (
+                format!(
+                    "We agreed that the {a} {b} service keeps {number} connections because the vendor throttles."
+                ),
+                format!("{a} {b} {number} connections vendor throttles"),
+            ),
+            2 => (
+                format!("决定：{place}{device}的上限改为{number}，否则夜间批处理会超时。"),
+                // From the middle of a run of characters on.
+                format!("{device}的上限改为{number}"),
+            ),
+            3 => {
+                let upper = |word: &str| word[..1].to_uppercase() + &word[1..];
+                let name = format!("{}{}Cache{n}", upper(a), upper(b));
+                (format!("pub struct {name} {{ slots: [u32; {number}] }}"), name)
+            }
+            _ => (
+                format!("error: linker `{a}-{b}-ld{n}` exited with status {number}"),
+                format!("linker {a}-{b}-ld{n}"),
+            ),
+        };
+        Needle { text, query, chat: chat.to_owned() }
+    }
+
+    fn stored(&self) -> Value {
+        json!([self.text, self.query, self.chat])
+    }
+
+    fn read(stored: &Value) -> Needle {
+        let text = |at: usize| stored[at].as_str().unwrap_or_default().to_owned();
+        Needle { text: text(0), query: text(1), chat: text(2) }
+    }
+}
+
+/// The needles of a history, put there unless they are.
+pub(super) fn needles(home: &Path, many: usize) -> io::Result<Vec<Needle>> {
+    let list = home.join("needles.json");
+    if let Ok(read) = fs::read(&list) {
+        let stored: Vec<Value> = serde_json::from_slice(&read)?;
+        return Ok(stored.iter().map(Needle::read).collect());
+    }
+    let mut files = transcripts(&home.join(".claude/projects"))?;
+    files.retain(|file| !file.components().any(|part| part.as_os_str() == "subagents"));
+    let mut needles = Vec::new();
+    for n in 0..many {
+        let file = &files[n * files.len() / many];
+        let chat = file.file_stem().unwrap_or_default().to_string_lossy();
+        let needle = Needle::new(n, &chat);
+        append(file, &said(n, &chat, &needle.text))?;
+        needles.push(needle);
+    }
+    fs::write(list, Value::from(needles.iter().map(Needle::stored).collect::<Vec<_>>()).to_string())?;
+    Ok(needles)
+}
+
+/// By a person, by the model, or by a tool.
+fn said(n: usize, chat: &str, text: &str) -> String {
+    let line = |n: usize, kind: &str, message: &Value| {
+        let mut line = json!({
+            "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/home/dev/work/planted",
+            "sessionId": chat, "version": "2.1.96", "gitBranch": "main", "type": kind,
+            "uuid": format!("{n:08x}-7e57-4000-8000-{n:012x}"), "timestamp": "2026-07-01T08:00:00.000Z",
+        });
+        line["message"] = message.clone();
+        format!("{line}\n")
+    };
+    let reply = |n: usize, content: Value| {
+        let id = format!("msg_planted{n:08}");
+        let usage = json!({"input_tokens": 1, "output_tokens": 1});
+        line(
+            2 * n,
+            "assistant",
+            &json!({"id": id, "role": "assistant", "model": "m", "content": content, "usage": usage}),
+        )
+    };
+    match n / 5 % 3 {
+        0 => line(2 * n, "user", &json!({"role": "user", "content": text})),
+        1 => reply(n, json!([{"type": "text", "text": text}])),
+        _ => {
+            let id = format!("toolu_planted{n:08}");
+            let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "make"}}]);
+            let result = json!([{"type": "tool_result", "tool_use_id": id, "content": text}]);
+            reply(n, call) + &line(2 * n + 1, "user", &json!({"role": "user", "content": result}))
+        }
+    }
+}
+
+pub(super) fn append(file: &Path, lines: &str) -> io::Result<()> {
+    OpenOptions::new().append(true).open(file)?.write_all(lines.as_bytes())
+}
+
+/// A line that nobody has written before, at the end of the transcript in the middle: what to search for.
+pub(super) fn one_more(home: &Path) -> io::Result<(String, String)> {
+    let files = transcripts(&home.join(".claude/projects"))?;
+    let file = &files[files.len() / 2];
+    let chat = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let length = fs::metadata(file)?.len() as usize;
+    let word = format!("justnow{length}x");
+    // By a person, under an id that no other line has.
+    append(file, &said(15 * (10_000_000 + length), &chat, &format!("and what about {word}, is it done?")))?;
+    Ok((word, chat))
+}
+
+/// A history of many short sessions.
+pub(super) fn many(home: &Path, sessions: usize) -> io::Result<()> {
+    let projects = home.join(".claude/projects");
+    let done = home.join("done");
+    if done.exists() {
+        return Ok(());
+    }
+    for n in 0..sessions {
+        let folder = projects.join(format!("-home-dev-work-project{}", n % 50));
+        fs::create_dir_all(&folder)?;
+        let chat = format!("{n:08x}-0000-4000-8000-{:012x}", n * 2_654_435_761 % 0xffff_ffff_ffff);
+        let mut text = String::new();
+        for turn in 0..6 {
+            let (a, b) = (ADJECTIVES[(n + turn) % 16], THINGS[(n / 16 + turn) % 17]);
+            let sentence =
+                format!("the {a} {b} number {} is checked once more before it is closed", n * 6 + turn);
+            let _ = write!(text, "{}", said((n * 6 + turn) * 15 + turn % 3 * 5, &chat, &sentence));
+        }
+        fs::write(folder.join(format!("{chat}.jsonl")), text)?;
+    }
+    fs::write(done, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_needle_is_another_and_each_line_is_json() {
+        let needles: Vec<Needle> = (0..400).map(|n| Needle::new(n, "chat")).collect();
+        assert_eq!(needles.iter().map(|needle| &needle.query).collect::<BTreeSet<_>>().len(), 400);
+        for (n, needle) in needles.iter().enumerate() {
+            for line in said(n, &needle.chat, &needle.text).lines() {
+                let read: Value = serde_json::from_str(line).unwrap();
+                assert_eq!(read["sessionId"], "chat");
+            }
+        }
+    }
+}
