@@ -118,6 +118,7 @@ fn bytes(path: &Path) -> u64 {
     fs::read_dir(path).into_iter().flatten().flatten().map(|entry| bytes(&entry.path())).sum()
 }
 
+#[allow(clippy::needless_pass_by_value)] // as map_err hands it over
 fn io(error: std::io::Error) -> String {
     error.to_string()
 }

@@ -184,7 +184,7 @@ fn own_words_are_left_out_unless_asked_for() {
             command.arg("--include-own");
         }
         command.env("CLAUDE_CODE_SESSION_ID", AUTH);
-        ids(&answer(&crate::run::ended(command))).iter().any(|id| *id == AUTH)
+        ids(&answer(&crate::run::ended(command))).contains(&AUTH)
     };
     assert!(!caller(false) && caller(true));
 }
@@ -338,7 +338,9 @@ fn the_doctor_says_what_is_about_to_be_lost() {
         findings.into_iter().find(|f| f["check"] == name).unwrap()
     };
     assert_eq!(find("catalogue")["severity"], "warning");
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(29 * 86_400);
+    let day = 86_400_000;
+    let then = (record::Clock::System.now().0 - 29 * day) as u64;
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_millis(then);
     let socket = home.file(&Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z"));
     fs::File::options().append(true).open(&socket).unwrap().set_modified(old).unwrap();
     let lost = find("clean-up");
@@ -350,8 +352,8 @@ fn the_doctor_says_what_is_about_to_be_lost() {
     crate::builder::put(&home.path().join(".claude/settings.json"), b"{\"cleanupPeriodDays\": 365}");
     assert!(find("clean-up")["message"].as_str().unwrap().contains("365 days"));
     let index = home.path().join(".cache/loci/search");
-    let segment = fs::read_dir(&index).unwrap().map(|e| e.unwrap().path());
-    let segment = segment.filter(|p| p.extension().is_some_and(|e| e == "idx")).next().unwrap();
+    let mut files = fs::read_dir(&index).unwrap().map(|e| e.unwrap().path());
+    let segment = files.find(|p| p.extension().is_some_and(|e| e == "idx")).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
