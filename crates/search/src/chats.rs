@@ -72,6 +72,7 @@ impl Tallies {
                 bytes.extend(number.to_le_bytes());
             }
         }
+        bytes.extend(sum(&bytes).to_le_bytes());
         let (path, draft) = (path(folder, stamp), folder.join("chats.draft"));
         let write = || {
             let mut file = fs::File::create(&draft)?;
@@ -99,10 +100,18 @@ fn path(folder: &Path, stamp: u64) -> PathBuf {
 fn rows(folder: &Path, stamp: u64) -> Result<Vec<(u32, u32, Tally)>, Error> {
     let path = path(folder, stamp);
     let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, &error))?;
-    if bytes.len() % ROW != 0 {
-        return Err(Error::damaged(&path, &"it ends in the middle of a row"));
+    let (bytes, told) = bytes.split_at(bytes.len().saturating_sub(8));
+    if bytes.len() % ROW != 0 || sum(bytes).to_le_bytes() != told {
+        return Err(Error::damaged(&path, &"it is not what was written"));
     }
     Ok(bytes.chunks_exact(ROW).map(row).collect())
+}
+
+/// FNV-1a: a number that another byte makes another. A conversation that does not exist must not be believed.
+fn sum(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn row(bytes: &[u8]) -> (u32, u32, Tally) {

@@ -9,7 +9,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
 /// Raised whenever words are cut otherwise or fields change; an older index is then built anew.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 const TOKENIZER: &str = "loci";
 

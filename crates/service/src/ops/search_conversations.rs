@@ -23,6 +23,8 @@ const SMALL: u64 = 8 << 20;
 /// Without any index this much is still searched on the spot, where none can be made.
 const BEARABLE: u64 = 256 << 20;
 
+const BEHIND: &str = "the index is being brought up to date: what it has not come to yet is missing here";
+
 pub(crate) fn search_conversations(
     service: &Service,
     ask: &SearchConversations,
@@ -31,7 +33,7 @@ pub(crate) fn search_conversations(
     let searched = Searched::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
-    found.partial = searched.news.lost > 0;
+    found.partial = searched.news.lost > 0 || searched.behind;
     let hits = searched.find(ask)?;
     found.confidence = f64::from(hits.confidence);
     found.as_of = Some(service.clock.now().0);
@@ -54,6 +56,8 @@ struct Searched<'s> {
     /// Transcripts that were opened, by the catalogue's number.
     files: RefCell<FxHashMap<u32, Option<Transcript>>>,
     unread: RefCell<u64>,
+    /// Another process is still writing what was said: some of it cannot be found yet.
+    behind: bool,
 }
 
 impl<'s> Searched<'s> {
@@ -85,7 +89,11 @@ impl<'s> Searched<'s> {
                 notes: Vec::new(),
                 files: RefCell::default(),
                 unread: RefCell::default(),
+                behind: has_index && behind,
             };
+            if searched.behind {
+                searched.notes.push(BEHIND.to_string());
+            }
             searched.read_news(&found.transcripts, &states)?;
             searched.notes.extend(found.problems.iter().map(|p| format!("{}: {}", p.file.display(), p.note)));
             return Ok(searched);
