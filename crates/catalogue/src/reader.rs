@@ -91,6 +91,8 @@ impl Reader {
     }
 
     pub(crate) fn new(connection: Connection, path: &Path, sources: &[&'static str]) -> Reader {
+        // Taking in one transcript runs two dozen statements, and the engine would remember sixteen.
+        connection.set_prepared_statement_cache_capacity(64);
         let (path, sources) = (path.to_path_buf(), sources.to_vec());
         Reader { connection, remembered: RefCell::default(), path, sources }
     }

@@ -18,7 +18,7 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyDocument};
 
 /// As `loci index` is given.
-const HEAP: usize = 64 << 20;
+const HEAP: usize = 48 << 20;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();

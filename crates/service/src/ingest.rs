@@ -42,10 +42,11 @@ pub(crate) struct Caught {
 const BOTH: Want = Want { calls: true, messages: true, fields: false };
 /// What is entered in the catalogue in one piece: a kill costs no more than reading this much again.
 const BATCH: u64 = 16 << 20;
-/// The text index is made durable when this much time has passed: each time costs the disk a moment.
-const DURABLE: Duration = Duration::from_secs(5);
-/// Memory for words that are not on the disk yet.
-const HEAP: usize = 64 << 20;
+/// The text index is made durable when this much time has passed. Each time costs the disk a moment and closes segments
+/// that are merged again later; a kill costs no more than reading as much again.
+const DURABLE: Duration = Duration::from_secs(30);
+/// Memory for words that are not on the disk yet. With 64 MB, indexing took 324 MB in all in the first 4 GB of a long history.
+const HEAP: usize = 48 << 20;
 
 /// Reads everything that is new. Holds the lock that makes it the only writer.
 pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error> {
@@ -108,6 +109,8 @@ pub(crate) struct Ingest<'s> {
     store: Store,
     tombstones: Tombstones,
     names: Names,
+    /// Everything that is kept could be looked at, so that the catalogue will know all of it.
+    knows_archive: bool,
 }
 
 /// One transcript's turn.
@@ -163,7 +166,8 @@ impl<'s> Ingest<'s> {
         let store = Store::new(home.archive());
         store.sweep();
         let tombstones = Tombstones::read(Some(home));
-        Ok(Ingest { service, catalogue, index, store, tombstones, names: Names::default() })
+        let names = Names::default();
+        Ok(Ingest { service, catalogue, index, store, tombstones, names, knows_archive: false })
     }
 
     pub(crate) fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
@@ -191,7 +195,7 @@ impl<'s> Ingest<'s> {
     /// Makes everything last: first what is kept, then what was derived from it.
     fn close(&mut self) -> Result<(), Error> {
         self.settle()?;
-        if let Some(home) = self.service.home() {
+        if let Some(home) = self.service.home().filter(|_| self.knows_archive) {
             self.catalogue.set(kept::REMEMBERED, kept::print(&home.archive())).map_err(store_error)?;
         }
         if self.index.sequence() != self.catalogue.sequence() {
@@ -230,6 +234,7 @@ impl<'s> Ingest<'s> {
         let reader = self.catalogue.reader();
         let mut found = kept::find(self.service, Some(reader), &[]);
         caught.files = found.transcripts.len() as u64;
+        self.knows_archive = found.problems.is_empty();
         caught.problems.append(&mut found.problems);
         let memory = Memory::of(reader).map_err(store_error)?;
         let mut late: rustc_hash::FxHashMap<u32, Stored> = rustc_hash::FxHashMap::default();
@@ -505,7 +510,8 @@ fn open_index(
     caught: &mut Caught,
 ) -> Result<search::Writer, Error> {
     let folder = home.index();
-    let open = || search::Writer::open(&folder, service.threads.min(2), HEAP);
+    // Half the threads read, mask and archive. One with all the memory makes half as many segments as two with half of it.
+    let open = || search::Writer::open(&folder, (service.threads / 2).clamp(1, 2), HEAP);
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     let opened = match open() {
         Ok(index) if index.sequence() <= sequence => return Ok(index),

@@ -7,6 +7,7 @@ use crate::{Age, Transcript};
 use record::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use std::fs::{self, FileType};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -56,19 +57,19 @@ pub fn files(root: &Path, found: &mut Found, each: &mut dyn FnMut(&Path, &fs::Me
 pub fn files_named(root: &Path, ending: &'static [u8], found: &mut Found, each: Each<'_>) {
     let Ok(real) = fs::canonicalize(root) else {
         // Missing, or not to be entered: one look says which.
-        let unreadable = fs::metadata(root).err().filter(|e| e.kind() != std::io::ErrorKind::NotFound);
+        let unreadable = fs::metadata(root).err().filter(|e| e.kind() != io::ErrorKind::NotFound);
         return unreadable.into_iter().for_each(|error| found.problem(root, &error));
     };
     let kernel = KERNEL.iter().filter_map(|dir| fs::metadata(dir).ok()).map(|meta| meta.dev()).collect();
     let mut walk = Walk { kernel, ending, seen: BTreeSet::new(), links: Vec::new(), found, each };
     let above = real.ancestors().skip(1).filter_map(|dir| fs::metadata(dir).ok());
     walk.seen.extend(above.map(|meta| (meta.dev(), meta.ino())));
-    walk.directory(root, 0);
+    walk.directory(root, fs::metadata(root), 0);
     while !walk.links.is_empty() {
         let mut links = std::mem::take(&mut walk.links);
         links.sort();
         for (link, depth) in &links {
-            walk.directory(link, *depth);
+            walk.directory(link, fs::metadata(link), *depth);
         }
     }
 }
@@ -87,10 +88,10 @@ struct Walk<'a> {
 type Entry = (Vec<u8>, FileType, fs::DirEntry);
 
 impl Walk<'_> {
-    fn directory(&mut self, dir: &Path, depth: usize) {
-        let meta = match fs::metadata(dir) {
+    fn directory(&mut self, dir: &Path, meta: io::Result<fs::Metadata>, depth: usize) {
+        let meta = match meta {
             Ok(meta) => meta,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return,
             Err(e) => return self.found.problem(dir, &e),
         };
         let made_up = self.kernel.contains(&meta.dev());
@@ -130,7 +131,7 @@ impl Walk<'_> {
     fn entry(&mut self, kind: FileType, entry: &fs::DirEntry, depth: usize) {
         let path = entry.path();
         if kind.is_dir() {
-            return self.directory(&path, depth + 1);
+            return self.directory(&path, entry.metadata(), depth + 1);
         }
         // A link is followed by one stat; a link to nothing is passed over like any other odd entry.
         let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };

@@ -23,8 +23,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const VALUES: [&str; 8] = ["size", "seed", "rounds", "big", "many", "needles", "loci", "keep"];
-/// Reading and writing alike.
 const THREADS: &str = "2";
+/// How many of them `loci index` gives to the engine.
+const ENGINE_THREADS: &str = "1";
 /// What indexing may hold on to, whatever it reads.
 const MEMORY: u64 = 300_000_000;
 /// Catalogue and text index, of the transcripts' bytes.
@@ -180,7 +181,7 @@ impl Bench {
         println!("the index{suffix} was told {}", told.trim());
         let [bare, kept] = ["bare", "kept"].map(|name| self.work.file(name));
         let mut cases = vec![index];
-        let args = [texts.display().to_string(), bare.display().to_string(), THREADS.to_owned()];
+        let args = [texts.display().to_string(), bare.display().to_string(), ENGINE_THREADS.to_owned()];
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         cases.push(Case::new(&name("bare"), &self.binaries.bare, home, &args));
         for stage in ["survey", "read", "mask", "keep"] {
