@@ -63,7 +63,7 @@ fn index(
         .build();
     let mut writer: IndexWriter = engine.writer_with_options(options)?;
     let (mut docs, mut bytes) = (0, 0);
-    while let Some(text) = Handed::read(from)? {
+    while let Some(text) = Said::read(from)? {
         let mut row = TantivyDocument::new();
         bytes += text.text.len() as u64;
         row.add_u64(chat, u64::from(text.chat));
@@ -80,7 +80,7 @@ fn index(
     Ok((docs, bytes))
 }
 
-struct Handed {
+struct Said {
     file: u32,
     chat: u32,
     event: u64,
@@ -89,8 +89,8 @@ struct Handed {
     text: String,
 }
 
-impl Handed {
-    fn read(from: &mut impl Read) -> io::Result<Option<Handed>> {
+impl Said {
+    fn read(from: &mut impl Read) -> io::Result<Option<Said>> {
         let mut head = [0; 29];
         match from.read_exact(&mut head) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -101,7 +101,7 @@ impl Handed {
         let mut text = vec![0; four(25) as usize];
         from.read_exact(&mut text)?;
         let text = String::from_utf8(text).map_err(io::Error::other)?;
-        Ok(Some(Handed {
+        Ok(Some(Said {
             file: four(0),
             chat: four(4),
             event: eight(8),
