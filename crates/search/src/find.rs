@@ -171,7 +171,13 @@ fn by_text(
 ) -> Result<(), Error> {
     let by_term = terms.by_term();
     let mut scratch = Scratch::without_stems(terms.plain);
+    // What no text can make up for need not be read.
+    let most = tuning.together * rank::mass(terms, rare, |_| true);
+    let mut leading = f32::MIN;
     for candidate in candidates.iter_mut().take(READ_CHATS) {
+        if candidate.score + most < leading {
+            break;
+        }
         let mut best: f32 = 0.0;
         let mut order: Vec<usize> = (0..candidate.messages.len()).collect();
         order.sort_by(|a, b| {
@@ -190,6 +196,7 @@ fn by_text(
             best = best.max(bonus);
         }
         candidate.score += best;
+        leading = leading.max(candidate.score);
     }
     Ok(())
 }

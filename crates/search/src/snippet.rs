@@ -34,16 +34,62 @@ pub fn snippet(text: &str, terms: &Terms, window: usize) -> Snippet {
 fn matches(text: &str, terms: &Terms) -> Vec<Match> {
     let by_term = terms.by_term();
     let mut scratch = Scratch::without_stems(terms.plain);
-    let mut tokens = Tokens::new(text, &mut scratch);
     let mut found = Vec::new();
-    while let Some(token) = tokens.advance() {
-        for (word, near) in by_term.get(token.text).into_iter().flatten() {
-            let whole = if token.kind == Kind::Whole { 2.0 } else { 1.0 };
-            let weight = terms.words[*word].weight * near * whole;
-            found.push(Match { place: token.place.clone(), word: *word, weight });
+    for stretch in stretches(text, by_term.keys().copied()) {
+        let mut tokens = Tokens::new(&text[stretch.clone()], &mut scratch);
+        while let Some(token) = tokens.advance() {
+            for (word, near) in by_term.get(token.text).into_iter().flatten() {
+                let whole = if token.kind == Kind::Whole { 2.0 } else { 1.0 };
+                let weight = terms.words[*word].weight * near * whole;
+                let place = stretch.start + token.place.start..stretch.start + token.place.end;
+                found.push(Match { place, word: *word, weight });
+            }
         }
     }
     found
+}
+
+/// A text shorter than this is read as a whole.
+const SHORT: usize = 4096;
+/// How much is read around a place where a word may stand.
+const AROUND: usize = 160;
+
+/// Where in a long text a word may stand: cutting all of it into words costs more than everything else an answer needs.
+/// Each stretch ends between words. The whole text where nothing is found so: a word may be written with accents.
+fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<usize>> {
+    let whole = std::iter::once(0..text.len()).collect();
+    if text.len() < SHORT {
+        return whole;
+    }
+    let lower = text.to_ascii_lowercase();
+    let mut places: Vec<usize> = Vec::new();
+    for term in terms {
+        // The end of a word is what stemming changes.
+        let cut = if term.is_ascii() && term.len() > 4 { term.len() - 2 } else { term.len() };
+        places.extend(memchr::memmem::find_iter(lower.as_bytes(), &term.as_bytes()[..cut]).take(64));
+    }
+    places.sort_unstable();
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    for at in places {
+        let (start, end) =
+            (between(text, at.saturating_sub(AROUND), false), between(text, at + AROUND, true));
+        match stretches.last_mut().filter(|last| start <= last.end) {
+            Some(last) => last.end = last.end.max(end),
+            None => stretches.push(start..end),
+        }
+    }
+    if stretches.is_empty() { whole } else { stretches }
+}
+
+/// The next border between words, before a place or behind it.
+fn between(text: &str, at: usize, behind: bool) -> usize {
+    let blank = |byte: &u8| byte.is_ascii_whitespace();
+    let bytes = text.as_bytes();
+    if behind {
+        let at = at.min(bytes.len());
+        return bytes[at..].iter().position(blank).map_or(bytes.len(), |n| at + n);
+    }
+    bytes[..at].iter().rposition(blank).map_or(0, |n| n + 1)
 }
 
 /// The run of matches within so many bytes that holds most different words; the first of several.

@@ -46,6 +46,9 @@ pub(crate) fn search_conversations(
     Ok(found.completed(ask, hits.expanded, &service.plain_look()))
 }
 
+/// A row, its id and its text.
+type Said = (Row, String, String);
+
 /// One moment of the history, ready to be searched.
 struct Searched<'s> {
     service: &'s Service,
@@ -56,6 +59,8 @@ struct Searched<'s> {
     /// Transcripts that were opened, by the catalogue's number.
     files: RefCell<FxHashMap<u32, Option<Transcript>>>,
     unread: RefCell<u64>,
+    /// What was read to be judged is read again to be quoted.
+    texts: RefCell<FxHashMap<u64, Option<Said>>>,
     /// Another process is still writing what was said: some of it cannot be found yet.
     behind: bool,
 }
@@ -89,6 +94,7 @@ impl<'s> Searched<'s> {
                 notes: Vec::new(),
                 files: RefCell::default(),
                 unread: RefCell::default(),
+                texts: RefCell::default(),
                 behind: has_index && behind,
             };
             if searched.behind {
@@ -252,7 +258,16 @@ impl<'s> Searched<'s> {
     }
 
     /// What was said in an event, masked, with its id.
-    fn text(&self, event: u64) -> Option<(Row, String, String)> {
+    fn text(&self, event: u64) -> Option<Said> {
+        if let Some(known) = self.texts.borrow().get(&event) {
+            return known.clone();
+        }
+        let said = self.read(event);
+        self.texts.borrow_mut().insert(event, said.clone());
+        said
+    }
+
+    fn read(&self, event: u64) -> Option<Said> {
         if let Some(item) = self.news.item(event) {
             return Some((item.row, item.id.clone(), item.text().to_string()));
         }
