@@ -33,7 +33,7 @@ pub(crate) fn search_conversations(
     let searched = Searched::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
-    found.partial = searched.news.lost > 0 || searched.behind;
+    found.partial = searched.news.lost > 0 || searched.unfinished;
     let hits = searched.find(ask)?;
     found.confidence = f64::from(hits.confidence);
     found.as_of = Some(service.clock.now().0);
@@ -61,8 +61,8 @@ struct Searched<'s> {
     unread: RefCell<u64>,
     /// What was read to be judged is read again to be quoted.
     texts: RefCell<FxHashMap<u64, Option<Said>>>,
-    /// Another process is still writing what was said: some of it cannot be found yet.
-    behind: bool,
+    /// Another process is making the index for the first time: much cannot be found yet.
+    unfinished: bool,
 }
 
 impl<'s> Searched<'s> {
@@ -95,14 +95,22 @@ impl<'s> Searched<'s> {
                 files: RefCell::default(),
                 unread: RefCell::default(),
                 texts: RefCell::default(),
-                behind: has_index && behind,
+                unfinished: false,
             };
-            if searched.behind {
-                searched.notes.push(BEHIND.to_string());
-            }
+            searched.note_writer(has_index && behind);
             searched.read_news(&found.transcripts, &states)?;
             searched.notes.extend(found.problems.iter().map(|p| format!("{}: {}", p.file.display(), p.note)));
             return Ok(searched);
+        }
+    }
+
+    /// While another process writes, an answer is one of before or after. Only of an index that was never whole can it
+    /// not be said what is missing.
+    fn note_writer(&mut self, behind: bool) {
+        let once_whole = |reader: &Reader| reader.meta("caught_up").is_ok_and(|at| at.is_some());
+        if behind {
+            self.unfinished = !self.reader.as_ref().is_some_and(once_whole);
+            self.notes.push(BEHIND.to_string());
         }
     }
 
