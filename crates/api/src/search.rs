@@ -208,6 +208,12 @@ impl Default for SearchConversations {
     }
 }
 
+/// What a question may ask for: each word may be compared with every word of the index, and each passage is read again.
+const LONGEST: u64 = 4096; // bytes of all texts together
+const MOST_CHATS: u64 = 1000;
+const MOST_SNIPPETS: u64 = 100;
+const WIDEST: u64 = 10_000;
+
 pub const ROLES: &[&str] = &["user", "assistant", "system"];
 
 impl Request for SearchConversations {
@@ -224,6 +230,17 @@ impl Request for SearchConversations {
         }
         if self.limit_chats == 0 {
             return invalid("`limit_chats` is 0: nothing could be found".to_string(), "give at least 1");
+        }
+        let length: usize = self.intent_query.0.iter().chain(&self.exclude_terms).map(String::len).sum();
+        for (name, given, most) in [
+            ("intent_query", length as u64, LONGEST),
+            ("limit_chats", u64::from(self.limit_chats), MOST_CHATS),
+            ("limit_snippets_per_chat", u64::from(self.limit_snippets_per_chat), MOST_SNIPPETS),
+            ("snippet_window", u64::from(self.snippet_window), WIDEST),
+        ] {
+            if given > most {
+                return invalid(format!("`{name}` is {given}"), &format!("at most {most}"));
+            }
         }
         self.time_window.bounds(Clock::At(Stamp(0))).map(|_| ())
     }

@@ -1,6 +1,7 @@
 //! A session: one conversation with one agent, or one subagent's part in it.
 
 use crate::{Cell, Line, Stamp};
+use std::path::Path;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +76,22 @@ impl Session {
         let agent = self.agent_id.as_deref().unwrap_or("");
         self.session_id.starts_with(prefix)
             || (!agent.is_empty() && agent.starts_with(prefix.trim_start_matches("agent-")))
+    }
+
+    /// Where it was held: its project, or the directory it was begun in.
+    pub fn place(&self) -> &str {
+        if self.project.is_empty() { &self.cwd } else { &self.project }
+    }
+
+    /// What it is called; nothing where nobody said anything.
+    pub fn name(&self) -> &str {
+        self.title.as_ref().map_or("", |(title, _)| title)
+    }
+
+    /// Whether it was held in a directory or below it.
+    pub fn is_of(&self, directory: &Path) -> bool {
+        let below = |path: &str| !path.is_empty() && Path::new(path).starts_with(directory);
+        below(&self.project) || below(&self.cwd)
     }
 
     pub fn line(&self) -> Line<'_> {

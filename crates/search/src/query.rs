@@ -23,13 +23,15 @@ pub struct Parts {
     pub person: bool,
     pub assistant: bool,
     pub tool: bool,
+    pub client: bool,
+    pub system: bool,
     /// What Loci itself printed.
     pub echo: bool,
 }
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts { person: true, assistant: true, tool: true, echo: false }
+        Parts { person: true, assistant: true, tool: true, client: true, system: true, echo: false }
     }
 }
 
@@ -84,6 +86,8 @@ impl Query<'_> {
             Part::Person => self.parts.person,
             Part::Assistant => self.parts.assistant,
             Part::Tool => self.parts.tool,
+            Part::Client => self.parts.client,
+            Part::System => self.parts.system,
             Part::Echo => self.parts.echo,
         }
     }

@@ -30,7 +30,7 @@ pub struct Tuning {
 }
 
 pub const TUNING: Tuning = Tuning {
-    parts: [1.0, 0.9, 0.6, 2.0, 0.5],
+    parts: [1.0, 0.9, 0.6, 2.0, 0.6, 0.6, 0.5],
     k1: 1.2,
     b: 0.5,
     passage_k1: 1.2,

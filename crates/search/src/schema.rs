@@ -9,12 +9,12 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
 /// Raised whenever words are cut otherwise or fields change; an older index is then built anew.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 const TOKENIZER: &str = "loci";
 
 /// How many parts there are.
-pub(crate) const PARTS: usize = 5;
+pub(crate) const PARTS: usize = 7;
 
 /// Who or what said it. The order is that of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,12 +23,17 @@ pub enum Part {
     Assistant,
     Tool,
     Title,
+    /// What the client says in the person's name: commands and what they print, reminders, surroundings.
+    Client,
+    /// What hooks and the provider say.
+    System,
     /// What Loci itself printed into a transcript: no news, and found only by whoever asks for it.
     Echo,
 }
 
 impl Part {
-    pub const ALL: [Part; PARTS] = [Part::Person, Part::Assistant, Part::Tool, Part::Title, Part::Echo];
+    pub const ALL: [Part; PARTS] =
+        [Part::Person, Part::Assistant, Part::Tool, Part::Title, Part::Client, Part::System, Part::Echo];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -36,6 +41,8 @@ impl Part {
             Part::Assistant => "assistant",
             Part::Tool => "tool",
             Part::Title => "title",
+            Part::Client => "client",
+            Part::System => "system",
             Part::Echo => "echo",
         }
     }

@@ -56,7 +56,7 @@ fn each_field_changes_what_is_found() {
     assert_eq!(find(&Query { scope: Scope::Content, ..all("cache eviction") }), [1, 2]);
     let parts = Parts { tool: false, ..Parts::default() };
     assert_eq!(find(&Query { parts, ..all("cache") }), [1]);
-    let parts = Parts { person: false, tool: false, assistant: true, echo: false };
+    let parts = Parts { person: false, tool: false, ..Parts::default() };
     assert_eq!(find(&Query { parts, ..all("deployment") }), [4]);
     assert_eq!(find(&all("deployment failed")), [2, 4]);
     assert_eq!(find(&Query { match_all: true, ..all("deployment failed") }), [2]);

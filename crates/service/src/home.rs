@@ -80,6 +80,12 @@ pub(crate) fn full(path: &Path) -> Error {
         .hint("free some space and run it again: what was kept is intact; `loci archive` says what the archive takes")
 }
 
+/// How much room is left where a directory lies.
+pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(dir).ok()?;
+    Some(told.f_bavail * told.f_frsize)
+}
+
 /// A file of our own, written so that a reader sees the old or the new one, and for its owner alone.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
@@ -88,7 +94,9 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        std::fs::rename(&beside, path)
+        std::fs::rename(&beside, path)?;
+        // The new name is on the disk with its folder; a tombstone must not be lost to a power cut.
+        File::open(path.parent().unwrap_or(path))?.sync_all()
     })();
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);

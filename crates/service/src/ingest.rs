@@ -99,12 +99,6 @@ pub(crate) fn forget(
     ingest.catalogue.vacuum().map_err(store_error)
 }
 
-/// How much room is left where a directory lies.
-pub(crate) fn free_bytes(dir: &std::path::Path) -> Option<u64> {
-    let told = rustix::fs::statvfs(dir).ok()?;
-    Some(told.f_bavail * told.f_frsize)
-}
-
 pub(crate) fn homeless() -> Error {
     Error::new(Code::ReadError, "there is nowhere to keep an index: HOME is not set")
         .hint("set HOME, or XDG_DATA_HOME and XDG_CACHE_HOME")

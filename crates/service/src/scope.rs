@@ -61,15 +61,8 @@ impl Scope {
 
     pub(crate) fn holds_session(&self, session: &Session) -> bool {
         self.session.as_ref().is_none_or(|prefix| session.is_called(prefix))
-            && self.holds_project(session)
+            && self.project.as_ref().is_none_or(|project| session.is_of(project))
             && !self.tombstones.holds(session.source, &session.session_id)
-    }
-
-    fn holds_project(&self, session: &Session) -> bool {
-        let Some(project) = &self.project else { return true };
-        [&session.project, &session.cwd]
-            .iter()
-            .any(|path| !path.is_empty() && Path::new(&***path).starts_with(project))
     }
 
     pub(crate) fn holds_row(&self, row: &Row) -> bool {

@@ -3,20 +3,22 @@
 //!
 //! Does not know how words are cut.
 
+use crate::lines::role;
 use memchr::memchr2;
-use record::{Call, Kind};
+use record::{Call, Kind, Role};
 use search::Part;
 
 /// Of a longer text its beginning and its end are searched.
 const HEAD: usize = 96 * 1024;
 const TAIL: usize = 32 * 1024;
 
-/// Whose words a message of a kind are. What the client says in the user's name is the machine's.
+/// Whose words a message of a kind are; of the same role as `lines::role` says, so that a filter means what is shown.
 pub(crate) fn part_of(kind: Kind) -> Part {
-    match kind {
-        Kind::Prompt => Part::Person,
-        Kind::Reply | Kind::Task | Kind::CompactionSummary => Part::Assistant,
-        _ => Part::Tool,
+    match (kind, role(kind)) {
+        (Kind::Prompt, _) => Part::Person,
+        (_, Role::Assistant) => Part::Assistant,
+        (_, Role::System) => Part::System,
+        (_, Role::User) => Part::Client,
     }
 }
 

@@ -32,6 +32,9 @@ impl Render for Indexed {
                 size(self.archive_bytes)
             ),
         );
+        for note in &self.notes {
+            put(&mut out, format_args!("note: {}\n", one_line(note)));
+        }
         if self.problems > 0 {
             put(
                 &mut out,
@@ -49,9 +52,9 @@ impl Render for Archived {
     fn render(&self, look: &Look) -> String {
         let budget = self.budget.map_or(String::new(), |most| format!(" of at most {}", size(most)));
         let mut out = format!(
-            "{} in {}, {}{budget}\n",
-            plural(self.entries, "transcript"),
-            plural(self.files, "file"),
+            "{} with {}, {}{budget}\n",
+            plural(self.files, "transcript"),
+            plural(self.entries, "record"),
             size(self.bytes)
         );
         if self.oldest.is_some() && self.newest.is_some() {

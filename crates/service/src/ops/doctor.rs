@@ -4,9 +4,9 @@
 
 #![allow(clippy::unnecessary_wraps)] // a check may have nothing to say
 
-use crate::home::Home;
+use crate::home::{self, Home};
 use crate::look::Memory;
-use crate::{Service, ingest, kept, shelf};
+use crate::{Service, kept, shelf};
 use api::Error;
 use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
 use sources::SOURCES;
@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
 
 const CHECKS: &[Check] = &[
-    ("home", home),
+    ("home", keeps),
     ("histories", histories),
     ("catalogue", catalogue),
     ("index", index),
@@ -60,7 +60,7 @@ pub(crate) fn doctor(service: &Service, _ask: &DoctorAsk) -> Result<Checkup, Err
     Ok(Checkup { findings: CHECKS.iter().filter_map(finding).collect() })
 }
 
-fn home(patient: &Patient<'_>) -> Option<Told> {
+fn keeps(patient: &Patient<'_>) -> Option<Told> {
     match &patient.home {
         Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
         None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
@@ -113,9 +113,15 @@ fn index(patient: &Patient<'_>) -> Option<Told> {
             Ok(damaged) => problem(format!("damaged files: {}", damaged.join(", ")), "loci index --rebuild"),
             Err(error) => problem(error.to_string(), "loci index --rebuild"),
         },
+        Ok(None) if is_empty(patient) => None,
         Ok(None) => warning("there is no text index yet".to_string(), "loci index"),
         Err(error) => problem(error.to_string(), "loci index --rebuild"),
     }
+}
+
+/// Where nothing was ever said there is nothing to index.
+fn is_empty(patient: &Patient<'_>) -> bool {
+    shelf::open(patient.service).and_then(|reader| reader.totals().ok()).is_some_and(|(files, ..)| files == 0)
 }
 
 fn freshness(patient: &Patient<'_>) -> Option<Told> {
@@ -209,7 +215,7 @@ const ROOM: u64 = 256 << 20;
 fn space(patient: &Patient<'_>) -> Option<Told> {
     let home = patient.home.as_ref()?;
     let there = home.data.ancestors().find(|dir| dir.exists())?;
-    let free = ingest::free_bytes(there)?;
+    let free = home::free_bytes(there)?;
     if free < ROOM {
         return warning(format!("only {} MB are left on the disk", free >> 20), "loci archive");
     }

@@ -58,9 +58,8 @@ fn doomed(service: &Service, ask: &ForgetAsk) -> Result<Doomed, Error> {
     }
     if let Some(project) = &ask.project {
         let project = scope::real(&service.cwd.join(project));
-        let of = |path: &str| !path.is_empty() && std::path::Path::new(path).starts_with(&project);
         for facts in reader.facts(|_| true).map_err(ingest::store_error)?.values() {
-            let held = facts.sessions.iter().filter(|s| of(&s.project) || of(&s.cwd));
+            let held = facts.sessions.iter().filter(|session| session.is_of(&project));
             doomed.extend(held.map(|session| (name(session), chat_id(session))));
         }
     }

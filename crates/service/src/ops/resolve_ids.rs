@@ -49,10 +49,10 @@ fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {
 }
 
 pub(crate) fn chat_id(session: &Session) -> ChatId {
-    let project = if session.project.is_empty() { &session.cwd } else { &session.project };
+    let project = session.place();
     ChatId {
         chat_id: session.session_id.to_string(),
-        title: session.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+        title: session.name().to_string(),
         source: session.source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
     }

@@ -176,11 +176,8 @@ impl<'s> Searched<'s> {
         }
         let project = ask.project.as_ref().map(|named| scope::real(&self.service.cwd.join(named)));
         let holds = |session: &Session| {
-            let of = |path: &str| {
-                project.as_ref().is_none_or(|p| !path.is_empty() && std::path::Path::new(path).starts_with(p))
-            };
             (ask.source.is_empty() || ask.source.iter().any(|name| name == session.source))
-                && (of(&session.project) || of(&session.cwd))
+                && project.as_ref().is_none_or(|project| session.is_of(project))
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
@@ -222,10 +219,10 @@ impl<'s> Searched<'s> {
         };
         let events = hit.events.iter().take(ask.limit_snippets_per_chat as usize);
         let snippets = events.filter_map(|event| self.snippet(event, main, terms, ask)).collect();
-        let project = if main.project.is_empty() { &main.cwd } else { &main.project };
+        let project = main.place();
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
-            title: main.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+            title: main.name().to_string(),
             hits: hit.hits as u64,
             time_range: span(main, &known, hit),
             snippets,
@@ -244,8 +241,7 @@ impl<'s> Searched<'s> {
     ) -> Option<Snippet> {
         let window = ask.snippet_window as usize;
         if ingest::titled(event.event).is_some() {
-            let title = main.title.as_ref().map(|(title, _)| title.to_string())?;
-            let cut = search::snippet(&title, terms, window);
+            let cut = search::snippet(main.name(), terms, window);
             let (source, created_at) = (Origin::Title, ms(main.started_at));
             return Some(Snippet { source, created_at, ..quoted(&cut) });
         }
@@ -331,14 +327,17 @@ impl Allowed {
     }
 }
 
-/// Whose words count. What tools were asked and printed is the assistant's doing.
+/// Whose words count, as `role_filter` says; what tools were asked and printed is the assistant's doing.
 fn parts(ask: &SearchConversations) -> Parts {
     let by = |role: &str| ask.role_filter.is_empty() || ask.role_filter.iter().any(|r| r == role);
+    let tool = ask.include_tools_in_search && by("assistant");
     Parts {
         person: by("user"),
+        client: by("user"),
         assistant: by("assistant"),
-        tool: ask.include_tools_in_search && (by("assistant") || by("system")),
-        echo: ask.include_own && ask.include_tools_in_search && by("assistant"),
+        system: by("system"),
+        tool,
+        echo: ask.include_own && tool,
     }
 }
 

@@ -46,10 +46,10 @@ fn current(service: &Service) -> Result<Reader, Error> {
 }
 
 fn line(session: &Session) -> SessionLine {
-    let project = if session.project.is_empty() { &session.cwd } else { &session.project };
+    let project = session.place();
     SessionLine {
         chat_id: session.session_id.to_string(),
-        title: session.title.as_ref().map(|(title, _)| title.to_string()).unwrap_or_default(),
+        title: session.name().to_string(),
         source: session.source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         time_range: TimeRange::new(session.started_at, session.ended_at),
