@@ -16,7 +16,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("search", &[]),
     ("api", &["record"]),
     ("service", &["api", "catalogue", "mask", "query", "record", "search", "sources"]),
-    ("loci", &["api", "service", "record"]),
+    ("mcp", &["api"]),
+    ("loci", &["api", "service", "mcp", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
@@ -42,6 +43,9 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "tantivy", room: "search", tests: false },
     Engine { name: "clap", room: "loci", tests: false },
     Engine { name: "zstd", room: "sources", tests: false },
+    Engine { name: "rmcp", room: "mcp", tests: false },
+    Engine { name: "tokio", room: "mcp", tests: false },
+    Engine { name: "hyper", room: "mcp", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 

@@ -1,11 +1,13 @@
 //! One question with its parameters: the same words on the command line, over MCP and on the socket.
 
+use crate::control::Control;
 use crate::{Code, Error, VIEWS, View};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Every parameter of every question. What a question does not take is refused in `Ask::new`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ask {
     pub session: Option<String>,
@@ -29,9 +31,15 @@ pub struct Ask {
     pub offset: Option<u64>,
     pub reverse: bool,
     pub fields: Vec<String>,
-    pub jq: Option<String>,
+    pub jq_filter: Option<String>,
     pub slurp: bool,
+    pub stats_only: bool,
+    pub stats_first: bool,
+    pub inline_threshold_bytes: Option<u64>,
 }
+
+/// A longer pattern is an attack or an accident.
+const LONGEST_PATTERN: usize = 512;
 
 impl Ask {
     /// Checks the parameters of one question: known, allowed here, of the right shape, and with fields it has.
@@ -92,13 +100,24 @@ impl Ask {
                 "as in --minutes 15".to_string(),
             );
         }
-        if self.slurp && self.jq.is_none() {
+        if self.pattern.as_ref().is_some_and(|pattern| pattern.len() > LONGEST_PATTERN) {
             return invalid(
-                "--slurp is about a jq filter, and none is given".to_string(),
-                "add --jq '<filter>'".to_string(),
+                "the pattern is too long".to_string(),
+                format!("at most {LONGEST_PATTERN} bytes"),
             );
         }
-        Ok(())
+        self.control().check()
+    }
+
+    /// How much of the answer is wanted, and in which form.
+    pub fn control(&self) -> Control {
+        Control {
+            jq_filter: self.jq_filter.clone(),
+            slurp: self.slurp,
+            stats_only: self.stats_only,
+            stats_first: self.stats_first,
+            inline_threshold_bytes: self.inline_threshold_bytes,
+        }
     }
 }
 

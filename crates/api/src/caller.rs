@@ -3,6 +3,7 @@
 //! Does not know the doors: the command line, a socket and a protocol all end here.
 
 use crate::chats::{GatherChats, Gathered};
+use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
@@ -24,6 +25,8 @@ pub trait Caller {
     fn doctor(&self, ask: &DoctorAsk) -> Result<Checkup, Error>;
     fn secrets(&self, ask: &SecretsAsk) -> Result<Secrets, Error>;
     fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error>;
+    fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error>;
+    fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -39,6 +42,8 @@ pub enum Answer {
     Checkup(Checkup),
     Secrets(Secrets),
     Forgotten(Forgotten),
+    RefRead(RefRead),
+    CleanedUp(CleanedUp),
 }
 
 /// Asks an operation by name.
@@ -53,11 +58,22 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "doctor" => caller.doctor(&Request::read(params)?).map(Answer::Checkup),
         "secrets" => caller.secrets(&Request::read(params)?).map(Answer::Secrets),
         "forget" => caller.forget(&Request::read(params)?).map(Answer::Forgotten),
+        "read_ref" => caller.read_ref(&Request::read(params)?).map(Answer::RefRead),
+        "cleanup_temp_files" => caller.cleanup(&Request::read(params)?).map(Answer::CleanedUp),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
 
 impl Answer {
+    /// As an agent gets it: without what only a screen needs, which is a fifth of what a search finds.
+    pub fn to_agent(&self) -> Value {
+        let mut answer = serde_json::to_value(self).unwrap_or_default();
+        if matches!(self, Answer::Search(_)) {
+            leave_out(&mut answer, &["highlights", "resume"]);
+        }
+        answer
+    }
+
     /// How a process that asked only this ends.
     pub fn exit(&self) -> Exit {
         let (empty, partial) = match self {
@@ -66,12 +82,13 @@ impl Answer {
             Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
             Answer::Sessions(found) => (found.sessions.is_empty(), false),
             Answer::Indexed(done) => (false, done.problems > 0),
-            Answer::Archived(_) => (false, false),
+            Answer::Archived(_) | Answer::CleanedUp(_) => (false, false),
             Answer::Checkup(checkup) => {
                 let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
                 return if problem { Exit::Failed } else { Exit::Found };
             }
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
+            Answer::RefRead(read) => (read.lines.is_empty() && read.part.is_none(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),
         };
         match (partial, empty) {
@@ -79,5 +96,16 @@ impl Answer {
             (_, true) => Exit::Nothing,
             _ => Exit::Found,
         }
+    }
+}
+
+fn leave_out(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| leave_out(item, names)),
+        Value::Object(map) => {
+            map.retain(|name, _| !names.contains(&name.as_str()));
+            map.values_mut().for_each(|item| leave_out(item, names));
+        }
+        _ => {}
     }
 }

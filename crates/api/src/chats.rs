@@ -6,6 +6,7 @@ use crate::ops::{Handy, Means, Number, Operation, Request, Words};
 use crate::params::param;
 use crate::search::{TimeRange, is_false};
 use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,9 +39,11 @@ pub const OPERATION: Operation = Operation {
         about: "Only what was said",
     }],
     read_only: true,
+    rows: &["messages", "narrative"],
+    stats: &["role"],
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct GatherChats {
     pub chat_ids: Vec<String>,

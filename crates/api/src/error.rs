@@ -24,6 +24,7 @@ codes! {
     DiskFull = "DISK_FULL", "there is no room left to write";
     FilterError = "FILTER_ERROR", "the jq filter or the pattern is wrong, failed, or was stopped at its limit";
     ReadError = "READ_ERROR", "something that must be read or written could not be";
+    Cancelled = "CANCELLED", "whoever asked does not want the answer any more";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";
 }
 

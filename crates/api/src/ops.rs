@@ -5,7 +5,7 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, resolve, search, sessions, upkeep};
+use crate::{Code, Error, Param, chats, control, refs, resolve, search, sessions, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -26,6 +26,10 @@ pub struct Operation {
     pub handy: &'static [Handy],
     /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
     pub read_only: bool,
+    /// Under which names its answer holds records, the first that is there; none where it holds no list.
+    pub rows: &'static [&'static str],
+    /// By which fields its records are counted where only their number is wanted.
+    pub stats: &'static [&'static str],
 }
 
 /// Words without a flag.
@@ -84,6 +88,8 @@ pub const OPERATIONS: &[Operation] = &[
     upkeep::DOCTOR,
     upkeep::SECRETS,
     upkeep::FORGET,
+    refs::READ,
+    refs::CLEANUP,
 ];
 
 /// The operation of that name, at any door.
@@ -124,6 +130,12 @@ pub trait Request: Serialize + DeserializeOwned + Default {
 impl Operation {
     pub fn takes(&self, name: &str) -> bool {
         self.params.iter().any(|param| param.name == name)
+    }
+
+    /// Whether what shapes an answer's records can be said of it.
+    pub fn takes_control(&self, name: &str) -> bool {
+        name == control::INLINE_THRESHOLD.name
+            || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
     }
 
     fn refuses(&self, why: &str) -> Error {

@@ -1,6 +1,6 @@
 //! Every parameter, once: its name, its shape and its meaning.
 
-use crate::{Code, Error};
+use crate::{Code, Error, control};
 use record::{Clock, Stamp};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,8 +88,11 @@ pub const PARAMS: &[Param] = &[
     param("offset", Shape::Count, "N", "Leave out this many first"),
     param("reverse", Shape::Flag, "", "The other way round: newest or last first"),
     param("fields", Shape::List, "NAMES", "Only these fields, in this order"),
-    param("jq", Shape::Text, "FILTER", "Run a jq filter over the records"),
-    param("slurp", Shape::Flag, "", "Give the filter all records as one array, however it begins"),
+    control::JQ_FILTER,
+    control::SLURP,
+    control::STATS_ONLY,
+    control::STATS_FIRST,
+    control::INLINE_THRESHOLD,
 ];
 
 // ---- parameters that operations share; an operation asks about every project unless it is told otherwise

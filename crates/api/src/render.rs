@@ -4,6 +4,7 @@
 //! Does not know whether there is a terminal. What a script reads is JSON; this is never parsed.
 
 mod chats;
+mod refs;
 mod search;
 mod upkeep;
 
@@ -45,6 +46,8 @@ impl Render for Answer {
             Answer::Checkup(answer) => answer.render(look),
             Answer::Secrets(answer) => answer.render(look),
             Answer::Forgotten(answer) => answer.render(look),
+            Answer::RefRead(answer) => answer.render(look),
+            Answer::CleanedUp(answer) => answer.render(look),
         }
     }
 }

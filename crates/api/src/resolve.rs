@@ -6,6 +6,7 @@ use crate::ops::{Number, Operation, Request, Words};
 use crate::params::param;
 use crate::search::Status;
 use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const OPERATION: Operation = Operation {
@@ -26,9 +27,11 @@ pub const OPERATION: Operation = Operation {
     ],
     handy: &[],
     read_only: true,
+    rows: &[],
+    stats: &[],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ResolveIds {
     pub chat_id_prefix: Option<String>,

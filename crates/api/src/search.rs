@@ -7,6 +7,7 @@ use crate::params::param;
 use crate::render::{Look, Render};
 use crate::{Code, Error, Shape, guidance};
 use record::{Clock, Stamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -134,13 +135,15 @@ pub const OPERATION: Operation = Operation {
         },
     ],
     read_only: true,
+    rows: &["results"],
+    stats: &["source"],
 };
 
 /// Declares a choice with its words once; the first is what is meant when nothing is said.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $first:ident $(, $more:ident)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
         pub enum $name { #[default] $first $(, $more)* }
     };
@@ -159,10 +162,12 @@ choice!(
 );
 choice!(Status { Ok, Error });
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchConversations {
+    #[schemars(with = "OneOrSeveral")]
     pub intent_query: Intent,
+    #[schemars(with = "WordOrSpan")]
     pub time_window: TimeWindow,
     pub precision_mode: Precision,
     pub expand: Expand,
@@ -244,6 +249,23 @@ impl Request for SearchConversations {
         }
         self.time_window.bounds(Clock::At(Stamp(0))).map(|_| ())
     }
+}
+
+/// The shapes that `Intent` and `TimeWindow` are read from.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // only its schema is used
+enum OneOrSeveral {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // only its schema is used
+enum WordOrSpan {
+    Word(String),
+    Span { start: Option<i64>, end: Option<i64> },
 }
 
 /// One text or several, any of which may be meant.

@@ -6,6 +6,7 @@ use crate::ops::{Operation, Request};
 use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
 use crate::search::TimeRange;
 use crate::{Error, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const OPERATION: Operation = Operation {
@@ -25,9 +26,11 @@ pub const OPERATION: Operation = Operation {
     ],
     handy: &[],
     read_only: true,
+    rows: &["sessions"],
+    stats: &["source", "project"],
 };
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListSessions {
     pub source: Vec<String>,

@@ -21,6 +21,8 @@ pub const INDEX: Operation = Operation {
     params: &[param("rebuild", Shape::Flag, "", "Throw the index away and read everything again")],
     handy: &[],
     read_only: false,
+    rows: &[],
+    stats: &[],
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +78,8 @@ pub const ARCHIVE: Operation = Operation {
     ],
     handy: &[],
     read_only: false,
+    rows: &[],
+    stats: &[],
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,6 +168,8 @@ pub const DOCTOR: Operation = Operation {
     params: &[],
     handy: &[],
     read_only: true,
+    rows: &["findings"],
+    stats: &["severity"],
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +227,8 @@ pub const SECRETS: Operation = Operation {
     ],
     handy: &[],
     read_only: true,
+    rows: &["found"],
+    stats: &["kind"],
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -299,6 +307,8 @@ pub const FORGET: Operation = Operation {
     ],
     handy: &[],
     read_only: false,
+    rows: &[],
+    stats: &[],
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

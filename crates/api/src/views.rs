@@ -8,26 +8,27 @@ pub struct View {
     pub about: &'static str,
     pub order: &'static str,
     pub fields: &'static [&'static str],
-    /// Parameters beyond `SHARED`.
+    /// Parameters beyond `SCOPE` and `FORM`.
     pub own: &'static [&'static str],
     pub by: &'static [&'static str],
+    /// By which fields records are counted where only their number is wanted; where there is none, figures are added up.
+    pub stats: &'static [&'static str],
     pub example: &'static str,
 }
 
-/// What every question takes.
-pub const SHARED: &[&str] = &[
-    "session",
-    "project",
-    "all_projects",
-    "source",
-    "since",
-    "until",
+/// What narrows a question to a part of the history.
+pub const SCOPE: &[&str] = &["session", "project", "all_projects", "source", "since", "until"];
+/// In which form the records are wanted, and how many.
+pub const FORM: &[&str] = &[
     "limit",
     "offset",
     "reverse",
     "fields",
-    "jq",
+    "jq_filter",
     "slurp",
+    "stats_only",
+    "stats_first",
+    "inline_threshold_bytes",
 ];
 
 impl View {
@@ -36,13 +37,9 @@ impl View {
     }
 
     pub fn params(&self) -> impl Iterator<Item = &'static str> {
-        let shared: &[&str] = if self.name == "sources" {
-            &["source", "limit", "offset", "reverse", "fields", "jq", "slurp"]
-        } else {
-            SHARED
-        };
+        let scope: &[&str] = if self.name == "sources" { &["source"] } else { SCOPE };
         let by: &[&str] = if self.by.is_empty() { &[] } else { &["by"] };
-        shared.iter().chain(self.own).chain(by).copied()
+        scope.iter().chain(FORM).chain(self.own).chain(by).copied()
     }
 
     /// As a person types it.
@@ -101,6 +98,7 @@ pub const VIEWS: &[View] = &[
         fields: TOOL,
         own: &["pattern", "tool", "status"],
         by: &[],
+        stats: &["tool", "status"],
         example: "loci query tools --status error --since 7d --fields timestamp,tool,error",
     },
     View {
@@ -127,6 +125,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["pattern", "tool", "signature"],
         by: &[],
+        stats: &["signature"],
         example: "loci query errors --all-projects --since 7d",
     },
     View {
@@ -137,6 +136,7 @@ pub const VIEWS: &[View] = &[
         fields: MESSAGE,
         own: &["pattern"],
         by: &[],
+        stats: &["role", "kind"],
         example: "loci query messages --session 975e66ab --fields role,kind,text",
     },
     View {
@@ -147,6 +147,7 @@ pub const VIEWS: &[View] = &[
         fields: MESSAGE,
         own: &["pattern"],
         by: &[],
+        stats: &["session_id"],
         example: "loci query user-messages --pattern 'socket|daemon' --all-projects",
     },
     View {
@@ -157,6 +158,7 @@ pub const VIEWS: &[View] = &[
         fields: MESSAGE,
         own: &["pattern"],
         by: &[],
+        stats: &["session_id"],
         example: "loci query assistant-messages --pattern '(?i)decision' --limit 5 --reverse",
     },
     View {
@@ -184,6 +186,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["pattern"],
         by: &[],
+        stats: &["session_id"],
         example: "loci query turns --since today",
     },
     View {
@@ -206,6 +209,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["signature", "window", "pattern", "tool"],
         by: &[],
+        stats: &["signature"],
         example: "loci query context --signature Bash-33b41987 --window 2",
     },
     View {
@@ -219,6 +223,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["file"],
         by: &[],
+        stats: &[],
         example: "loci query file-access --file src/main.rs",
     },
     View {
@@ -246,6 +251,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["pattern"],
         by: &[],
+        stats: &["source", "project"],
         example: "loci query sessions --all-projects --limit 5 --reverse",
     },
     View {
@@ -256,6 +262,7 @@ pub const VIEWS: &[View] = &[
         fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
         own: &["pattern"],
         by: &[],
+        stats: &[],
         example: "loci query files --since 30d --limit 20",
     },
     View {
@@ -274,6 +281,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["pattern", "min_count"],
         by: &[],
+        stats: &[],
         example: "loci analyze sequences --pattern 'Read -> Edit' --min-count 1",
     },
     View {
@@ -284,6 +292,7 @@ pub const VIEWS: &[View] = &[
         fields: &["signature", "tool", "count", "sessions", "first_at", "last_at", "pattern", "message"],
         own: &["pattern", "tool", "min_count"],
         by: &[],
+        stats: &["tool"],
         example: "loci analyze errors --all-projects --since 30d",
     },
     View {
@@ -294,6 +303,7 @@ pub const VIEWS: &[View] = &[
         fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
         own: &["min_count"],
         by: &[],
+        stats: &[],
         example: "loci analyze file-churn --min-count 10",
     },
     View {
@@ -304,6 +314,7 @@ pub const VIEWS: &[View] = &[
         fields: &["session_id", "started_at", "ended_at", "minutes", "turn", "before", "after"],
         own: &["minutes"],
         by: &[],
+        stats: &["session_id"],
         example: "loci analyze idle --minutes 15 --since today",
     },
     View {
@@ -334,6 +345,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["tool", "status"],
         by: &["tool", "day", "session", "project", "source", "status"],
+        stats: &[],
         example: "loci stats --by tool --since 7d",
     },
     View {
@@ -365,6 +377,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["explain"],
         by: &["day", "session", "model", "project", "source", "total"],
+        stats: &[],
         example: "loci usage --by model --since 30d",
     },
     View {
@@ -398,6 +411,7 @@ pub const VIEWS: &[View] = &[
         ],
         own: &["problems"],
         by: &[],
+        stats: &[],
         example: "loci sources",
     },
 ];

@@ -3,6 +3,7 @@
 
 use crate::doors::{self, Deed};
 use crate::output::{Shown, refuse};
+use api::control::{INLINE_THRESHOLD, JQ_FILTER};
 use api::{Ask, Code, OPERATIONS, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 pub(crate) enum Typed {
     Question(Box<Call>),
     Deed(Box<Deed>),
+    Mcp(Box<crate::mcp::Serve>),
 }
 
 /// A question over the history.
@@ -22,6 +24,8 @@ pub(crate) struct Call {
     pub(crate) ask: Result<Ask, api::Error>,
     pub(crate) service: Service,
     pub(crate) format: Shown,
+    /// As an agent gets it.
+    pub(crate) hybrid: bool,
 }
 
 /// None: the help or the version was shown, or nothing more is to be done.
@@ -40,6 +44,9 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
+    if name == crate::mcp::COMMAND {
+        return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
+    }
     if let Some(operation) = OPERATIONS.iter().find(|operation| operation.command == name) {
         let (service, sound) = service(sub);
         return Ok(Some(Typed::Deed(Box::new(doors::deed(operation, sub, service, sound)))));
@@ -89,7 +96,8 @@ fn call(view: &'static View, matches: &ArgMatches) -> Call {
     let (service, sound) = service(matches);
     let format =
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
-    Call { view, ask: sound.and_then(|()| Ask::new(view, params(view, matches))), format, service }
+    let hybrid = matches.get_flag(HYBRID);
+    Call { view, ask: sound.and_then(|()| Ask::new(view, params(view, matches))), format, hybrid, service }
 }
 
 /// What answers, and whether it was told sensibly how.
@@ -104,7 +112,7 @@ fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
 }
 
 #[allow(clippy::disallowed_methods)] // the one place
-fn cwd() -> std::path::PathBuf {
+pub(crate) fn cwd() -> std::path::PathBuf {
     std::env::current_dir().unwrap_or_default()
 }
 
@@ -146,6 +154,7 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         let bare = Command::new(operation.command).about(operation.about);
         root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
     }
+    root = root.subcommand(crate::mcp::command());
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
@@ -198,6 +207,7 @@ fn view_command(view: &'static View) -> Command {
                 .help("How to print [default: text on a terminal, jsonl elsewhere]"),
         )
         .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
+        .arg(hybrid_flag())
         .arg(threads_flag())
 }
 
@@ -207,6 +217,15 @@ pub(crate) fn unmasked_flag() -> Arg {
         .long("unmasked")
         .action(ArgAction::SetTrue)
         .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
+}
+
+pub(crate) const HYBRID: &str = "hybrid";
+
+pub(crate) fn hybrid_flag() -> Arg {
+    Arg::new(HYBRID)
+        .long(HYBRID)
+        .action(ArgAction::SetTrue)
+        .help("Answer as an agent is answered: one JSON object, with a large answer in a file")
 }
 
 pub(crate) fn threads_flag() -> Arg {
@@ -230,8 +249,18 @@ fn flag(view: &View, param: &'static Param) -> Arg {
     shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
 }
 
+/// How a control is typed: the filter also by its short name, what is about envelopes only with one.
+fn as_control(arg: Arg, param: &Param) -> Arg {
+    match param.name {
+        name if name == JQ_FILTER.name => arg.visible_alias("jq"),
+        name if name == INLINE_THRESHOLD.name => arg.requires(HYBRID),
+        _ => arg,
+    }
+}
+
 /// A flag that takes what the parameter is.
 pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
+    let arg = as_control(arg, param);
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }

@@ -2,11 +2,12 @@
 //!
 //! Does not know what an operation does; it asks whoever is handed to it as a `Caller`.
 
-use crate::args::{shaped, threads_flag, unmasked_flag, value};
+use crate::args::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
 use crate::output::{self, Shown};
+use api::control::CONTROL;
 use api::ops::{Handy, Means, Number, Words};
 use api::params::dashed;
-use api::{Answer, Code, Error, Exit, Look, Operation, Param, Render, Shape};
+use api::{Answer, Code, Control, Error, Exit, Look, Operation, Param, Render, Shape};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,8 @@ pub(crate) struct Deed {
     shown: Shown,
     /// It was said beforehand that what cannot be undone is meant.
     yes: bool,
+    /// As an agent gets it.
+    hybrid: bool,
 }
 
 /// The operation that cannot be undone and is asked about.
@@ -41,6 +44,10 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
     for param in operation.params {
         let arg = Arg::new(param.name).long(dashed(param.name)).help(param.about);
         command = command.arg(shaped(with_letter(arg, param.name), param));
+    }
+    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
+        let arg = Arg::new(control.name).long(dashed(control.name)).help(control.about);
+        command = command.arg(shaped(arg, control));
     }
     if operation.name == FINAL {
         let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
@@ -63,6 +70,7 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
                 .help("The answer as one line of JSON, the same as -o json"),
         )
         .args((operation.name == QUOTING).then(unmasked_flag))
+        .arg(hybrid_flag())
         .arg(threads_flag())
 }
 
@@ -114,7 +122,7 @@ pub(crate) fn deed(
     };
     let yes = operation.name == FINAL && matches.get_flag("yes");
     let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
-    Deed { operation, params, service, shown, yes }
+    Deed { operation, params, service, shown, yes, hybrid: matches.get_flag(HYBRID) }
 }
 
 pub(crate) fn params(
@@ -126,6 +134,9 @@ pub(crate) fn params(
     let mut map = Map::new();
     for param in operation.params {
         map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+    }
+    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
+        map.extend(value(control, control.name, matches).map(|v| (control.name.to_string(), v)));
     }
     for handy in operation.handy {
         say_in_full(operation, handy, matches, clock, &mut map)?;
@@ -207,19 +218,20 @@ fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
 impl Deed {
     pub(crate) fn run(self) -> Exit {
         match self.answered() {
-            Ok(Some(answer)) => self.show(&answer),
+            Ok(Some((answer, control))) => self.show(&answer, &control),
             Ok(None) => Exit::Nothing,
             Err(error) => output::fail(self.shown, &error),
         }
     }
 
     /// None: the person does not want it done.
-    fn answered(&self) -> Result<Option<Answer>, Error> {
-        let params = self.params.clone()?;
+    fn answered(&self) -> Result<Option<(Answer, Control)>, Error> {
+        let mut params = self.params.clone()?;
+        let control = self.service.control(self.operation, &mut params)?;
         if self.operation.name == FINAL && !self.yes && !says_dry(&params) && !self.agreed(&params)? {
             return Ok(None);
         }
-        self.call(params).map(Some)
+        Ok(Some((self.call(params)?, control)))
     }
 
     fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
@@ -251,13 +263,29 @@ impl Deed {
         Look { clock: self.service.clock, home, width, colour: terminal && !plain }
     }
 
-    fn show(&self, answer: &Answer) -> Exit {
-        let text = match self.shown {
+    fn text(&self, answer: &Answer, control: &Control) -> Result<String, Error> {
+        // The types hold nothing that JSON cannot.
+        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default() + "\n";
+        if self.hybrid {
+            let envelope = self.service.enclosed(self.operation, answer, control)?;
+            return Ok(json(serde_json::to_string(&envelope)));
+        }
+        if control.alters() {
+            let mut lines = Vec::new();
+            self.service.shaped(self.operation, answer, control, &mut |line| {
+                lines.extend_from_slice(line);
+                true
+            })?;
+            return Ok(String::from_utf8_lossy(&lines).into_owned());
+        }
+        Ok(match self.shown {
             Shown::Text => answer.render(&self.look()),
-            // The types hold nothing that JSON cannot.
-            _ => serde_json::to_string(answer).unwrap_or_default() + "\n",
-        };
-        match output::say(&text) {
+            _ => json(serde_json::to_string(answer)),
+        })
+    }
+
+    fn show(&self, answer: &Answer, control: &Control) -> Exit {
+        match self.text(answer, control).and_then(|text| output::say(&text)) {
             Ok(()) => answer.exit(),
             Err(error) => output::fail(self.shown, &error),
         }

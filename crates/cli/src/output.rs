@@ -5,6 +5,7 @@ use crate::args::Call;
 use crate::text::Text;
 use api::{Exit, View};
 use record::{Cell, cell};
+use serde_json::json;
 use service::{Format, Outcome, Service};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -78,6 +79,9 @@ impl Out {
 
     pub(crate) fn answer(&mut self, call: &Call) -> Result<Outcome, api::Error> {
         let ask = call.ask.as_ref().map_err(Clone::clone)?;
+        if call.hybrid {
+            return with_progress(&call.service, || enclosed(call, ask));
+        }
         with_progress(&call.service, || self.print(call, ask))
     }
 
@@ -121,6 +125,14 @@ impl Out {
             _ => Exit::Found,
         }
     }
+}
+
+/// The answer as an agent gets it.
+fn enclosed(call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
+    let envelope = call.service.view(call.view, ask.clone(), &call.view.title().replace([' ', '-'], "_"))?;
+    let found = envelope.file_ref.is_some() || envelope.data.as_ref().is_some_and(|data| data != &json!([]));
+    say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
+    Ok(Outcome { printed: u64::from(found), ..Outcome::default() })
 }
 
 /// Does something that may take long, and tells the person how far it is.

@@ -80,7 +80,7 @@ impl Text {
             view,
             width,
             colour: terminal && !no_colour,
-            plain: !ask.fields.is_empty() || ask.jq.is_some() || ask.explain || ask.problems,
+            plain: !ask.fields.is_empty() || ask.control().alters() || ask.explain || ask.problems,
             rows: Vec::new(),
             last_session: String::new(),
         }

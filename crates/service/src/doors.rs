@@ -4,13 +4,14 @@
 
 use crate::{Service, ops};
 use api::chats::{GatherChats, Gathered};
+use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
-use api::{Caller, Code, Error, Look};
+use api::{Caller, Code, Control, Error, Look};
 use std::time::Duration;
 
 impl Caller for Service {
@@ -48,6 +49,14 @@ impl Caller for Service {
 
     fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error> {
         ops::forget::forget(self, ask)
+    }
+
+    fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error> {
+        self.refs().read(ask, self.limits(&Control::default())?)
+    }
+
+    fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error> {
+        self.refs().clean(ask)
     }
 }
 

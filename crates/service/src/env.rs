@@ -10,9 +10,16 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_CONFIG_HOME", "where configuration is kept, instead of ~/.config"),
     ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
     ("XDG_CACHE_HOME", "where the catalogue and the text index are kept, instead of ~/.cache"),
+    ("XDG_STATE_HOME", "where answers too large for a reply are kept for a week, instead of ~/.local/state"),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
+    (
+        "LOCI_INLINE_THRESHOLD",
+        "an answer to an agent that is larger than so many bytes goes into a file [default: 8192]",
+    ),
     ("LOCI_THREADS", "how many threads read histories [default: one per core]"),
+    ("LOCI_MCP_TOKEN", "what a client of `loci mcp --http` must know [default: made anew at each start]"),
+    ("CLAUDE_PROJECT_DIR", "the project that an agent works in; Claude Code sets it for `loci mcp`"),
     ("LOCI_PRICES", "a file of prices to use instead of ~/.config/loci/prices.toml"),
     ("NO_COLOR", "no colours, whatever the terminal can do"),
 ];

@@ -172,6 +172,13 @@ fn holder(home: &Home) -> String {
     if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
 }
 
+/// A word of 32 letters that nobody can guess.
+pub fn token() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
 /// The key that placeholders of secrets are made with: made once, at the first secret. Where it cannot be kept it is
 /// nothing but zeros, so that the same question still gives the same bytes.
 pub(crate) fn mask_key(home: Option<&Home>) -> [u8; 32] {

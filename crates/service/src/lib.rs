@@ -3,6 +3,7 @@
 //! One question goes one way: scope → transcripts → survey → copies joined → rows in order → records read
 //! again from their places → printed. Knows nothing of terminals or protocols.
 
+pub mod config;
 mod doors;
 pub mod env;
 mod gather;
@@ -16,21 +17,22 @@ mod ops;
 mod prices;
 mod printer;
 mod reading;
+mod reply;
 mod scope;
 mod shelf;
 mod tombstones;
 mod words;
 
+pub use home::token;
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;
 
-use api::{Ask, Code, Error, View};
+use api::{Ask, Code, Error, View, Watch};
 use record::{Clock, Problem, ProblemKind};
 pub use sources::Places;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 /// Everything a question may depend on besides its parameters.
 pub struct Service {
@@ -42,15 +44,9 @@ pub struct Service {
     pub threads: usize,
     /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
     pub masked: bool,
-    pub progress: Progress,
+    /// How far a long read has come, and whether it is still wanted.
+    pub progress: Arc<Watch>,
     veil: OnceLock<reading::Veil>,
-}
-
-/// How far a long read has come; watched from another thread.
-#[derive(Default)]
-pub struct Progress {
-    pub files: AtomicU64,
-    pub of: AtomicU64,
 }
 
 /// How a question ended, besides its records.
@@ -85,7 +81,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
-        let (progress, veil) = (Progress::default(), OnceLock::new());
+        let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
         Service { places, clock, cwd, exe, threads, masked: true, progress, veil }
     }
 

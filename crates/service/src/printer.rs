@@ -1,8 +1,10 @@
 //! From records to bytes: chooses the fields, writes JSON lines or TSV, runs the jq filter, counts limit and
 //! offset, and stops when nobody reads any more.
 
-use crate::{Service, Take, query_error};
-use api::{Ask, Error, View};
+use crate::reply::refs::RefFile;
+use crate::reply::tally::Tally;
+use crate::{Service, Take, home, query_error};
+use api::{Ask, Code, Error, View};
 use query::child::Runner;
 use record::{Cell, Line, cell};
 
@@ -28,8 +30,8 @@ impl Encoder {
                 ask.fields.clone()
             }
         };
-        // A filter reads JSON, whatever is printed in the end.
-        let tsv = (format == Format::Tsv && ask.jq.is_none()).then(columns);
+        // Filters and counts read JSON, whatever is printed in the end.
+        let tsv = (format == Format::Tsv && !ask.control().alters()).then(columns);
         Encoder { fields: ask.fields.clone(), tsv }
     }
 
@@ -76,6 +78,15 @@ pub(crate) struct Printer<'a> {
     open: bool,
     /// The last line's memory, for the next.
     scratch: Vec<u8>,
+    counted: Option<Counted>,
+}
+
+/// Where the number of records is wanted instead of them, or before them.
+struct Counted {
+    tally: Tally,
+    /// The records, until they are counted: there may be more of them than memory.
+    records: Option<RefFile>,
+    failed: Option<std::io::Error>,
 }
 
 impl<'a> Printer<'a> {
@@ -86,7 +97,7 @@ impl<'a> Printer<'a> {
         format: Format,
         take: Take<'a>,
     ) -> Result<Printer<'a>, Error> {
-        let jq = ask.jq.as_ref().map(|filter| Runner::start(&service.exe, filter, ask.slurp));
+        let jq = ask.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, ask.slurp));
         let mut printer = Printer {
             encoder: Encoder::new(view, ask, format),
             take,
@@ -98,6 +109,7 @@ impl<'a> Printer<'a> {
             printed: 0,
             open: true,
             scratch: Vec::new(),
+            counted: counted(service, view, ask, format)?,
         };
         if printer.left == 0 {
             printer.open = false;
@@ -136,8 +148,15 @@ impl<'a> Printer<'a> {
         self.print_header();
         self.printed += 1;
         self.left -= 1;
-        self.open = (self.take)(bytes) && self.left > 0;
+        self.open = self.give(bytes) && self.left > 0;
         self.open
+    }
+
+    fn give(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.counted {
+            Some(counted) => counted.add(bytes),
+            None => (self.take)(bytes),
+        }
     }
 
     fn print_header(&mut self) {
@@ -149,7 +168,7 @@ impl<'a> Printer<'a> {
     /// One value of a filter. In TSV an array is a row and anything else one field.
     fn result(&mut self, json: &[u8]) -> bool {
         let mut bytes = json.to_vec();
-        if self.tsv {
+        if self.tsv && self.counted.is_none() {
             bytes = tsv(json);
         }
         bytes.push(b'\n');
@@ -164,7 +183,61 @@ impl<'a> Printer<'a> {
             }
         }
         self.print_header();
+        if let Some(counted) = self.counted.take() {
+            self.print_counts(counted)?;
+        }
         Ok(self.printed)
+    }
+
+    fn print_counts(&mut self, counted: Counted) -> Result<(), Error> {
+        let kinds = counted.tally.records();
+        if let (true, Some(serde_json::Value::Object(first))) = (self.tsv, kinds.first()) {
+            (self.take)(format!("{}\n", first.keys().cloned().collect::<Vec<_>>().join("\t")).as_bytes());
+        }
+        for kind in kinds {
+            let line = kind.to_string().into_bytes();
+            let line = if self.tsv { tsv(&line) } else { line };
+            (self.take)(&[&line[..], b"\n"].concat());
+        }
+        let Some(records) = counted.records else { return Ok(()) };
+        let path = records.path.clone();
+        let fail = |error: &std::io::Error| home::unwritable(&path, error);
+        if let Some(error) = &counted.failed {
+            return Err(fail(error));
+        }
+        (self.take)(b"---\n");
+        records.read_back(self.take).map_err(|error| fail(&error))
+    }
+}
+
+fn counted(service: &Service, view: &View, ask: &Ask, format: Format) -> Result<Option<Counted>, Error> {
+    if !ask.stats_only && !ask.stats_first {
+        return Ok(None);
+    }
+    if ask.stats_first && format == Format::Tsv {
+        return Err(Error::new(Code::InvalidArgument, "counts and records are two tables, and TSV is one")
+            .hint("-o jsonl prints both, --stats-only the counts alone"));
+    }
+    let records = ask.stats_first.then(|| service.refs().create("", "stats_first"));
+    let records = records.transpose().map_err(|error| {
+        Error::new(
+            Code::ReadError,
+            format!("there is nowhere to keep records while they are counted: {error}"),
+        )
+        .hint("--stats-only needs no room")
+    })?;
+    Ok(Some(Counted { tally: Tally::new(view.stats), records, failed: None }))
+}
+
+impl Counted {
+    fn add(&mut self, line: &[u8]) -> bool {
+        if let Ok(record) = serde_json::from_slice(line) {
+            self.tally.add(&record);
+        }
+        if let Some(Err(error)) = self.records.as_mut().map(|records| records.line(line)) {
+            self.failed.get_or_insert(error);
+        }
+        self.failed.is_none()
     }
 }
 

@@ -17,8 +17,11 @@ const SHARED: &[(&str, &str, &str)] = &[
     ("limit", "--all-projects", "--limit 1"),
     ("offset", "--all-projects", "--offset 1"),
     ("reverse", "--all-projects", "--reverse"),
-    ("jq", "--all-projects", "--jq keys"),
+    ("jq_filter", "--all-projects", "--jq keys"),
     ("slurp", "--all-projects --jq .", "--slurp"),
+    ("stats_only", "--all-projects", "--stats-only"),
+    ("stats_first", "--all-projects", "--stats-first"),
+    ("inline_threshold_bytes", "--all-projects --hybrid", "--inline-threshold-bytes 0"),
 ];
 
 /// A question's own parameters, and what it needs to have two answers at all.

@@ -164,7 +164,7 @@ impl<'s> Searched<'s> {
     fn allowed(&self, ask: &SearchConversations) -> Result<Allowed, Error> {
         let mut allowed = Allowed::default();
         if !ask.include_own
-            && let Some(own) = crate::env::text(&self.service.places, "CLAUDE_CODE_SESSION_ID")
+            && let Some(own) = self.service.own_session()
         {
             allowed.without.extend(self.chats_named(&own)?);
         }

@@ -1,0 +1,183 @@
+//! What a tool takes and gives back, as JSON Schema: the shapes come from the types, the words from the tables.
+//!
+//! Kept short: an agent pays for a tool's schema in every session. What all questions take is explained once, in the
+//! server's instructions, and stands in each schema without words.
+
+use crate::chats::GatherChats;
+use crate::control::{CONTROL, Control};
+use crate::envelope::Envelope;
+use crate::refs::{Cleanup, ReadRef};
+use crate::resolve::ResolveIds;
+use crate::search::SearchConversations;
+use crate::sessions::ListSessions;
+use crate::tools::{Asks, Tool, view_names};
+use crate::views::{FORM, SCOPE};
+use crate::{Ask, Param, Shape};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// The schema of a tool's parameters.
+pub fn input(tool: &Tool) -> Map<String, Value> {
+    let mut known = shapes(tool);
+    let mut properties = Map::new();
+    if tool.asks == Asks::AnyView {
+        properties.insert("view".to_string(), json!({"enum": view_names()}));
+    }
+    for param in tool.params() {
+        let mut shape = known.remove(param.name).unwrap_or_else(|| json!({}));
+        describe(tool, param, &mut shape);
+        properties.insert(param.name.to_string(), shape);
+    }
+    let mut schema = Map::new();
+    schema.insert("type".to_string(), json!("object"));
+    schema.insert("properties".to_string(), Value::Object(properties));
+    let required = required(tool);
+    if !required.is_empty() {
+        schema.insert("required".to_string(), json!(required));
+    }
+    schema.insert("additionalProperties".to_string(), json!(false));
+    schema
+}
+
+/// The schema of every reply, one level deep: in each tool's listing it would be said again all the way down.
+pub fn output() -> Map<String, Value> {
+    let mut schema = of::<Envelope>();
+    schema.remove("additionalProperties");
+    for (_, property) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        if let Value::Object(inner) = property {
+            inner.retain(|word, _| word == "type" || word == "enum");
+        }
+    }
+    schema
+}
+
+fn required(tool: &Tool) -> &'static [&'static str] {
+    match tool.name {
+        "search_conversations" => &["intent_query"],
+        "gather_chats" => &["chatIds"],
+        "read_ref" => &["ref"],
+        "query_history" => &["view"],
+        _ => &[],
+    }
+}
+
+/// The shapes of its parameters, by name.
+fn shapes(tool: &Tool) -> Map<String, Value> {
+    let mut all = properties::<Control>();
+    all.extend(match tool.name {
+        "search_conversations" => properties::<SearchConversations>(),
+        "gather_chats" => properties::<GatherChats>(),
+        "resolve_ids" => properties::<ResolveIds>(),
+        "list_sessions" => properties::<ListSessions>(),
+        "read_ref" => properties::<ReadRef>(),
+        "cleanup_temp_files" => properties::<Cleanup>(),
+        _ => properties::<Ask>(),
+    });
+    all
+}
+
+/// Words for what only this tool takes; what may be chosen is listed where the type does not list it.
+fn describe(tool: &Tool, param: &Param, shape: &mut Value) {
+    let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name);
+    let control = CONTROL.iter().any(|control| control.name == param.name);
+    if let Some(view) = tool.view().filter(|_| param.name == "by") {
+        *shape = json!({"enum": view.by});
+    } else if let Shape::Choice(words) = param.shape {
+        *shape = json!({"enum": words});
+    } else if !shared && !control && tool.asks != Asks::AnyView {
+        shape["description"] = json!(brief(param.about));
+    }
+}
+
+/// Up to the first colon, bracket or semicolon: the rest is for people, who have the reference.
+fn brief(about: &str) -> &str {
+    about.split(['[', ';']).next().unwrap_or(about).trim_end_matches([' ', '.'])
+}
+
+fn properties<T: JsonSchema>() -> Map<String, Value> {
+    match of::<T>().remove("properties") {
+        Some(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+fn of<T: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    shorten(&mut schema);
+    match schema {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Leaves out what tells an agent nothing: titles, defaults, the widths of numbers, that a value may also be null, words
+/// for us.
+fn shorten(schema: &mut Value) {
+    let Value::Object(map) = schema else {
+        if let Value::Array(items) = schema {
+            items.iter_mut().for_each(shorten);
+        }
+        return;
+    };
+    for word in ["title", "default", "format", "minimum", "maximum", "description"] {
+        if map.get(word).is_some_and(|value| !value.is_object()) {
+            map.remove(word);
+        }
+    }
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|word| word != "null");
+        if let [one] = &types[..] {
+            let one = one.clone();
+            map.insert("type".to_string(), one);
+        }
+    }
+    if let Some(Value::Array(any)) = map.get_mut("anyOf") {
+        any.retain(|one| one["type"] != "null");
+        if let [one] = &any[..] {
+            let one = one.clone();
+            map.remove("anyOf");
+            if let Value::Object(inner) = one {
+                map.extend(inner);
+            }
+        }
+    }
+    map.values_mut().for_each(shorten);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TOOLS;
+
+    #[test]
+    fn every_parameter_has_a_shape_and_nothing_else_is_taken() {
+        for tool in TOOLS {
+            let schema = input(tool);
+            let properties = schema["properties"].as_object().unwrap();
+            for (name, shape) in properties {
+                let typed = ["type", "anyOf", "enum"].iter().any(|word| shape.get(word).is_some());
+                assert!(typed, "{} {name}: {shape}", tool.name);
+            }
+            assert_eq!(schema["additionalProperties"], json!(false));
+            for name in required(tool) {
+                assert!(properties.contains_key(*name), "{} {name}", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_fits_its_schema() {
+        let schema = output();
+        let properties = schema["properties"].as_object().unwrap();
+        assert_eq!(schema["required"], json!(["mode"]));
+        assert_eq!(properties["mode"]["enum"], json!(["inline", "file_ref"]));
+        for name in ["data", "file_ref", "stats", "recalled", "degraded_reason", "next_offset", "notes"] {
+            assert!(properties.contains_key(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Every tool that an agent may call, once: its name, the set it comes in, and which question or operation it asks.
+//!
+//! Does not say what a parameter means: a tool takes those of what it asks, under the same names.
+
+use crate::control::CONTROL;
+use crate::params::param_named;
+use crate::{OPERATIONS, Operation, Param, VIEWS, View, ask};
+
+pub struct Tool {
+    pub name: &'static str,
+    pub sets: &'static [Set],
+    /// One line: an agent pays for every word of it, in every session.
+    pub about: &'static str,
+    pub asks: Asks,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Set {
+    Chat,
+    History,
+}
+
+impl Set {
+    pub const ALL: &'static [(Set, &'static str, &'static str)] = &[
+        (Set::Chat, "chat", "find past conversations and read them"),
+        (Set::History, "history", "ask about calls, failures, messages, files"),
+    ];
+
+    pub fn named(word: &str) -> Option<Set> {
+        Set::ALL.iter().find(|(_, name, _)| *name == word).map(|(set, ..)| *set)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// A question, about the project unless it is told otherwise.
+    View(&'static str, &'static str),
+    /// The same about the session that asks.
+    OwnSession(&'static str, &'static str),
+    /// A question that is named by the parameter `view`.
+    AnyView,
+    /// The operation of the tool's name.
+    Operation,
+}
+
+const CHAT: &[Set] = &[Set::Chat];
+const HISTORY: &[Set] = &[Set::History];
+const BOTH: &[Set] = &[Set::Chat, Set::History];
+
+const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
+    Tool { name, sets, about, asks }
+}
+
+pub const TOOLS: &[Tool] = &[
+    tool(
+        "search_conversations",
+        CHAT,
+        Asks::Operation,
+        "Find past conversations by what was meant. All projects. Follow guidance.nextActions; then gather_chats.",
+    ),
+    tool("gather_chats", CHAT, Asks::Operation, "Read whole conversations by id."),
+    tool("resolve_ids", CHAT, Asks::Operation, "Complete the beginning of a conversation's or message's id."),
+    tool("list_sessions", CHAT, Asks::Operation, "Recent conversations, the latest first."),
+    tool("query_tools", HISTORY, Asks::View("query", "tools"), "Tool calls of this project."),
+    tool("query_tools_session", HISTORY, Asks::OwnSession("query", "tools"), "Tool calls of this session."),
+    tool(
+        "query_user_messages",
+        HISTORY,
+        Asks::View("query", "user-messages"),
+        "What people typed in this project.",
+    ),
+    tool(
+        "query_user_messages_session",
+        HISTORY,
+        Asks::OwnSession("query", "user-messages"),
+        "What people typed in this session.",
+    ),
+    tool("get_stats", HISTORY, Asks::View("", "stats"), "Counts of sessions, turns, calls, failures."),
+    tool("get_session_stats", HISTORY, Asks::OwnSession("", "stats"), "The same counts of this session."),
+    tool("query_errors", HISTORY, Asks::View("query", "errors"), "What failed, with signatures."),
+    tool(
+        "query_tool_sequences",
+        HISTORY,
+        Asks::View("analyze", "sequences"),
+        "Runs of tool calls that recur.",
+    ),
+    tool(
+        "query_file_access",
+        HISTORY,
+        Asks::View("query", "file-access"),
+        "What was done to each file, step by step.",
+    ),
+    tool(
+        "query_conversation",
+        HISTORY,
+        Asks::View("query", "turns"),
+        "Turn by turn: prompt, tools, reply, duration.",
+    ),
+    tool("query_context", HISTORY, Asks::View("query", "context"), "What happened around a failure."),
+    tool(
+        "query_history",
+        HISTORY,
+        Asks::AnyView,
+        "Any other view by name: messages, assistant-messages, sessions, files, errors by name, churn, idle, usage.",
+    ),
+    tool("read_ref", BOTH, Asks::Operation, "Read a file_ref when you cannot open its path."),
+    tool("cleanup_temp_files", HISTORY, Asks::Operation, "Remove old file_ref files."),
+];
+
+/// The views that `query_history` names: every one.
+pub fn view_names() -> Vec<String> {
+    VIEWS.iter().map(View::title).collect()
+}
+
+pub fn tool_named(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    pub fn operation(&self) -> Option<&'static Operation> {
+        OPERATIONS.iter().find(|operation| self.asks == Asks::Operation && operation.name == self.name)
+    }
+
+    /// The question it asks, where it is always the same.
+    pub fn view(&self) -> Option<&'static View> {
+        match self.asks {
+            Asks::View(group, name) | Asks::OwnSession(group, name) => ask::view(group, name),
+            Asks::AnyView | Asks::Operation => None,
+        }
+    }
+
+    pub fn read_only(&self) -> bool {
+        self.operation().is_none_or(|operation| operation.read_only)
+    }
+
+    /// What it takes, in the order of the tables.
+    pub fn params(&self) -> Vec<&'static Param> {
+        match self.asks {
+            Asks::Operation => self.operation().map_or_else(Vec::new, |operation| {
+                let control = CONTROL.iter().filter(|param| operation.takes_control(param.name));
+                operation.params.iter().chain(control).collect()
+            }),
+            Asks::AnyView => crate::PARAMS.iter().collect(),
+            Asks::View(..) | Asks::OwnSession(..) => {
+                let takes = |name: &&str| !self.is_own() || !OWN_KNOWS.contains(name);
+                let view = self.view().into_iter().flat_map(View::params).filter(takes);
+                view.filter_map(param_named).collect()
+            }
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        matches!(self.asks, Asks::OwnSession(..))
+    }
+}
+
+/// What a question about one's own session has no choice of.
+const OWN_KNOWS: &[&str] = &["session", "project", "all_projects", "source"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_asks_something_that_is_there() {
+        for tool in TOOLS {
+            match tool.asks {
+                Asks::Operation => assert!(tool.operation().is_some(), "{}", tool.name),
+                Asks::AnyView => {}
+                _ => assert!(tool.view().is_some(), "{}", tool.name),
+            }
+            assert!(!tool.params().is_empty() && !tool.sets.is_empty(), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn a_tool_about_ones_own_session_cannot_be_sent_elsewhere() {
+        let own = tool_named("query_tools_session").unwrap();
+        assert!(own.params().iter().all(|param| !OWN_KNOWS.contains(&param.name)));
+        assert!(own.params().iter().any(|param| param.name == "status"));
+    }
+}

@@ -1,0 +1,145 @@
+//! `loci mcp`: what was typed about the server, and the desk that its calls are answered at.
+//!
+//! Does not speak the protocol.
+
+use crate::output;
+use api::{Asker, Desk, Envelope, Error, Set, Tool};
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
+use record::Clock;
+use serde_json::{Map, Value, json};
+use service::{Places, Service};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub(crate) const COMMAND: &str = "mcp";
+
+pub(crate) struct Serve {
+    sets: Vec<Set>,
+    /// Over HTTP, at this port.
+    http: Option<u16>,
+}
+
+pub(crate) fn command() -> Command {
+    let words = Set::ALL.iter().map(|(_, word, _)| *word).collect::<Vec<_>>();
+    let meanings = Set::ALL.iter().map(|(_, word, about)| format!("  {word:<10} {about}"));
+    Command::new(COMMAND)
+        .about("Serve an agent: every question and operation as a tool, over MCP on standard input and output")
+        .after_help(format!(
+            "Sets of tools:\n{}\n\nExample (Claude Code):\n  claude mcp add loci -- loci mcp\n\n`loci setup` does it for every agent on \
+             this machine.",
+            meanings.collect::<Vec<_>>().join("\n")
+        ))
+        .arg(
+            Arg::new("toolsets")
+                .long("toolsets")
+                .value_name("SETS")
+                .value_delimiter(',')
+                .value_parser(PossibleValuesParser::new(words))
+                .help("Which tools to offer [default: all]"),
+        )
+        .arg(
+            Arg::new("http")
+                .long("http")
+                .value_name("PORT")
+                .num_args(0..=1)
+                .default_missing_value("0")
+                .value_parser(value_parser!(u16))
+                .help("Serve HTTP on loopback instead, at this port or a free one; the address holds a token"),
+        )
+}
+
+impl Serve {
+    pub(crate) fn typed(matches: &ArgMatches) -> Serve {
+        let named = matches.get_many::<String>("toolsets");
+        let all = || Set::ALL.iter().map(|(set, ..)| *set).collect();
+        let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::named(word)).collect());
+        Serve { sets, http: matches.get_one::<u16>("http").copied() }
+    }
+
+    pub(crate) fn run(&self) -> ExitCode {
+        let desk = Counter::new();
+        desk.tidy();
+        match self.serve(desk) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                output::complain(&format!("loci: error: {error}\n"));
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn serve(&self, desk: Counter) -> Result<(), mcp::Error> {
+        let Some(port) = self.http else { return mcp::serve(Arc::new(desk), &self.sets) };
+        let set = service::env::text(&desk.places, "LOCI_MCP_TOKEN");
+        let token = set.map_or_else(service::token, Ok)?;
+        mcp::serve_http(Arc::new(desk), &self.sets, &mcp::Door { port, token }, |address| {
+            output::complain(&format!("loci: listening at {address}\n"));
+        })
+    }
+}
+
+/// Answers each call on its own: nothing is kept from one to the next.
+struct Counter {
+    places: Places,
+    cwd: PathBuf,
+    exe: PathBuf,
+    threads: usize,
+}
+
+impl Counter {
+    fn new() -> Counter {
+        let places = service::env::places();
+        // Claude Code says where it works; others start us there.
+        let told = service::env::text(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let cwd = told.filter(|dir| dir.is_absolute()).unwrap_or_else(crate::args::cwd);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(64);
+        Counter { places, cwd, exe: std::env::current_exe().unwrap_or_default(), threads }
+    }
+
+    fn service(&self, asker: &Asker) -> Service {
+        let mut places = self.places.clone();
+        if let Some(session) = &asker.session {
+            places.vars.insert("CLAUDE_CODE_SESSION_ID", session.into());
+        }
+        let mut service =
+            Service::new(places, Clock::System, self.cwd.clone(), self.exe.clone(), self.threads);
+        service.progress = asker.watch.clone();
+        service
+    }
+
+    /// Old answers go when a server starts; nobody waits for it.
+    fn tidy(&self) {
+        let service = self.service(&Asker::default());
+        std::thread::spawn(move || {
+            let _ = api::Caller::cleanup(&service, &api::refs::Cleanup::default());
+        });
+    }
+}
+
+impl Desk for Counter {
+    fn call(
+        &self,
+        tool: &'static Tool,
+        params: Map<String, Value>,
+        asker: &Asker,
+    ) -> Result<Envelope, Error> {
+        self.service(asker).tool(tool, params)
+    }
+
+    fn chat_ids(&self, prefix: &str) -> Vec<String> {
+        let params = match prefix.trim() {
+            "" => json!({"limit": 20}),
+            prefix => json!({"chatIdPrefix": prefix}),
+        };
+        let name = if params.get("limit").is_some() { "list_sessions" } else { "resolve_ids" };
+        let (Some(operation), Value::Object(params)) = (api::operation(name), params) else {
+            return Vec::new();
+        };
+        match api::call(&self.service(&Asker::default()), operation, params) {
+            Ok(api::Answer::Sessions(found)) => found.sessions.into_iter().map(|s| s.chat_id).collect(),
+            Ok(api::Answer::Resolved(found)) => found.chats.into_iter().map(|chat| chat.chat_id).collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Speaks MCP: an agent's calls in, envelopes out. On standard input and output, or over HTTP on loopback for clients
+//! that cannot start a process.
+//!
+//! Does not know how anything is answered: that is whoever is handed to it as a `Desk`.
+
+mod http;
+mod prompts;
+mod server;
+mod tools;
+
+pub use http::Door;
+pub use prompts::{PROMPTS, Prompt};
+pub use tools::listed;
+
+use api::{Desk, Set};
+use rmcp::ServiceExt;
+use server::Server;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the server could not be started: {0}")]
+    Start(#[from] std::io::Error),
+    #[error("the client does not speak MCP: {0}")]
+    Greeting(String),
+}
+
+/// Serves one agent on standard input and output until either is closed or the agent is gone.
+pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
+    let server = Server::new(desk, sets);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = converse(server) => ended,
+            () = orphaned() => Ok(()),
+        }
+    });
+    // Whatever is still being read is of use to nobody.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn converse(server: Server) -> Result<(), Error> {
+    match server.serve(rmcp::transport::stdio()).await {
+        Ok(running) => {
+            let _ = running.waiting().await;
+            Ok(())
+        }
+        // Closed before anything was said: there is nobody to tell.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(Error::Greeting(error.to_string())),
+    }
+}
+
+/// Serves over HTTP on loopback until the process is stopped. `ready` is told the address.
+pub fn serve_http(
+    desk: Arc<dyn Desk>,
+    sets: &[Set],
+    door: &Door,
+    ready: impl FnOnce(&str),
+) -> Result<(), Error> {
+    let server = Server::new(desk, sets);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(http::serve(server, door, ready))?;
+    Ok(())
+}
+
+/// How often is looked whether the agent that started us is still there. Its death closes our input, unless another
+/// child of its holds the other end: then only this ends us.
+const LOOK: Duration = Duration::from_millis(400);
+
+async fn orphaned() {
+    let parent = rustix::process::getppid();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if rustix::process::getppid() != parent {
+            return;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The prompts that a person picks as slash commands: each asks the agent for one report.
+//!
+//! Does not answer them: the agent does, with the tools.
+
+/// A prompt with at most one argument, which stands for `{}` in its text.
+pub struct Prompt {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub argument: Option<Argument>,
+    pub text: &'static str,
+    /// The text where the argument is left out.
+    pub without: &'static str,
+}
+
+pub struct Argument {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub required: bool,
+}
+
+pub const PROMPTS: &[Prompt] = &[
+    Prompt {
+        name: "recall",
+        about: "Find where something was talked about, and say what was decided",
+        argument: Some(Argument {
+            name: "what",
+            about: "What is looked for, in your own words",
+            required: true,
+        }),
+        text: "Search my past conversations for: {}\nUse search_conversations, follow its guidance until it says to stop, read \
+               the best one or two with gather_chats, and tell me what was said and decided, with dates and session ids. Say \
+               so if nothing fits.",
+        without: "",
+    },
+    Prompt {
+        name: "session",
+        about: "Sum up one past session",
+        argument: Some(Argument { name: "session", about: "The beginning of its id", required: true }),
+        text: "Read the session {} with gather_chats (includeTools: false first) and sum it up: what was asked, what was done, \
+               what was decided, what was left open.",
+        without: "",
+    },
+    Prompt {
+        name: "errors",
+        about: "What fails again and again in this project",
+        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        text: "Report what failed in this project since {}. Call query_history with view \"analyze errors\" and that `since`, then \
+               query_context for the one or two most frequent signatures, and list each with its count, its likely cause and a fix.",
+        without: "Report what failed in this project. Call query_history with view \"analyze errors\", then query_context for the \
+                  one or two most frequent signatures, and list each with its count, its likely cause and a fix.",
+    },
+    Prompt {
+        name: "stats",
+        about: "What was done in this project, in figures",
+        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        text: "Show a short table of what was done in this project since {}: call get_stats with that `since`, then again with \
+               by \"tool\".",
+        without: "Show a short table of what was done in this project: call get_stats, then again with by \"tool\".",
+    },
+    Prompt {
+        name: "timeline",
+        about: "What was worked on lately",
+        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        text: "List what was worked on since {} with list_sessions, newest first: date, title, project, and what came of it in a \
+               few words.",
+        without: "List what was worked on lately with list_sessions, newest first: date, title, project, and what came of it in \
+                  a few words.",
+    },
+];
+
+impl Prompt {
+    /// What is said to the agent. None: an argument is missing.
+    pub fn filled(&self, value: Option<&str>) -> Option<String> {
+        match (value.filter(|value| !value.trim().is_empty()), &self.argument) {
+            (Some(value), Some(_)) => Some(self.text.replace("{}", value)),
+            (None, Some(argument)) if argument.required => None,
+            _ => Some(self.without.to_string()),
+        }
+    }
+}

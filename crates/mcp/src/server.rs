@@ -1,0 +1,197 @@
+//! One agent's conversation with Loci, request by request.
+
+use crate::prompts::PROMPTS;
+use crate::tools::listed;
+use api::{Asker, Code, Desk, Envelope, Set, Watch, tool_named};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    Prompt, PromptArgument, PromptMessage, RequestMetaObject, Role, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+#[derive(Clone)]
+pub(crate) struct Server {
+    desk: Arc<dyn Desk>,
+    tools: Arc<Vec<Tool>>,
+    /// Calls that are answered at once; further ones wait.
+    room: Arc<Semaphore>,
+}
+
+const AT_ONCE: usize = 16;
+/// How often an agent that waits is told how far it is.
+const TELL: Duration = Duration::from_millis(500);
+
+impl Server {
+    pub(crate) fn new(desk: Arc<dyn Desk>, sets: &[Set]) -> Server {
+        Server { desk, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Answers on a thread of its own: everything behind the desk blocks.
+    async fn answer(
+        &self,
+        tool: &'static api::Tool,
+        params: Map<String, Value>,
+        asker: Asker,
+    ) -> Result<Envelope, api::Error> {
+        let _seat = self.room.acquire().await;
+        let desk = self.desk.clone();
+        let answered = tokio::task::spawn_blocking(move || desk.call(tool, params, &asker)).await;
+        answered.unwrap_or_else(|_| {
+            Err(api::Error::new(Code::InternalError, format!("{} stopped in the middle", tool.name)))
+        })
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_completions().build();
+        let mut info = ServerConfig::new(capabilities).with_instructions(include_str!("instructions.md"));
+        info.server_info = Implementation::new("loci", env!("CARGO_PKG_VERSION"));
+        info.server_info.title = Some("Loci".to_string());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = tool_named(&request.name).filter(|_| self.get_tool(&request.name).is_some());
+        let tool = tool.ok_or_else(|| {
+            ErrorData::invalid_params(format!("there is no tool `{}`", printable(&request.name)), None)
+        })?;
+        let watch = Arc::new(Watch::default());
+        let asker = Asker { session: session_of(&context.meta), watch: watch.clone() };
+        let answer = self.answer(tool, request.arguments.unwrap_or_default(), asker);
+        let told = tell(context.peer, context.meta.get_progress_token(), watch.clone());
+        let answered = tokio::select! {
+            answered = answer => answered,
+            () = context.ct.cancelled() => {
+                watch.stop();
+                Err(api::Error::new(Code::Cancelled, "it was cancelled"))
+            }
+            () = told => unreachable!("telling ends with the answer"),
+        };
+        Ok(CallToolResponse::Complete(match &answered {
+            Ok(envelope) => given(envelope),
+            Err(error) => refused(error),
+        }))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(PROMPTS.iter().map(shown).collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompt = PROMPTS.iter().find(|prompt| prompt.name == request.name).ok_or_else(|| {
+            ErrorData::invalid_params(format!("there is no prompt `{}`", printable(&request.name)), None)
+        })?;
+        let given = request.arguments.unwrap_or_default();
+        let argument = prompt.argument.as_ref().and_then(|argument| given.get(argument.name)?.as_str());
+        let text = prompt.filled(argument).ok_or_else(|| {
+            let name = prompt.argument.as_ref().map_or("", |argument| argument.name);
+            ErrorData::invalid_params(format!("`{name}` is missing"), None)
+        })?;
+        let message = PromptMessage::new_text(Role::User, text);
+        Ok(GetPromptResult::new(vec![message]).with_description(prompt.about).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut values = Vec::new();
+        if request.argument.name == "session" {
+            let desk = self.desk.clone();
+            let ids = tokio::task::spawn_blocking(move || desk.chat_ids(&request.argument.value)).await;
+            values = ids.unwrap_or_default();
+        }
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let info = CompletionInfo::with_all_values(values).map_err(|e| ErrorData::internal_error(e, None))?;
+        Ok(CompleteResult::new(info))
+    }
+}
+
+/// Tells the agent how far a long read has come, if it wants to know. Never ends by itself.
+async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<Watch>) {
+    let Some(token) = token else { return std::future::pending().await };
+    let mut told = 0;
+    loop {
+        tokio::time::sleep(TELL).await;
+        let (files, of) = (watch.files.load(Relaxed), watch.of.load(Relaxed));
+        if files > told {
+            told = files;
+            let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);
+            progress.total = (of > 0).then_some(of as f64);
+            progress.message = Some("reading transcripts".to_string());
+            let _ = peer.notify_progress(progress).await;
+        }
+    }
+}
+
+/// The same twice: older clients read the text, newer ones the structure.
+fn given(envelope: &Envelope) -> CallToolResult {
+    let value = serde_json::to_value(envelope).unwrap_or_default();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
+    result.structured_content = Some(value);
+    result
+}
+
+/// An error that the model can read and act on.
+fn refused(error: &api::Error) -> CallToolResult {
+    let error = json!({"error": error.message, "code": error.code.word(), "hints": error.hints});
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+}
+
+fn shown(prompt: &crate::Prompt) -> Prompt {
+    let argument = prompt.argument.as_ref().map(|argument| {
+        vec![
+            PromptArgument::new(argument.name)
+                .with_description(argument.about)
+                .with_required(argument.required),
+        ]
+    });
+    Prompt::new(prompt.name, Some(prompt.about), argument)
+}
+
+/// What a client says about the session it calls from, under the names that clients have for it.
+fn session_of(meta: &RequestMetaObject) -> Option<String> {
+    let turn = meta.get("x-codex-turn-metadata");
+    let named = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_string);
+    let inside = turn.and_then(|turn| named(turn, "session_id").or_else(|| named(turn, "thread_id")));
+    inside.or_else(|| meta.get("threadId").and_then(Value::as_str).map(str::to_string))
+}
+
+fn printable(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(80).collect()
+}

@@ -1,0 +1,60 @@
+//! The tools as the protocol lists them, made from the table of `api`.
+
+use api::{Set, TOOLS, Tool, schema};
+use rmcp::model::{MetaObject, Tool as Listed, ToolAnnotations};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What an agent is shown of the sets it is given.
+pub fn listed(sets: &[Set]) -> Vec<Listed> {
+    let output = Arc::new(schema::output());
+    let given = |tool: &&Tool| tool.sets.iter().any(|set| sets.contains(set));
+    TOOLS.iter().filter(given).map(|tool| shown(tool, output.clone())).collect()
+}
+
+fn shown(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
+    let hints = ToolAnnotations::default().read_only(tool.read_only()).open_world(false);
+    let hints = if tool.read_only() { hints } else { hints.destructive(true).idempotent(true) };
+    let listed = Listed::new(tool.name, tool.about, schema::input(tool))
+        .with_raw_output_schema(output)
+        .with_annotations(hints);
+    if tool.name == FIRST { listed.with_meta(always_loaded()) } else { listed }
+}
+
+/// Claude Code keeps tools out of sight until they are looked for; the one that everything begins with is not.
+const FIRST: &str = "search_conversations";
+
+fn always_loaded() -> MetaObject {
+    let mut meta = MetaObject::default();
+    meta.insert("anthropic/alwaysLoad".to_string(), json!(true));
+    meta
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(sets: &[Set]) -> (usize, usize) {
+        let whole = serde_json::to_value(listed(sets)).unwrap();
+        // What reaches the model: clients keep the schemas of replies and the hints to themselves.
+        let mut seen = whole.clone();
+        for tool in seen.as_array_mut().unwrap() {
+            tool.as_object_mut()
+                .unwrap()
+                .retain(|name, _| ["name", "description", "inputSchema"].contains(&name.as_str()));
+        }
+        let count = |value: &serde_json::Value| bpe_openai::o200k_base().count(value.to_string().as_str());
+        (count(&whole), count(&seen))
+    }
+
+    /// The default sets are all there are today; what others will bring has to fit in between.
+    #[test]
+    fn the_list_of_tools_costs_little() {
+        let all: Vec<Set> = Set::ALL.iter().map(|(set, ..)| *set).collect();
+        for sets in [&all[..], &[Set::Chat], &[Set::History]] {
+            let (whole, seen) = tokens(sets);
+            println!("{sets:?}: {whole} tokens on the wire, {seen} of them for the model");
+            assert!(seen <= 4000 && whole <= 6000, "{sets:?} cost {whole} tokens, {seen} for the model");
+        }
+    }
+}

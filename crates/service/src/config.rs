@@ -1,0 +1,33 @@
+//! The user's own settings, `config.toml` below `XDG_CONFIG_HOME`. Every one has a default, so that there need not be any.
+//!
+//! Does not read the environment, which is stronger: whoever asks looks there first.
+
+use api::{Code, Error};
+use serde::Deserialize;
+use sources::Places;
+
+/// Each setting with its meaning, for the reference.
+pub const SETTINGS: &[(&str, &str)] = &[(
+    "inline_threshold_bytes",
+    "an answer to an agent that is larger than this goes into a file [default: 8192]",
+)];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    pub(crate) inline_threshold_bytes: Option<u64>,
+}
+
+pub(crate) fn read(places: &Places) -> Result<Config, Error> {
+    let path = places.xdg("XDG_CONFIG_HOME", ".config").join("loci/config.toml");
+    let wrong = |error: &dyn std::fmt::Display| {
+        let known = SETTINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))
+            .hint(format!("its settings: {known}"))
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => toml::from_str(&text).map_err(|e| wrong(&e.message())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(e) => Err(wrong(&e)),
+    }
+}

@@ -1,0 +1,302 @@
+//! How an answer reaches an agent: whole while it is small, else as a file of its records with a summary. Nothing is cut
+//! off; what could not be put into a file says so and tells where to go on.
+//!
+//! Does not know the protocol that carries it.
+
+mod collect;
+pub(crate) mod guard;
+pub(crate) mod refs;
+pub(crate) mod tally;
+
+use crate::printer::Format;
+use crate::{Outcome, Service, query_error};
+use api::control::INLINE;
+use api::envelope::{Envelope, NOTE, Recalled};
+use api::tools::Asks;
+use api::{Ask, Code, Control, Error, Operation, Request, Tool, View};
+use collect::Collector;
+use query::child::Runner;
+use serde_json::{Map, Value, json};
+
+impl Service {
+    /// Answers a tool by its name and parameters.
+    pub fn tool(&self, tool: &Tool, mut params: Map<String, Value>) -> Result<Envelope, Error> {
+        let envelope = match (tool.asks, tool.view(), tool.operation()) {
+            (Asks::AnyView, ..) => {
+                let view = named_view(&mut params)?;
+                self.view(view, Ask::new(view, params)?, tool.name)
+            }
+            (Asks::OwnSession(..), Some(view), _) => {
+                refuse_unknown(tool, &params)?;
+                params.insert("session".to_string(), json!(self.asking()?));
+                self.view(view, Ask::new(view, params)?, tool.name)
+            }
+            (_, Some(view), _) => self.view(view, Ask::new(view, params)?, tool.name),
+            (_, _, Some(operation)) => self.operation(operation, params),
+            _ => Err(Error::new(Code::InternalError, format!("{} asks nothing", tool.name))),
+        }?;
+        if self.progress.stopped() {
+            return Err(Error::new(Code::Cancelled, "it was cancelled"));
+        }
+        Ok(envelope)
+    }
+
+    /// The session that asks, as far as its agent tells.
+    fn asking(&self) -> Result<String, Error> {
+        self.own_session().ok_or_else(|| {
+            Error::new(Code::SessionNotFound, "which session is asking is not known: the agent does not say")
+                .hint("ask the tool without `_session` and give it `session`; list_sessions tells the ids")
+        })
+    }
+
+    pub(crate) fn own_session(&self) -> Option<String> {
+        crate::env::text(&self.places, "CLAUDE_CODE_SESSION_ID")
+    }
+
+    /// A question's records, in an envelope.
+    pub fn view(&self, view: &'static View, mut ask: Ask, query: &str) -> Result<Envelope, Error> {
+        let control = ask.control();
+        // What is counted is counted here: the summary of a file needs it anyway.
+        (ask.stats_only, ask.stats_first) = (false, false);
+        let mut collector = self.collector(&control, query, view.stats, ask.session.as_deref())?;
+        let watch = &self.progress;
+        let mut take = |line: &[u8]| collector.line(line) && !watch.stopped();
+        let outcome = self.answer(view, &ask, Format::Jsonl, &mut take)?;
+        let mut envelope = collector.finish(&control);
+        if let Some(at) = &mut envelope.next_offset {
+            *at += ask.offset.unwrap_or(0);
+        }
+        envelope.notes.extend(notes(&outcome, &ask));
+        Ok(self.framed(envelope))
+    }
+
+    fn operation(
+        &self,
+        operation: &'static Operation,
+        mut params: Map<String, Value>,
+    ) -> Result<Envelope, Error> {
+        let control = self.control(operation, &mut params)?;
+        let answer = if operation.name == api::refs::READ.name {
+            let limit = self.limits(&control)?;
+            api::Answer::RefRead(self.refs().read(&Request::read(params)?, limit)?)
+        } else {
+            api::call(self, operation, params)?
+        };
+        self.enclosed(operation, &answer, &control)
+    }
+
+    /// What shapes an answer, refused where the operation has no records to shape.
+    pub fn control(&self, operation: &Operation, params: &mut Map<String, Value>) -> Result<Control, Error> {
+        let foreign = api::control::CONTROL
+            .iter()
+            .find(|param| params.contains_key(param.name) && !operation.takes_control(param.name));
+        if let Some(param) = foreign {
+            let message = format!("{} has no records for `{}`", operation.name, param.name);
+            return Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
+        }
+        Control::take(params)
+    }
+
+    /// An operation's answer, in an envelope.
+    pub fn enclosed(
+        &self,
+        operation: &'static Operation,
+        answer: &api::Answer,
+        control: &Control,
+    ) -> Result<Envelope, Error> {
+        let mut whole = answer.to_agent();
+        guard::value(&mut whole);
+        if control.alters() {
+            let rows = take_rows(operation, &mut whole);
+            return Ok(self.framed(self.rows(operation, &rows, control)?));
+        }
+        let limit = self.limits(control)?;
+        if whole.to_string().len() as u64 <= limit || operation.rows.is_empty() {
+            return Ok(self.framed(Envelope { data: Some(whole), ..Envelope::default() }));
+        }
+        let rows = take_rows(operation, &mut whole);
+        let mut collector = Collector::new(self.refs(), 0, operation.name, operation.stats, None);
+        collector.head(&whole);
+        for row in &rows {
+            collector.line(format!("{row}\n").as_bytes());
+        }
+        let mut envelope = collector.finish(control);
+        if envelope.degraded_reason.is_some() {
+            envelope.data = Some(page(operation, whole, rows, limit, &mut envelope.notes));
+            envelope.next_offset = None;
+        } else if let Some(file_ref) = &mut envelope.file_ref {
+            collect::tell_best(operation, &whole, &rows, file_ref);
+        }
+        Ok(self.framed(envelope))
+    }
+
+    /// An operation's records filtered or counted, line by line, as a person asked for them.
+    pub fn shaped(
+        &self,
+        operation: &Operation,
+        answer: &api::Answer,
+        control: &Control,
+        take: crate::Take<'_>,
+    ) -> Result<(), Error> {
+        let rows = take_rows(operation, &mut serde_json::to_value(answer).unwrap_or_default());
+        let (mut tally, mut lines) = (tally::Tally::new(operation.stats), Vec::new());
+        self.filtered(&rows, control, &mut |line| {
+            tally.add(&serde_json::from_slice(line).unwrap_or_default());
+            lines.push(line.to_vec());
+            true
+        })?;
+        let counts = control.stats_only || control.stats_first;
+        let kinds = if counts { tally.records() } else { Vec::new() };
+        let kinds = kinds.iter().map(|kind| format!("{kind}\n").into_bytes());
+        let border = control.stats_first.then(|| b"---\n".to_vec());
+        let records = if control.stats_only { Vec::new() } else { lines };
+        kinds.chain(border).chain(records).all(|line| take(&line));
+        Ok(())
+    }
+
+    /// Records that are filtered or counted.
+    fn rows(&self, operation: &Operation, rows: &[Value], control: &Control) -> Result<Envelope, Error> {
+        let mut collector = self.collector(control, operation.name, operation.stats, None)?;
+        self.filtered(rows, control, &mut |line| collector.line(line))?;
+        Ok(collector.finish(control))
+    }
+
+    /// Records through the jq filter, if there is one; each as a line.
+    pub(crate) fn filtered(
+        &self,
+        rows: &[Value],
+        control: &Control,
+        take: crate::Take<'_>,
+    ) -> Result<(), Error> {
+        let Some(filter) = &control.jq_filter else {
+            rows.iter().all(|row| take(format!("{row}\n").as_bytes()));
+            return Ok(());
+        };
+        let mut each = |mut result: Vec<u8>| {
+            result.push(b'\n');
+            take(&result)
+        };
+        let mut runner = Runner::start(&self.exe, filter, control.slurp).map_err(|e| query_error(&e))?;
+        for row in rows {
+            if !runner.feed(row.to_string().as_bytes(), &mut each) {
+                break;
+            }
+        }
+        runner.finish(&mut each).map_err(|e| query_error(&e))
+    }
+
+    fn collector(
+        &self,
+        control: &Control,
+        query: &str,
+        stats: &'static [&'static str],
+        session: Option<&str>,
+    ) -> Result<Collector, Error> {
+        let limit = self.limits(control)?;
+        let collector = Collector::new(self.refs(), limit, query, stats, session.map(str::to_string));
+        Ok(collector.counting(control.stats_only))
+    }
+
+    pub(crate) fn refs(&self) -> refs::Refs {
+        refs::Refs::new(&self.places, self.clock)
+    }
+
+    /// The parameter, then the environment, then the configuration.
+    pub(crate) fn limits(&self, control: &Control) -> Result<u64, Error> {
+        if let Some(bytes) = control.inline_threshold_bytes {
+            return Ok(bytes);
+        }
+        let set = match crate::env::text(&self.places, "LOCI_INLINE_THRESHOLD") {
+            Some(text) => Some(("LOCI_INLINE_THRESHOLD", text.trim().parse().ok())),
+            None => crate::config::read(&self.places)?
+                .inline_threshold_bytes
+                .map(|bytes| ("inline_threshold_bytes in config.toml", Some(bytes))),
+        };
+        match set {
+            None => Ok(INLINE),
+            Some((_, Some(bytes))) if bytes <= api::control::MOST_INLINE => Ok(bytes),
+            Some((name, _)) => {
+                Err(Error::new(Code::InvalidArgument, format!("{name} is no number of bytes for a reply"))
+                    .hint(format!("a number up to {}", api::control::MOST_INLINE)))
+            }
+        }
+    }
+
+    fn framed(&self, mut envelope: Envelope) -> Envelope {
+        let as_of = self.clock.now().to_string();
+        envelope.recalled = Some(Recalled { note: NOTE.to_string(), as_of });
+        envelope
+    }
+}
+
+/// The list of records in an answer, taken out of it.
+fn take_rows(operation: &Operation, answer: &mut Value) -> Vec<Value> {
+    let name = operation.rows.iter().find(|name| answer.get(*name).is_some());
+    match name.and_then(|name| answer.get_mut(*name)).map(Value::take) {
+        Some(Value::Array(rows)) => rows,
+        _ => Vec::new(),
+    }
+}
+
+/// As many of the records as a reply may hold, in the answer they came from.
+fn page(
+    operation: &Operation,
+    mut head: Value,
+    rows: Vec<Value>,
+    limit: u64,
+    notes: &mut Vec<String>,
+) -> Value {
+    let (all, mut kept, mut size) = (rows.len(), Vec::new(), head.to_string().len() as u64);
+    for row in rows {
+        size += row.to_string().len() as u64 + 1;
+        if size > limit.max(INLINE) {
+            break;
+        }
+        kept.push(row);
+    }
+    if kept.len() < all {
+        notes.push(format!("the first {} of {all} records; ask for less at once", kept.len()));
+    }
+    let name = operation.rows.iter().find(|name| head.get(*name).is_some());
+    if let Some(name) = name {
+        head[*name] = Value::Array(kept);
+    }
+    head
+}
+
+fn named_view(params: &mut Map<String, Value>) -> Result<&'static View, Error> {
+    let known = || format!("one of: {}", api::tools::view_names().join(", "));
+    let name = params.shift_remove("view");
+    let name = name.as_ref().and_then(Value::as_str).unwrap_or("");
+    api::VIEWS
+        .iter()
+        .find(|view| view.title() == name)
+        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("there is no view `{name}`")).hint(known()))
+}
+
+fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error> {
+    let known: Vec<&str> = tool.params().iter().map(|param| param.name).collect();
+    match params.keys().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::new(Code::InvalidArgument, format!("{} takes no `{name}`", tool.name))
+            .hint(format!("it takes: {}", known.join(", ")))),
+    }
+}
+
+/// What an agent should know besides the records.
+fn notes(outcome: &Outcome, ask: &Ask) -> Vec<String> {
+    let mut notes = Vec::new();
+    if outcome.lost() > 0 {
+        notes.push(format!("{} places in the history could not be read", outcome.lost()));
+    }
+    if outcome.printed == 0 && ask.limit != Some(0) {
+        notes.push(match (&outcome.project, outcome.files + outcome.sessions) {
+            (Some(project), _) => {
+                format!("nothing in {}; all_projects:true asks about every project", project.display())
+            }
+            (None, 0) => "no agent has left a history here".to_string(),
+            (None, _) => "nothing found".to_string(),
+        });
+    }
+    notes
+}

@@ -1,0 +1,338 @@
+//! Takes an answer's records one by one and ends with an envelope: the records themselves, or a file of them.
+//!
+//! Does not know where records come from.
+
+use super::guard;
+use super::refs::{RefFile, Refs};
+use super::tally::Tally;
+use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
+use api::{Control, Operation};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+pub(crate) struct Collector {
+    refs: Refs,
+    limit: u64,
+    query: String,
+    session: Option<String>,
+    /// Lines that fit into a reply; kept even when a file is begun, in case the disk is full.
+    kept: Vec<u8>,
+    kept_lines: u64,
+    file: Option<RefFile>,
+    failed: Option<String>,
+    tally: Tally,
+    fields: Vec<String>,
+    first: Value,
+    last: Vec<u8>,
+    lines: u64,
+    /// Only the counts are wanted: nothing is kept.
+    counting: bool,
+}
+
+/// How many fields are named, and how many values of one are counted, in a summary.
+const MOST_FIELDS: usize = 24;
+const MOST_COUNTS: usize = 6;
+
+impl Collector {
+    pub(crate) fn new(
+        refs: Refs,
+        limit: u64,
+        query: &str,
+        stats: &'static [&'static str],
+        session: Option<String>,
+    ) -> Collector {
+        Collector {
+            refs,
+            limit,
+            query: query.to_string(),
+            session,
+            kept: Vec::new(),
+            kept_lines: 0,
+            file: None,
+            failed: None,
+            tally: Tally::new(stats),
+            fields: Vec::new(),
+            first: Value::Null,
+            last: Vec::new(),
+            lines: 0,
+            counting: false,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn counting(mut self, only: bool) -> Collector {
+        self.counting = only;
+        self
+    }
+
+    /// What an answer holds besides its records: the first line of the file.
+    pub(crate) fn head(&mut self, head: &Value) {
+        self.store(format!("{head}\n").as_bytes());
+    }
+
+    /// One record with its end of line. True: go on.
+    pub(crate) fn line(&mut self, bytes: &[u8]) -> bool {
+        let Ok(mut record) = serde_json::from_slice::<Value>(bytes) else { return true };
+        self.tally.add(&record);
+        let bytes = if may_harm(bytes) {
+            guard::value(&mut record);
+            Cow::Owned(format!("{record}\n").into_bytes())
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        if self.counting {
+            return true;
+        }
+        self.describe(&record);
+        self.last.clear();
+        self.last.extend_from_slice(&bytes);
+        self.store(&bytes);
+        self.lines += 1;
+        true
+    }
+
+    fn describe(&mut self, record: &Value) {
+        if self.lines == 0 {
+            self.first = record.clone();
+        }
+        let Value::Object(map) = record else { return };
+        for name in map.keys() {
+            if self.fields.len() < MOST_FIELDS && !self.fields.contains(name) {
+                self.fields.push(name.clone());
+            }
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8]) {
+        // An array has a comma or a bracket where a file has the end of a line, and one bracket more.
+        let fits = ((self.kept.len() + bytes.len()) as u64) < self.limit;
+        if self.file.is_none()
+            && self.failed.is_none()
+            && (fits || !self.begin_file())
+            && self.failed.is_none()
+        {
+            self.kept.extend_from_slice(bytes);
+            self.kept_lines += 1;
+            return;
+        }
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.line(bytes)
+        {
+            self.failed = Some(reason(&error));
+            self.file = None;
+        }
+    }
+
+    /// Begins the file with what was kept. False, with a reason, where it cannot be written.
+    fn begin_file(&mut self) -> bool {
+        let session = self.session.as_deref().unwrap_or("");
+        let begun = self.refs.create(session, &self.query).and_then(|mut file| {
+            self.kept.split_inclusive(|b| *b == b'\n').try_for_each(|line| file.line(line))?;
+            Ok(file)
+        });
+        match begun {
+            Ok(file) => self.file = Some(file),
+            Err(error) => self.failed = Some(reason(&error)),
+        }
+        self.failed.is_none()
+    }
+
+    pub(crate) fn finish(mut self, control: &Control) -> Envelope {
+        if control.stats_only {
+            return self.only_counts();
+        }
+        let stats = control.stats_first.then(|| self.tally.records());
+        let mut envelope = match self.file.take().map(RefFile::finish) {
+            Some(Ok(stored)) => self.as_file(&stored),
+            Some(Err(error)) => {
+                self.failed = Some(reason(&error));
+                self.as_page()
+            }
+            None => self.as_page(),
+        };
+        if let Some(stats) = stats {
+            put_stats(&mut envelope, stats);
+        }
+        envelope
+    }
+
+    /// The counts are themselves records, and many kinds of them may not fit either.
+    fn only_counts(self) -> Envelope {
+        let records = self.tally.records();
+        let mut counts = Collector::new(self.refs, self.limit, &self.query, &[], self.session);
+        for record in records {
+            counts.line(format!("{record}\n").as_bytes());
+        }
+        counts.finish(&Control::default())
+    }
+
+    fn as_page(&self) -> Envelope {
+        let lines = self.kept.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        let mut data: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let mut envelope = Envelope { degraded_reason: self.failed.clone(), ..Envelope::default() };
+        if self.failed.is_some() && data.is_empty() && self.lines > 0 {
+            data.push(shorter(&self.first, self.limit.max(512) as usize));
+            envelope.notes.push("the first record is shortened".to_string());
+        }
+        let given = data.len() as u64;
+        if self.failed.is_some() && given < self.lines {
+            envelope.next_offset = Some(given);
+            envelope.notes.push(format!("the first {given} of {} records", self.lines));
+        }
+        envelope.data = Some(Value::Array(data));
+        envelope
+    }
+
+    fn as_file(&self, (path, size_bytes, line_count): &(std::path::PathBuf, u64, u64)) -> Envelope {
+        self.refs.make_room();
+        let last = serde_json::from_slice(&self.last).unwrap_or_default();
+        let mut fields = self.fields.clone();
+        for name in &mut fields {
+            *name = name.chars().take(40).collect();
+        }
+        let summary = Summary {
+            total_records: self.lines,
+            first_line: shorter(&self.first, LINE),
+            last_line: shorter(&last, LINE),
+            counts: counts(&self.tally),
+        };
+        let path = path.to_string_lossy().into_owned();
+        let file_ref = FileRef { path, size_bytes: *size_bytes, line_count: *line_count, fields, summary };
+        let mut envelope = Envelope { mode: Mode::FileRef, file_ref: Some(file_ref), ..Envelope::default() };
+        fit(&mut envelope);
+        envelope
+    }
+}
+
+/// Whether a line may hold something that is not to be passed on as it is.
+fn may_harm(line: &[u8]) -> bool {
+    line.iter().any(|b| matches!(b, b'<' | b'[' | b'\\' | 0x80..))
+}
+
+/// Why there is no file, in a word that a program can act on.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "refs_full".to_string(),
+        _ => format!("refs_unwritable: {error}"),
+    }
+}
+
+/// How much of a record a summary shows.
+const LINE: usize = 360;
+/// What the frame and the notes around a summary may take.
+const AROUND: usize = 260;
+
+/// Keeps a reply that points to a file small, whatever the file holds.
+fn fit(envelope: &mut Envelope) {
+    let size = |envelope: &Envelope| serde_json::to_string(envelope).map_or(0, |text| text.len()) + AROUND;
+    for step in 0..4 {
+        if size(envelope) <= LARGEST_REF {
+            return;
+        }
+        let Some(file_ref) = &mut envelope.file_ref else { return };
+        match step {
+            0 => file_ref.summary.last_line = shorter(&file_ref.summary.last_line, 120),
+            1 => file_ref.summary.counts.clear(),
+            2 => file_ref.fields.truncate(8),
+            _ => (file_ref.summary.first_line, file_ref.summary.last_line) = (Value::Null, Value::Null),
+        }
+    }
+}
+
+/// Counts stand in the reply as long as they are small; all of them are what `stats_only` gives.
+fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
+    let room = if envelope.mode == Mode::FileRef { 600 } else { usize::MAX };
+    let (all, mut size) = (stats.len(), 0);
+    stats.retain(|record| {
+        size += record.to_string().len() + 1;
+        size <= room
+    });
+    if stats.len() < all {
+        envelope.notes.push(format!("{} of {all} kinds; stats_only gives all", stats.len()));
+    }
+    envelope.stats = Some(stats);
+    if let Some(file_ref) = envelope.file_ref.as_mut().filter(|_| room < usize::MAX) {
+        file_ref.summary.counts.clear();
+        (file_ref.summary.first_line, file_ref.summary.last_line) =
+            (shorter(&file_ref.summary.first_line, 160), shorter(&file_ref.summary.last_line, 160));
+    }
+    fit(envelope);
+}
+
+/// The commonest values of the fields that tell kinds apart; how calls ended besides, under names of their own.
+fn counts(tally: &Tally) -> Map<String, Value> {
+    let mut counts = Map::new();
+    for name in tally.fields() {
+        let values = tally.of_field(name);
+        if *name == "status" {
+            for (word, n) in &values {
+                counts.insert(format!("{word}_count"), json!(n));
+            }
+            continue;
+        }
+        let (most, rest) = values.split_at(values.len().min(MOST_COUNTS));
+        let mut of: Map<String, Value> =
+            most.iter().map(|(word, n)| (word.chars().take(40).collect(), json!(n))).collect();
+        if !rest.is_empty() {
+            of.insert("…".to_string(), json!(rest.iter().map(|(_, n)| n).sum::<u64>()));
+        }
+        if !of.is_empty() {
+            counts.insert(format!("by_{name}"), Value::Object(of));
+        }
+    }
+    counts
+}
+
+/// A record of at most so many bytes: long values are cut, and say so with `…`; fields that do not fit are left out.
+fn shorter(record: &Value, most: usize) -> Value {
+    if record.to_string().len() <= most {
+        return record.clone();
+    }
+    let cut = |value: &Value| match value {
+        Value::String(text) => json!(cut(text, 48)),
+        Value::Array(_) | Value::Object(_) => json!(cut(&value.to_string(), 48)),
+        other => other.clone(),
+    };
+    let Value::Object(map) = record else { return cut(record) };
+    let mut short = Map::new();
+    let mut size = 2;
+    for (name, value) in map {
+        let value = cut(value);
+        size += name.len() + value.to_string().len() + 4;
+        if size > most.saturating_sub(10) {
+            short.insert("…".to_string(), json!("…"));
+            break;
+        }
+        short.insert(name.clone(), value);
+    }
+    Value::Object(short)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_string();
+    }
+    text.chars().take(most).chain(['…']).collect()
+}
+
+/// Of what was found by searching, the best stands in the reply: it is mostly all that is needed.
+pub(crate) fn tell_best(operation: &Operation, head: &Value, rows: &[Value], file_ref: &mut FileRef) {
+    if operation.name != api::search::OPERATION.name {
+        return;
+    }
+    let best = rows.iter().take(4).map(|chat| {
+        json!({
+            "chatId": chat["chatId"],
+            "title": cut(chat["title"].as_str().unwrap_or_default(), 60),
+            "at": chat["timeRange"]["to"],
+            "text": cut(chat["snippets"][0]["text"].as_str().unwrap_or_default(), 110),
+        })
+    });
+    let summary = &mut file_ref.summary;
+    (summary.first_line, summary.last_line) = (Value::Null, Value::Null);
+    file_ref.fields.clear();
+    summary.counts = Map::from_iter([
+        ("confidence".to_string(), head["confidence"].clone()),
+        ("best".to_string(), best.collect()),
+    ]);
+}
