@@ -16,6 +16,7 @@ pub(crate) enum Typed {
     Question(Box<Call>),
     Deed(Box<Deed>),
     Mcp(Box<crate::mcp::Serve>),
+    Hook(ArgMatches),
 }
 
 /// A question over the history.
@@ -44,6 +45,9 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
+    if name == crate::hook::COMMAND {
+        return Ok(Some(Typed::Hook(sub.clone())));
+    }
     if name == crate::mcp::COMMAND {
         return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
     }
@@ -154,7 +158,7 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         let bare = Command::new(operation.command).about(operation.about);
         root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
     }
-    root = root.subcommand(crate::mcp::command());
+    root = root.subcommand(crate::mcp::command()).subcommand(crate::hook::command());
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),

@@ -4,6 +4,7 @@
 
 mod args;
 mod doors;
+mod hook;
 mod mcp;
 mod output;
 mod text;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     let exit = match args::parse() {
         Ok(Some(args::Typed::Question(call))) => run(&call),
         Ok(Some(args::Typed::Deed(deed))) => deed.run(),
+        Ok(Some(args::Typed::Hook(matches))) => return hook::run(&matches),
         Ok(Some(args::Typed::Mcp(serve))) => return serve.run(),
         Ok(None) => Exit::Found,
         Err(code) => return code,

@@ -5,7 +5,6 @@ use crate::args::Call;
 use crate::text::Text;
 use api::{Exit, View};
 use record::{Cell, cell};
-use serde_json::json;
 use service::{Format, Outcome, Service};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -129,10 +128,10 @@ impl Out {
 
 /// The answer as an agent gets it.
 fn enclosed(call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
-    let envelope = call.service.view(call.view, ask.clone(), &call.view.title().replace([' ', '-'], "_"))?;
-    let found = envelope.file_ref.is_some() || envelope.data.as_ref().is_some_and(|data| data != &json!([]));
+    let query = call.view.title().replace([' ', '-'], "_");
+    let (envelope, outcome) = call.service.view(call.view, ask.clone(), &query)?;
     say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
-    Ok(Outcome { printed: u64::from(found), ..Outcome::default() })
+    Ok(outcome)
 }
 
 /// Does something that may take long, and tells the person how far it is.

@@ -13,6 +13,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_STATE_HOME", "where answers too large for a reply are kept for a week, instead of ~/.local/state"),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
+    ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
     (
         "LOCI_INLINE_THRESHOLD",
         "an answer to an agent that is larger than so many bytes goes into a file [default: 8192]",

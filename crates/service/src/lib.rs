@@ -8,6 +8,7 @@ mod doors;
 pub mod env;
 mod gather;
 mod home;
+mod hook;
 mod ingest;
 mod kept;
 mod lines;
@@ -24,6 +25,7 @@ mod tombstones;
 mod words;
 
 pub use home::token;
+pub use hook::EVENTS as HOOK_EVENTS;
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;

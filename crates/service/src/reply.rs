@@ -24,14 +24,14 @@ impl Service {
         let envelope = match (tool.asks, tool.view(), tool.operation()) {
             (Asks::AnyView, ..) => {
                 let view = named_view(&mut params)?;
-                self.view(view, Ask::new(view, params)?, tool.name)
+                self.told(view, params, tool.name)
             }
             (Asks::OwnSession(..), Some(view), _) => {
                 refuse_unknown(tool, &params)?;
                 params.insert("session".to_string(), json!(self.asking()?));
-                self.view(view, Ask::new(view, params)?, tool.name)
+                self.told(view, params, tool.name)
             }
-            (_, Some(view), _) => self.view(view, Ask::new(view, params)?, tool.name),
+            (_, Some(view), _) => self.told(view, params, tool.name),
             (_, _, Some(operation)) => self.operation(operation, params),
             _ => Err(Error::new(Code::InternalError, format!("{} asks nothing", tool.name))),
         }?;
@@ -39,6 +39,10 @@ impl Service {
             return Err(Error::new(Code::Cancelled, "it was cancelled"));
         }
         Ok(envelope)
+    }
+
+    fn told(&self, view: &'static View, params: Map<String, Value>, query: &str) -> Result<Envelope, Error> {
+        self.view(view, Ask::new(view, params)?, query).map(|(envelope, _)| envelope)
     }
 
     /// The session that asks, as far as its agent tells.
@@ -54,7 +58,7 @@ impl Service {
     }
 
     /// A question's records, in an envelope.
-    pub fn view(&self, view: &'static View, mut ask: Ask, query: &str) -> Result<Envelope, Error> {
+    pub fn view(&self, view: &'static View, mut ask: Ask, query: &str) -> Result<(Envelope, Outcome), Error> {
         let control = ask.control();
         // What is counted is counted here: the summary of a file needs it anyway.
         (ask.stats_only, ask.stats_first) = (false, false);
@@ -67,7 +71,7 @@ impl Service {
             *at += ask.offset.unwrap_or(0);
         }
         envelope.notes.extend(notes(&outcome, &ask));
-        Ok(self.framed(envelope))
+        Ok((self.framed(envelope), outcome))
     }
 
     fn operation(
@@ -111,7 +115,9 @@ impl Service {
             return Ok(self.framed(self.rows(operation, &rows, control)?));
         }
         let limit = self.limits(control)?;
-        if whole.to_string().len() as u64 <= limit || operation.rows.is_empty() {
+        // What was read from a file, a reply at a time, is not put into another.
+        let stays = operation.rows.is_empty() || operation.name == api::refs::READ.name;
+        if stays || whole.to_string().len() as u64 <= limit {
             return Ok(self.framed(Envelope { data: Some(whole), ..Envelope::default() }));
         }
         let rows = take_rows(operation, &mut whole);
@@ -122,6 +128,7 @@ impl Service {
         }
         let mut envelope = collector.finish(control);
         if envelope.degraded_reason.is_some() {
+            envelope.notes.clear();
             envelope.data = Some(page(operation, whole, rows, limit, &mut envelope.notes));
             envelope.next_offset = None;
         } else if let Some(file_ref) = &mut envelope.file_ref {

@@ -92,9 +92,14 @@ fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
     if ask.all_projects || ask.session.is_some() {
         return None;
     }
-    let cwd = real(&service.cwd);
-    let repository = cwd.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_path_buf);
-    Some(repository.unwrap_or(cwd))
+    Some(enclosing(&service.cwd))
+}
+
+/// The repository that a directory lies in, or the directory itself.
+pub(crate) fn enclosing(directory: &Path) -> PathBuf {
+    let directory = real(directory);
+    let repository = directory.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_path_buf);
+    repository.unwrap_or(directory)
 }
 
 /// Agents write resolved paths; a project that is gone keeps the name it is given, without `.` and `..`.
