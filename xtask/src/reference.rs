@@ -5,7 +5,8 @@ use crate::args::Args;
 use crate::tidy::root;
 use crate::{Outcome, rooms};
 use api::params::dashed;
-use api::{Code, Exit, OPERATIONS, Operation, PARAMS, Param, Shape, VIEWS, View};
+use api::tools::Asks;
+use api::{Code, Exit, OPERATIONS, Operation, PARAMS, Param, Set, Shape, TOOLS, Tool, VIEWS, View};
 use std::fmt::Write;
 use std::fs;
 
@@ -38,6 +39,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 fn pages() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("docs/reference/commands.md", commands()),
+        ("docs/reference/tools.md", tools()),
         ("docs/reference/environment.md", environment()),
         ("docs/reference/exit-codes-and-errors.md", exits_and_errors()),
         ("ARCHITECTURE.md", architecture()?),
@@ -196,6 +198,87 @@ fn line(page: &mut String, text: &str) {
     let _ = writeln!(page, "{text}"); // writing to a String does not fail
 }
 
+// ---- tools
+
+fn tools() -> String {
+    let mut page = format!("{MADE}# Tools\n\n");
+    page.push_str(
+        "What an agent may call over `loci mcp`. A tool is a question or an operation under the name that agents know, with the\n\
+         same parameters and the same answer as on the command line. Scope is the project the agent works in unless `session`,\n\
+         `project` or `all_projects` is given; names that end in `_session` are about the session that asks. Anything a tool does\n\
+         not take is refused.\n\n",
+    );
+    for (_, word, about) in Set::ALL {
+        line(&mut page, &format!("- `--toolsets {word}`: {about}"));
+    }
+    page.push_str("\n| tool | set | what it is for | the same as |\n| --- | --- | --- | --- |\n");
+    for tool in TOOLS {
+        let sets: Vec<&str> = tool
+            .sets
+            .iter()
+            .filter_map(|set| Set::ALL.iter().find(|(s, ..)| s == set))
+            .map(|s| s.1)
+            .collect();
+        line(
+            &mut page,
+            &format!(
+                "| [`{0}`](#{0}) | {1} | {2} | {3} |",
+                tool.name,
+                sets.join(", "),
+                cell(tool.about),
+                asked_by(tool)
+            ),
+        );
+    }
+    page.push_str(REPLIES);
+    for tool in TOOLS {
+        line(
+            &mut page,
+            &format!(
+                "
+## {}
+
+{}
+
+| parameter | meaning |
+| --- | --- |",
+                tool.name, tool.about
+            ),
+        );
+        for param in tool.params() {
+            line(&mut page, &format!("| `{}` | {} |", param.name, cell(param.about)));
+        }
+    }
+    page
+}
+
+const REPLIES: &str = "
+# Replies
+
+Every reply is one object, as `structuredContent` and again as text:
+
+    {\"mode\":\"inline\",\"recalled\":{…},\"data\":…}
+    {\"mode\":\"file_ref\",\"recalled\":{…},\"file_ref\":{\"path\",\"size_bytes\",\"line_count\",\"fields\",\"summary\":{…}}}
+
+`data` holds the records of a question, or the whole answer of an operation. What is larger than `inline_threshold_bytes` goes into
+a file of JSON lines, and the reply stays below 2 kB: `summary` has `total_records`, counts by kind, and the first and the last record
+with long values shortened (they end in `…`); of a search it has the best conversations. Such a file of an operation begins with a line
+that holds everything but the records. `stats` stands beside either where `stats_first` asks for it. Where the file cannot be
+written, `data` holds as much as a reply may, `degraded_reason` says why and `next_offset` where to go on. `notes` say what else one
+should know. The same object is printed by `--hybrid` on the command line.
+";
+
+fn asked_by(tool: &Tool) -> String {
+    match (tool.view(), tool.operation()) {
+        (Some(view), _) if matches!(tool.asks, Asks::OwnSession(..)) => {
+            format!("`loci {} --session …`", view.title())
+        }
+        (Some(view), _) => format!("`loci {}`", view.title()),
+        (_, Some(operation)) => format!("`loci {}`", operation.command),
+        _ => "any question, named by `view`".to_owned(),
+    }
+}
+
 // ---- environment, exit codes, errors
 
 fn environment() -> String {
@@ -204,6 +287,10 @@ fn environment() -> String {
          | variable | meaning |\n| --- | --- |\n"
     );
     for (name, meaning) in service::env::all() {
+        line(&mut page, &format!("| `{name}` | {} |", cell(meaning)));
+    }
+    page.push_str("\n# Configuration\n\n`config.toml` in `loci` below `XDG_CONFIG_HOME`. A variable is stronger than a setting, a parameter stronger than both.\n\n| setting | meaning |\n| --- | --- |\n");
+    for (name, meaning) in service::config::SETTINGS {
         line(&mut page, &format!("| `{name}` | {} |", cell(meaning)));
     }
     page

@@ -30,8 +30,6 @@ pub const CONTROL: &[Param] = &[JQ_FILTER, SLURP, STATS_ONLY, STATS_FIRST, INLIN
 pub const INLINE: u64 = 8192;
 /// What an agent may ask to have in one reply; beyond it clients cut replies off.
 pub const MOST_INLINE: u64 = 65_536;
-/// Filters and patterns are written by hand or by a model; a longer one is an attack or an accident.
-const LONGEST_FILTER: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -58,9 +56,6 @@ impl Control {
             |message: &str, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.slurp && self.jq_filter.is_none() {
             return invalid("`slurp` is about a jq filter, and none is given", "add --jq '<filter>'".into());
-        }
-        if self.jq_filter.as_ref().is_some_and(|filter| filter.len() > LONGEST_FILTER) {
-            return invalid("the jq filter is too long", format!("at most {LONGEST_FILTER} bytes"));
         }
         if self.stats_only && self.stats_first {
             return invalid(

@@ -62,6 +62,7 @@ fn no_reference_leads_out_of_the_folder() {
         format!("{}/../{name}", refs.display()),
     ];
     // 10,000 in the long form; each is a round trip.
+    #[allow(clippy::disallowed_methods)] // how long a test runs is not the program's business
     let many = std::env::var("LOCI_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     while asks.len() < many {
         let mut path = String::new();
