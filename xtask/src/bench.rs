@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod chores;
 mod goal;
+mod hook;
 mod index;
 mod measure;
 mod place;
@@ -27,7 +28,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     index [--size 1G] [--seed 7] [--rounds 3] [--big 10G] [--many 10000] [--needles 200] [--loci PATH] [--keep DIR]\n\
     [--smoke | --strict]\n\
     measure index and search against bare tantivy, a bare walk and a program that does nothing;\n\
-    first: cargo build --release && cargo build --release -p loci-search --example bare";
+    first: cargo build --release && cargo build --release -p loci-search --example bare\n\
+    hook [--size 1G] [--seed 7] [--rounds 200] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
+    measure what a person waits for a hook, beyond a program that does nothing";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -67,10 +70,10 @@ impl Options {
 }
 
 pub(crate) fn run(args: &[String]) -> Outcome {
-    if let Some((first, rest)) = args.split_first()
-        && first == "index"
-    {
-        return index::run(rest);
+    match args.split_first() {
+        Some((first, rest)) if first == "index" => return index::run(rest),
+        Some((first, rest)) if first == "hook" => return hook::run(rest),
+        _ => {}
     }
     let options = Options::parse(args)?;
     let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;

@@ -1,0 +1,138 @@
+//! `cargo xtask bench hook`: what a person waits for `loci hook`, beyond what starting any program costs.
+//!
+//! The long form, whose figures stand in docs/performance.md:
+//!
+//!     cargo build --release
+//!     cargo xtask bench hook --size 1G --rounds 200 --keep DIR
+//!
+//! Hooks and a program that does nothing take turns, so that a busy machine slows both alike.
+
+use super::place::{self, Binaries, Corpus, Work};
+use crate::Outcome;
+use crate::args::Args;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What the slowest of twenty may add to the start of a process.
+const MOST: Duration = Duration::from_millis(30);
+/// The deadline that a hook keeps whatever happens.
+const DEADLINE: Duration = Duration::from_millis(150);
+/// On a busy machine only several times as much means anything.
+const LOOSE: u32 = 5;
+
+/// Waits, each from the start of a process to its end.
+#[derive(Default)]
+struct Waits {
+    name: &'static str,
+    each: Vec<Duration>,
+    spoke: usize,
+}
+
+impl Waits {
+    fn of(name: &'static str) -> Waits {
+        Waits { name, ..Waits::default() }
+    }
+
+    fn share(&self, percent: usize) -> Duration {
+        let mut sorted = self.each.clone();
+        sorted.sort_unstable();
+        sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+    }
+}
+
+pub(super) fn run(args: &[String]) -> Outcome {
+    let args = Args::parse(args, &["size", "seed", "rounds", "loci", "keep"], &["smoke", "strict"])?;
+    let smoke = args.has("smoke");
+    let binaries = Binaries::find(args.path("loci").as_deref(), None)?;
+    let work = Work::new(args.path("keep").as_deref())?;
+    let size = args.size("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 });
+    let rounds = args.number("rounds", if smoke { 20 } else { 200 })?.max(1) as usize;
+    let corpus = work.own_corpus(&binaries, size, args.number("seed", 7)?, "")?;
+    println!("{}\n{corpus}", place::machine());
+    output(&binaries.loci, &corpus.home, &["index", "-o", "json"], "")?;
+    let sessions = sessions(&binaries.loci, &corpus)?;
+    let all = measured(&binaries, &corpus, &sessions, rounds)?;
+    Ok(judged(&all, smoke) || !(smoke || args.has("strict")))
+}
+
+fn measured(
+    binaries: &Binaries,
+    corpus: &Corpus,
+    sessions: &[Value],
+    rounds: usize,
+) -> Result<Vec<Waits>, String> {
+    let mut all = ["noop", "start", "prompt", "recall"].map(Waits::of);
+    for round in 0..rounds {
+        let session = &sessions[round % sessions.len()];
+        let told = |prompt: &str| {
+            json!({"cwd": session["project"], "session_id": "none", "prompt": prompt}).to_string()
+        };
+        let recall = format!("as we discussed last time: {}", session["title"].as_str().unwrap_or_default());
+        let asks: [(&Path, &[&str], String); 4] = [
+            (&binaries.noop, &[], String::new()),
+            (&binaries.loci, &["hook", "session-start"], told("")),
+            (&binaries.loci, &["hook", "prompt"], told("fix the parser")),
+            (&binaries.loci, &["hook", "prompt"], told(&recall)),
+        ];
+        for (waits, (program, args, told)) in all.iter_mut().zip(asks) {
+            let (took, said) = output(program, &corpus.home, args, &told)?;
+            waits.each.push(took);
+            waits.spoke += usize::from(!said.is_empty());
+        }
+    }
+    Ok(all.into())
+}
+
+fn judged(all: &[Waits], smoke: bool) -> bool {
+    let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
+    let start = all[0].share(50);
+    let (most, deadline) = if smoke { (MOST * LOOSE, DEADLINE * LOOSE) } else { (MOST, DEADLINE) };
+    println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  spoke", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
+    let mut kept = true;
+    for waits in all {
+        let beyond = waits.share(95).saturating_sub(start);
+        let fine = beyond <= most && waits.share(99) <= deadline;
+        kept &= fine;
+        println!(
+            "{:8} {:8.2} {:8.2} {:8.2} {:14.2}  {} of {}{}",
+            waits.name,
+            ms(waits.share(50)),
+            ms(waits.share(95)),
+            ms(waits.share(99)),
+            ms(beyond),
+            waits.spoke,
+            waits.each.len(),
+            if fine { "" } else { "  MISS" }
+        );
+    }
+    kept
+}
+
+/// Sessions to be recalled, each with its title and its project.
+fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
+    let (_, listed) = output(loci, &corpus.home, &["sessions", "--limit", "40", "-o", "json"], "")?;
+    let mut listed: Value = serde_json::from_slice(&listed).map_err(|error| error.to_string())?;
+    match listed["sessions"].take() {
+        Value::Array(all) if !all.is_empty() => Ok(all),
+        _ => Err("the corpus has no sessions".to_owned()),
+    }
+}
+
+/// Runs a command as an agent runs a hook: how long it took, and what it said.
+fn output(program: &Path, home: &Path, args: &[&str], told: &str) -> Result<(Duration, Vec<u8>), String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", program.display());
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home).args(args).current_dir(home);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(fail)?;
+    if let Some(mut input) = child.stdin.take() {
+        // Who does not listen has said what it had to say.
+        let _ = input.write_all(told.as_bytes());
+    }
+    let ended = child.wait_with_output().map_err(fail)?;
+    Ok((started.elapsed(), ended.stdout))
+}
