@@ -14,6 +14,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("query", &["record"]),
     ("mask", &[]),
     ("search", &[]),
+    ("code", &[]),
     ("api", &["record"]),
     ("service", &["api", "catalogue", "mask", "query", "record", "search", "sources"]),
     ("mcp", &["api"]),
@@ -46,6 +47,10 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "rmcp", room: "mcp", tests: false },
     Engine { name: "tokio", room: "mcp", tests: false },
     Engine { name: "hyper", room: "mcp", tests: false },
+    Engine { name: "tree-sitter", room: "code", tests: false },
+    Engine { name: "tree-sitter-c-sharp", room: "code", tests: false },
+    Engine { name: "ignore", room: "code", tests: false },
+    Engine { name: "bpe-openai", room: "code", tests: true },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 

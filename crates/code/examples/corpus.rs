@@ -1,0 +1,66 @@
+//! `cargo run --release -p loci-code --example corpus -- gaps DIR…`: how much of real code is read, and how fast, by the time
+//! this process had a processor.
+
+#![allow(clippy::print_stdout)] // a tool for the terminal
+
+use loci_code::{FileFacts, LANGUAGES, Reader, Symbols, decode};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["gaps", folders @ ..] => folders.iter().for_each(|folder| gaps(Path::new(folder))),
+        _ => println!("corpus gaps DIR…"),
+    }
+}
+
+fn gaps(folder: &Path) {
+    let texts = texts(folder);
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let start = busy();
+    let facts: Vec<FileFacts> =
+        texts.iter().map(|(_, text)| reader.read(text, &Symbols::default())).collect();
+    let spent = busy() - start;
+    let mut damaged = 0;
+    for ((path, text), facts) in texts.iter().zip(&facts) {
+        damaged += usize::from(!facts.gaps.is_empty());
+        for gap in facts.gaps.iter().take(3) {
+            let quoted =
+                text.get(gap.span.from as usize..).unwrap_or_default().lines().next().unwrap_or_default();
+            println!("{}:{}: {:?} `{}`", path.display(), gap.line, gap.kind, quoted.trim());
+        }
+    }
+    let lines: u64 = facts.iter().map(|facts| u64::from(facts.lines)).sum();
+    let types: usize = facts.iter().map(|facts| facts.types.len()).sum();
+    let references: usize = facts.iter().map(|facts| facts.references.len()).sum();
+    println!(
+        "{}: {} files, {lines} lines, {types} declarations of types, {references} references; {damaged} files with a gap \
+         ({:.2} %); {:.2} s of a processor, {:.0} lines a second",
+        folder.display(),
+        texts.len(),
+        damaged as f64 * 100.0 / texts.len() as f64,
+        spent,
+        lines as f64 / spent
+    );
+}
+
+fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
+    let (mut open, mut found) = (vec![folder.to_path_buf()], Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|ending| ending == "cs") {
+            found.push((path.clone(), decode(&fs::read(&path).unwrap()).into_owned()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Seconds of a processor that this process has had.
+fn busy() -> f64 {
+    let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    told.split(' ').next().and_then(|first| first.parse::<f64>().ok()).unwrap_or_default() / 1e9
+}

@@ -1,0 +1,29 @@
+//! C#: how its text is prepared, parsed and read.
+//!
+//! Does not know projects or other files.
+
+mod declare;
+mod kinds;
+mod lex;
+mod prepare;
+mod refer;
+mod shape;
+pub(crate) mod symbols;
+
+use crate::language::{Language, Prepared};
+use crate::token::Source;
+use symbols::Symbols;
+
+pub(crate) const LANGUAGE: Language = Language {
+    name: "C#",
+    endings: &["cs"],
+    grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
+    prepare,
+    extract: declare::extract,
+};
+
+fn prepare(text: &str, symbols: &Symbols) -> Prepared {
+    let tokens = lex::lex(text, symbols);
+    let bytes = prepare::prepare(&Source { text, tokens: &tokens });
+    Prepared { bytes, tokens }
+}

@@ -1,0 +1,305 @@
+//! The names that a C# tree mentions and that may be types, each with the place it stands in, which decides how it is looked up.
+//!
+//! Does not know what they mean. Names that cannot be types are left out: what is declared, what is called without a dot,
+//! labels, named arguments, members in initialisers, variables in sight.
+
+use super::declare::Walk;
+use super::kinds::Kind;
+use crate::file::{Path, Position, Reference, Segment};
+use crate::token::Span;
+use rustc_hash::FxHashMap;
+use tree_sitter::{Node, TreeCursor};
+
+/// What a name is where it stands.
+enum Role {
+    Name(Position),
+    /// A variable is declared.
+    Local,
+    /// Called without a dot: a method, but its type arguments are types.
+    Called,
+    Nothing,
+}
+
+/// A member's variables, with the last word of the type each is declared with.
+pub(crate) type Locals<'a> = FxHashMap<&'a str, &'a str>;
+
+/// How deep trees are followed. The deepest of eleven thousand real files is at 190, and a thread's stack holds ten times
+/// this.
+pub(crate) const DEPTH: u32 = 1000;
+
+impl<'a> Walk<'a> {
+    /// Visits all that stands below the node which the cursor is at.
+    pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) {
+        let parent = cursor.node();
+        if self.depth >= DEPTH {
+            self.too_deep(parent);
+            return;
+        }
+        self.depth += 1;
+        if cursor.goto_first_child() {
+            loop {
+                if cursor.node().is_named() {
+                    self.visit(cursor, parent);
+                }
+                if !cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+            cursor.goto_parent();
+        }
+        self.depth -= 1;
+    }
+
+    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) {
+        let node = cursor.node();
+        match Kind::of(node) {
+            Kind::Identifier | Kind::GenericName | Kind::QualifiedName | Kind::AliasQualifiedName => {
+                let field = cursor.field_name().unwrap_or_default();
+                self.name(node, parent, field);
+            }
+            Kind::MemberAccess => {
+                let called = Kind::of(parent) == Kind::Invocation && cursor.field_name() == Some("function");
+                if !self.chain(node, if called { Position::Called } else { Position::Value }) {
+                    self.below(cursor);
+                }
+            }
+            Kind::ImplicitParameter => drop(self.locals.insert(self.text(node), "")),
+            Kind::LocalFunction => self.local_function(cursor),
+            Kind::Comment => {}
+            kind => self.declaration(kind, cursor),
+        }
+    }
+
+    fn local_function(&mut self, cursor: &mut TreeCursor<'a>) {
+        let node = cursor.node();
+        let known = self.type_parameters.len();
+        self.push_type_parameters(node);
+        if let Some(name) = node.child_by_field_name("name") {
+            self.locals.insert(self.text(name), "");
+        }
+        self.below(cursor);
+        self.type_parameters.truncate(known);
+    }
+
+    fn name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) {
+        match self.role(node, parent, field) {
+            Role::Name(position) => {
+                self.chain(node, position);
+            }
+            Role::Local => {
+                let declared = parent.child_by_field_name("type").or_else(|| {
+                    parent
+                        .parent()
+                        .filter(|_| Kind::of(parent) == Kind::Declarator)?
+                        .child_by_field_name("type")
+                });
+                let declared = declared.map_or("", |node| self.last_word(node));
+                self.locals.insert(self.text(node), declared);
+            }
+            Role::Called => self.type_arguments(node),
+            Role::Nothing => self.type_arguments(node),
+        }
+    }
+
+    fn role(&self, node: Node<'a>, parent: Node<'a>, field: &str) -> Role {
+        let followed = |mark: &str| node.next_sibling().is_some_and(|next| next.kind() == mark);
+        let first = || parent.named_child(0) == Some(node);
+        match (Kind::of(parent), field) {
+            (Kind::Attribute, "name") => Role::Name(Position::Attribute),
+            (Kind::As | Kind::Is, "right") => Role::Name(Position::Type),
+            (Kind::BaseList, _) => Role::Name(Position::Base),
+            (Kind::TypeArguments | Kind::ExplicitInterface, _) | (_, "type" | "returns") => {
+                Role::Name(Position::Type)
+            }
+            (
+                Kind::Declarator
+                | Kind::Parameter
+                | Kind::ParameterList
+                | Kind::BracketedParameterList
+                | Kind::DeclarationExpression
+                | Kind::DeclarationPattern
+                | Kind::VarPattern
+                | Kind::RecursivePattern
+                | Kind::ListPattern
+                | Kind::CatchDeclaration
+                | Kind::From,
+                "name",
+            )
+            | (Kind::Foreach, "left")
+            | (Kind::TuplePattern | Kind::Designation | Kind::JoinInto | Kind::Query, _) => Role::Local,
+            (Kind::Join | Kind::Let, _) if followed("in") || followed("=") => Role::Local,
+            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Nothing,
+            (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Nothing,
+            (Kind::Subpattern, _) if followed(":") => Role::Nothing,
+            (Kind::AnonymousObject, _) if followed("=") => Role::Nothing,
+            (Kind::Assignment, "left") => Role::Nothing,
+            (Kind::Invocation, "function") => Role::Called,
+            (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
+            (Kind::Argument, _) if self.asks_for_name(parent) => Role::Name(Position::Bare),
+            (Kind::Parenthesized, _) if is_called(parent) => Role::Name(Position::Bare),
+            _ if matches!(Kind::of(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
+                Role::Name(Position::Value)
+            }
+            _ => Role::Nothing,
+        }
+    }
+
+    /// Whether an argument is that of `nameof`.
+    fn asks_for_name(&self, argument: Node<'a>) -> bool {
+        let call = argument.parent().and_then(|list| list.parent());
+        let function = call.and_then(|call| call.child_by_field_name("function"));
+        function.is_some_and(|function| self.text(function) == "nameof")
+    }
+
+    /// Records a chain of names, and what its type arguments mention. False if it does not begin with a name.
+    fn chain(&mut self, node: Node<'a>, position: Position) -> bool {
+        let mut segments = std::mem::take(&mut self.segments);
+        segments.clear();
+        let alias = self.flatten(node, &mut segments);
+        let found = alias.is_some();
+        if let Some(alias) = alias {
+            let until = segments
+                .iter()
+                .take_while(|(_, arity, _)| *arity == 0)
+                .last()
+                .into_iter()
+                .chain(segments.iter().find(|(_, arity, _)| *arity > 0))
+                .map(|(_, _, end)| *end)
+                .max();
+            self.refer(node, alias, &segments, until.unwrap_or_default(), position);
+        }
+        self.segments = segments;
+        if found {
+            self.type_arguments(node);
+        }
+        found
+    }
+
+    fn refer(
+        &mut self,
+        node: Node<'a>,
+        alias: Option<&'a str>,
+        segments: &[(&'a str, u16, u32)],
+        until: u32,
+        position: Position,
+    ) {
+        let Some((first, arity, _)) = segments.first() else { return };
+        if alias.is_none() && *arity == 0 && self.type_parameters.contains(first) {
+            return;
+        }
+        let alias = alias.map(|alias| self.word(alias));
+        let segments =
+            segments.iter().map(|(word, arity, _)| Segment { word: self.word(word), arity: *arity });
+        let path = Path { alias, segments: segments.collect() };
+        let path = self.path(path);
+        self.facts.references.push(Reference {
+            path,
+            at: node.start_byte() as u32,
+            until,
+            scope: self.scope,
+            owner: self.owner,
+            position,
+            veiled: false,
+        });
+    }
+
+    /// The words of a chain with their arities and ends; the outer option is whether it is one, the inner its alias.
+    fn flatten(&self, node: Node<'a>, out: &mut Vec<(&'a str, u16, u32)>) -> Option<Option<&'a str>> {
+        match Kind::of(node) {
+            Kind::Identifier => {
+                out.push((self.text(node), 0, node.end_byte() as u32));
+                Some(None)
+            }
+            Kind::GenericName => {
+                let name = node.named_child(0)?;
+                let arity = node.named_child(1).map_or(0, arity);
+                out.push((self.text(name), arity, name.end_byte() as u32));
+                Some(None)
+            }
+            Kind::AliasQualifiedName => {
+                self.flatten(node.child_by_field_name("name")?, out)?;
+                Some(Some(self.text(node.child_by_field_name("alias")?)))
+            }
+            kind @ (Kind::QualifiedName | Kind::MemberAccess) => {
+                let before = if kind == Kind::QualifiedName { "qualifier" } else { "expression" };
+                let alias = self.flatten(node.child_by_field_name(before)?, out)?;
+                self.flatten(node.child_by_field_name("name")?, out)?;
+                Some(alias)
+            }
+            _ => None,
+        }
+    }
+
+    /// Visits the type arguments of a name, wherever in it they stand.
+    fn type_arguments(&mut self, node: Node<'a>) {
+        match Kind::of(node) {
+            Kind::Identifier => {}
+            Kind::GenericName => {
+                if let Some(list) = node.named_child(1) {
+                    self.below(&mut list.walk());
+                }
+            }
+            _ => {
+                for at in 0..node.named_child_count() {
+                    if let Some(child) = node.named_child(at as u32) {
+                        self.type_arguments(child);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names that are variables of the member which ends here are dropped, unless a variable's type has its name too:
+    /// then only the type's members can tell.
+    pub(crate) fn settle(&mut self, from: usize) {
+        let Walk { facts, locals, .. } = self;
+        if locals.is_empty() {
+            return;
+        }
+        let (words, paths) = (&facts.words, &facts.paths);
+        let mut kept = from;
+        for at in from..facts.references.len() {
+            let mut reference = facts.references[at];
+            let path = &paths[reference.path as usize];
+            let first = &*words[path.segments[0].word as usize];
+            let value = matches!(reference.position, Position::Value | Position::Called | Position::Bare);
+            let local = if value && path.alias.is_none() { locals.get(first) } else { None };
+            reference.veiled = local.is_some();
+            let type_too = local.is_some_and(|declared| *declared == first) && path.segments.len() > 1;
+            if local.is_none() || type_too {
+                facts.references[kept] = reference;
+                kept += 1;
+            }
+        }
+        facts.references.truncate(kept);
+        locals.clear();
+    }
+
+    /// The last word of a type as written: `Encoding` for `System.Text.Encoding?`.
+    fn last_word(&self, node: Node<'a>) -> &'a str {
+        match Kind::of(node) {
+            Kind::Identifier => self.text(node),
+            Kind::QualifiedName => node.child_by_field_name("name").map_or("", |name| self.text(name)),
+            _ if node.kind() == "nullable_type" => {
+                node.child_by_field_name("type").map_or("", |inner| self.last_word(inner))
+            }
+            _ => "",
+        }
+    }
+
+    pub(crate) fn text(&self, node: Node) -> &'a str {
+        Span::new(node.start_byte(), node.end_byte()).of(self.source.text)
+    }
+}
+
+/// How many types a list of type arguments has; `<,>` has two.
+fn arity(list: Node) -> u16 {
+    let commas = (0..list.child_count()).filter_map(|at| list.child(at as u32)).filter(|it| it.kind() == ",");
+    commas.count() as u16 + 1
+}
+
+fn is_called(node: Node) -> bool {
+    node.parent().is_some_and(|parent| {
+        Kind::of(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
+    })
+}

@@ -1,0 +1,107 @@
+//! The languages that can be read, one row each, and the one way all of them are read.
+//!
+//! Does not know any language: a row brings its grammar, what its text needs before it is parsed, and how its tree is read.
+
+use crate::csharp;
+use crate::csharp::symbols::Symbols;
+use crate::file::FileFacts;
+use crate::token::{Source, Token};
+use std::borrow::Cow;
+use std::path::Path;
+use tree_sitter::{Parser, Tree};
+
+/// What makes a language one that can be read.
+pub struct Language {
+    pub name: &'static str,
+    /// How the names of its files end, without the dot.
+    pub endings: &'static [&'static str],
+    pub(crate) grammar: fn() -> tree_sitter::Language,
+    /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
+    pub(crate) prepare: fn(&str, &Symbols) -> Prepared,
+    pub(crate) extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
+}
+
+pub(crate) struct Prepared {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) tokens: Vec<Token>,
+}
+
+pub const LANGUAGES: &[Language] = &[csharp::LANGUAGE];
+
+/// The language of a file, by its name.
+pub fn language_of(path: &Path) -> Option<&'static Language> {
+    let ending = path.extension()?.to_str()?;
+    LANGUAGES.iter().find(|language| language.endings.contains(&ending))
+}
+
+/// Reads files of one language, one after another.
+pub struct Reader {
+    language: &'static Language,
+    parser: Parser,
+}
+
+/// Why a language cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+#[error("the grammar of {language} does not fit the parser: {reason}")]
+pub struct GrammarError {
+    pub language: &'static str,
+    pub reason: String,
+}
+
+impl Reader {
+    pub fn new(language: &'static Language) -> Result<Reader, GrammarError> {
+        let mut parser = Parser::new();
+        let refused = |error: tree_sitter::LanguageError| GrammarError {
+            language: language.name,
+            reason: error.to_string(),
+        };
+        parser.set_language(&(language.grammar)()).map_err(refused)?;
+        Ok(Reader { language, parser })
+    }
+
+    /// What one file tells, for a set of defined symbols.
+    pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
+        let prepared = (self.language.prepare)(text, symbols);
+        // a parser without a time limit or a flag to stop it always returns a tree
+        let Some(tree) = self.parser.parse(&prepared.bytes, None) else { return FileFacts::default() };
+        let source = Source { text, tokens: &prepared.tokens };
+        (self.language.extract)(&tree, &source)
+    }
+}
+
+/// The text of a file: UTF-8, UTF-16 if it begins with that mark, and otherwise Latin-1, in which any bytes are a text.
+pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |of: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => Cow::Owned(wide(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => Cow::Owned(wide(u16::from_be_bytes)),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_are_a_text() {
+        assert_eq!(decode("ä".as_bytes()), "ä");
+        assert_eq!(decode(&[0xe4]), "ä");
+        assert_eq!(decode(&[0xff, 0xfe, 0xe4, 0]), "ä");
+        assert_eq!(decode(&[0xfe, 0xff, 0, 0xe4]), "ä");
+        assert_eq!(decode(&[0xff, 0xfe, 0xe4]), "");
+    }
+
+    #[test]
+    fn every_grammar_fits_the_parser() {
+        for language in LANGUAGES {
+            Reader::new(language).unwrap();
+        }
+    }
+}
