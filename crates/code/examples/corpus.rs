@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{FileFacts, LANGUAGES, Reader, Symbols, decode};
+use loci_code::{Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, decode};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["gaps", folders @ ..] => folders.iter().for_each(|folder| gaps(Path::new(folder))),
-        _ => println!("corpus gaps DIR…"),
+        ["oracle", out, symbols, folder] => oracle(Path::new(out), symbols, Path::new(folder)),
+        _ => println!("corpus gaps DIR…\ncorpus oracle OUT SYMBOL,SYMBOL DIR"),
     }
 }
 
@@ -44,6 +46,54 @@ fn gaps(folder: &Path) {
         spent,
         lines as f64 / spent
     );
+}
+
+/// What the oracle of Roslyn writes of the same files, as it writes it: all of them as one project.
+fn oracle(out: &Path, symbols: &str, folder: &Path) {
+    let symbols: Symbols = symbols.split(',').collect();
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let texts = texts(folder);
+    let file = |(path, text): &(PathBuf, String)| SourceFile {
+        path: path.display().to_string(),
+        project: 0,
+        generated: false,
+        facts: reader.read(text, &symbols),
+    };
+    let start = busy();
+    let code = Codebase::new(vec![Project::default()], texts.iter().map(file).collect());
+    let resolver = Resolver::new(&code);
+    let edges = resolver.edges();
+    println!("read and resolved in {:.2} s of a processor", busy() - start);
+    let types: Vec<String> = code
+        .types
+        .iter()
+        .map(|each| format!("{}\t{}\t{}\n", each.name, each.kind.name(), code.declared(each)))
+        .collect();
+    let name = |at: u32| &code.types[at as usize].name;
+    let deps: BTreeSet<String> =
+        edges.iter().map(|edge| format!("{}\t{}\n", name(edge.from), name(edge.to))).collect();
+    fs::create_dir_all(out).unwrap();
+    fs::write(out.join("types.tsv"), types.concat()).unwrap();
+    fs::write(out.join("deps.tsv"), deps.into_iter().collect::<String>()).unwrap();
+    fs::write(out.join("occ.tsv"), occurrences(&code, &resolver, &texts)).unwrap();
+}
+
+fn occurrences(code: &Codebase, resolver: &Resolver, texts: &[(PathBuf, String)]) -> String {
+    let mut lines = BTreeSet::new();
+    for (at, file) in code.files.iter().enumerate() {
+        let (_, text) = texts.iter().find(|(path, _)| path.display().to_string() == file.path).unwrap();
+        let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let shown = file.path.split("/corpus/").last().unwrap_or_default();
+        for reference in file.facts.references.iter().filter(|reference| reference.owner.is_some()) {
+            let line = starts.partition_point(|start| *start < reference.at as usize) + 1;
+            let path = file.facts.path(reference);
+            for mention in resolver.mentions(at as u32, reference) {
+                let word = file.facts.word(path.segments[mention.segment as usize].word);
+                lines.insert(format!("{shown}:{line}\t{word}\t{}\n", code.types[mention.to as usize].name));
+            }
+        }
+    }
+    lines.into_iter().collect()
 }
 
 fn texts(folder: &Path) -> Vec<(PathBuf, String)> {

@@ -2,17 +2,25 @@
 //!
 //! Does not know sessions, the network or terminals.
 
+mod codebase;
 mod csharp;
 mod file;
 mod hash;
+mod id;
 mod language;
+mod project;
+mod resolve;
 mod token;
 
+pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
 pub use file::{
     Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Position, Reference, Scope,
     Segment, Shape, TypeKind, TypePart, Visibility,
 };
 pub use hash::Digest;
+pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
+pub use project::Project;
+pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use token::Span;

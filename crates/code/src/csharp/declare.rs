@@ -457,7 +457,7 @@ impl<'a> Walk<'a> {
                     self.tokens_into(&mut draft.behaviour, value);
                 }
             }
-            let value_type = declared.and_then(|node| self.reference_at(node.start_byte() as u32, from));
+            let value_type = declared.and_then(|node| self.plain_type(node, from));
             found.push(draft.finish(self, name.to_owned(), name.to_owned(), value_type, value));
         }
         found
@@ -545,12 +545,23 @@ impl<'a> Walk<'a> {
             key = format!("extension{}.{key}", receiver.key);
             draft.shown = format!("extension{} {}", receiver.shown, draft.shown);
         }
-        let value_type = returns.and_then(|node| self.reference_at(node.start_byte() as u32, from));
+        let value_type = returns.and_then(|node| self.plain_type(node, from));
         let mut member = draft.finish(self, name, key, value_type, body_span);
         if !accessors.hidden.is_empty() {
             member.hidden = Digest::of(&accessors.hidden);
         }
         member
+    }
+
+    /// The name of a type that is a name and no more, apart from whether it may be null.
+    fn plain_type(&self, node: Node<'a>, from: usize) -> Option<u32> {
+        let plain =
+            matches!(Kind::of(node), Kind::Identifier | Kind::QualifiedName | Kind::AliasQualifiedName);
+        if plain || node.kind() == "nullable_type" {
+            self.reference_at(node.start_byte() as u32, from)
+        } else {
+            None
+        }
     }
 
     /// Adds what a member does, and says where that stands.
@@ -619,7 +630,7 @@ impl<'a> Walk<'a> {
             draft.shape.push("get; init;");
             draft.shown = format!("{} {}", self.glued(span(declared), &[]), self.text(name));
             let name = self.text(name).to_owned();
-            let value_type = self.reference_at(declared.start_byte() as u32, from);
+            let value_type = self.plain_type(declared, from);
             found.push(draft.finish(self, name.clone(), name, value_type, None));
         }
         found

@@ -32,6 +32,7 @@ kinds! {
     "attribute_argument" => AttributeArgument,
     "attribute_list" => AttributeList,
     "base_list" => BaseList,
+    "binary_expression" => Binary,
     "block" => Block,
     "bracketed_parameter_list" => BracketedParameterList,
     "catch_declaration" => CatchDeclaration,

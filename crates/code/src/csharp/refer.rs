@@ -135,6 +135,7 @@ impl<'a> Walk<'a> {
             (Kind::Assignment, "left") => Role::Nothing,
             (Kind::Invocation, "function") => Role::Called,
             (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
+            (Kind::Binary, "left") if is_tested(parent) => Role::Name(Position::Bare),
             (Kind::Argument, _) if self.asks_for_name(parent) => Role::Name(Position::Bare),
             (Kind::Parenthesized, _) if is_called(parent) => Role::Name(Position::Bare),
             _ if matches!(Kind::of(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
@@ -302,4 +303,14 @@ fn is_called(node: Node) -> bool {
     node.parent().is_some_and(|parent| {
         Kind::of(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
     })
+}
+
+/// Whether a type may stand first in an expression: the grammar reads `a is B && c` as a test of a against `B && c`.
+fn is_tested(node: Node) -> bool {
+    let Some(parent) = node.parent() else { return false };
+    match Kind::of(parent) {
+        Kind::ConstantPattern => true,
+        Kind::Binary => parent.child_by_field_name("left") == Some(node) && is_tested(parent),
+        _ => false,
+    }
 }

@@ -1,0 +1,254 @@
+//! Many files as one code base: which declarations are one type, which types there are, and the tables by which names are looked
+//! up.
+//!
+//! Does not know how a name is looked up (`resolve` does), and nothing of files on disk.
+
+use crate::file::{FileFacts, Member, TypeKind, TypePart, Visibility};
+use crate::id::TypeId;
+use crate::project::Project;
+use rustc_hash::FxHashMap;
+
+/// A file of a project, read.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// From the root of the tree, with `/`.
+    pub path: String,
+    /// Index of its project.
+    pub project: u32,
+    /// Written by a tool, by its name: read like any other, and never worth a note.
+    pub generated: bool,
+    pub facts: FileFacts,
+}
+
+/// A type, joined from all its declarations in one project.
+#[derive(Clone, Debug)]
+pub struct Type {
+    pub id: TypeId,
+    pub project: u32,
+    /// `Namespace.Outer+Inner` with `` `n `` behind what has n type parameters.
+    pub name: String,
+    pub kind: TypeKind,
+    pub visibility: Visibility,
+    pub outer: Option<u32>,
+    /// File and index of each declaration, by path.
+    pub parts: Vec<(u32, u32)>,
+}
+
+/// All files of a tree, joined.
+pub struct Codebase {
+    pub projects: Vec<Project>,
+    /// By project and path.
+    pub files: Vec<SourceFile>,
+    /// By name and project.
+    pub types: Vec<Type>,
+    pub(crate) tables: Tables,
+}
+
+/// What has members: a namespace or a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Container {
+    Namespace(u32),
+    Type(u32),
+}
+
+/// The namespace that has no name.
+pub(crate) const GLOBAL: u32 = 0;
+
+#[derive(Default)]
+pub(crate) struct Tables {
+    names: FxHashMap<Box<str>, u32>,
+    /// For each file, the name that each of its words is.
+    words: Vec<Vec<u32>>,
+    namespaces: FxHashMap<(u32, u32), u32>,
+    types: FxHashMap<(Container, u32, u16), Vec<u32>>,
+    /// Where members of a name are declared: file, part, member.
+    members: FxHashMap<(u32, u32), Vec<(u32, u32, u32)>>,
+    /// For each file, the type that each of its declarations belongs to.
+    of_parts: Vec<Vec<u32>>,
+    /// For each scope of each file, the namespaces from its own outwards.
+    scopes: Vec<Vec<Vec<u32>>>,
+}
+
+impl Tables {
+    pub(crate) fn name(&self, text: &str) -> Option<u32> {
+        self.names.get(text).copied()
+    }
+
+    fn intern(&mut self, text: &str) -> u32 {
+        if let Some(known) = self.names.get(text) {
+            return *known;
+        }
+        let next = self.names.len() as u32;
+        self.names.insert(text.into(), next);
+        next
+    }
+
+    pub(crate) fn word(&self, file: u32, word: u32) -> u32 {
+        self.words[file as usize][word as usize]
+    }
+
+    pub(crate) fn namespace(&self, parent: u32, name: u32) -> Option<u32> {
+        self.namespaces.get(&(parent, name)).copied()
+    }
+
+    pub(crate) fn types(&self, container: Container, name: u32, arity: u16) -> &[u32] {
+        self.types.get(&(container, name, arity)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn members(&self, of: u32, name: u32) -> &[(u32, u32, u32)] {
+        self.members.get(&(of, name)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn type_of(&self, file: u32, part: u32) -> u32 {
+        self.of_parts[file as usize][part as usize]
+    }
+
+    /// The namespaces in which a scope of a file stands, from its own to the one without a name.
+    pub(crate) fn around(&self, file: u32, scope: u32) -> &[u32] {
+        &self.scopes[file as usize][scope as usize]
+    }
+
+    fn enter(&mut self, parent: u32, name: u32) -> u32 {
+        let next = self.namespaces.len() as u32 + 1;
+        *self.namespaces.entry((parent, name)).or_insert(next)
+    }
+
+    fn learn(&mut self, facts: &FileFacts) {
+        let words: Vec<u32> = facts.words.iter().map(|word| self.intern(word)).collect();
+        let mut scopes = Vec::new();
+        for scope in &facts.scopes {
+            let mut around = vec![GLOBAL];
+            for word in &scope.namespace {
+                let inner = self.enter(around[around.len() - 1], words[*word as usize]);
+                around.push(inner);
+            }
+            around.reverse();
+            scopes.push(around);
+        }
+        self.words.push(words);
+        self.scopes.push(scopes);
+    }
+}
+
+impl Codebase {
+    /// Joins what files tell. The order in which they come does not matter.
+    pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
+        files.sort_by(|one, other| (one.project, &one.path).cmp(&(other.project, &other.path)));
+        let mut tables = Tables::default();
+        for file in &files {
+            tables.learn(&file.facts);
+        }
+        let mut types = joined(&projects, &files);
+        place(&mut types, &files, &mut tables);
+        Codebase { projects, files, types, tables }
+    }
+
+    pub fn part(&self, at: (u32, u32)) -> &TypePart {
+        &self.files[at.0 as usize].facts.types[at.1 as usize]
+    }
+
+    pub fn parts(&self, of: &Type) -> impl Iterator<Item = &TypePart> {
+        of.parts.iter().map(|at| self.part(*at))
+    }
+
+    pub(crate) fn member(&self, at: (u32, u32, u32)) -> &Member {
+        &self.part((at.0, at.1)).members[at.2 as usize]
+    }
+
+    /// How many members are declared, over all parts.
+    pub fn declared(&self, of: &Type) -> u32 {
+        self.parts(of).map(|part| part.declared).sum()
+    }
+
+    /// The last part of a type's name: `Inner` of `A.Outer+Inner`.
+    pub fn simple_name(&self, of: u32) -> &str {
+        self.types[of as usize].parts.first().map_or("", |at| &self.part(*at).name)
+    }
+}
+
+/// The types, by name and project.
+fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
+    let mut known: FxHashMap<(u32, String), u32> = FxHashMap::default();
+    let mut types: Vec<Type> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let names = full_names(&file.facts);
+        for (index, (part, name)) in file.facts.types.iter().zip(names).enumerate() {
+            let next = types.len() as u32;
+            let found = *known.entry((file.project, name.clone())).or_insert(next);
+            if found == next {
+                let project = projects.get(file.project as usize).map_or("", |project| &project.name);
+                types.push(Type {
+                    id: TypeId::new(project, &name, part.kind),
+                    project: file.project,
+                    name,
+                    kind: part.kind,
+                    visibility: Visibility::Private,
+                    outer: None,
+                    parts: Vec::new(),
+                });
+            }
+            types[found as usize].parts.push((at as u32, index as u32));
+        }
+    }
+    types.sort_by(|one, other| (&one.name, one.project).cmp(&(&other.name, other.project)));
+    types
+}
+
+/// The full name of each declaration of a file.
+fn full_names(facts: &FileFacts) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(facts.types.len());
+    for part in &facts.types {
+        let mut name = match part.outer {
+            Some(outer) => format!("{}+", names[outer as usize]),
+            None => {
+                let words = &facts.scopes[part.scope as usize].namespace;
+                words.iter().map(|word| facts.word(*word).to_owned() + ".").collect()
+            }
+        };
+        name.push_str(&part.name);
+        if part.arity > 0 {
+            name.push_str(&format!("`{}", part.arity));
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Fills the tables, and what follows from where a type stands: what is around it and who can see it.
+fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
+    tables.of_parts = files.iter().map(|file| vec![0; file.facts.types.len()]).collect();
+    for (at, each) in types.iter().enumerate() {
+        for (file, part) in &each.parts {
+            tables.of_parts[*file as usize][*part as usize] = at as u32;
+        }
+    }
+    for at in 0..types.len() as u32 {
+        let each = &types[at as usize];
+        let (file, index) = each.parts[0];
+        let part = |place: &(u32, u32)| &files[place.0 as usize].facts.types[place.1 as usize];
+        let first = part(&(file, index));
+        let outer = first.outer.map(|outer| tables.type_of(file, outer));
+        let container = match outer {
+            Some(outer) => Container::Type(outer),
+            None => Container::Namespace(tables.around(file, first.scope)[0]),
+        };
+        // one part says it for all
+        let said = each.parts.iter().filter_map(|place| part(place).visibility).min();
+        let enclosed = outer.map(|outer| types[outer as usize].kind);
+        let default = match enclosed {
+            Some(TypeKind::Interface) => Visibility::Public,
+            Some(_) => Visibility::Private,
+            None => Visibility::Internal,
+        };
+        let name = tables.intern(&first.name);
+        tables.types.entry((container, name, first.arity)).or_default().push(at);
+        for place in each.parts.clone() {
+            for (index, member) in part(&place).members.iter().enumerate() {
+                let name = tables.intern(&member.name);
+                tables.members.entry((at, name)).or_default().push((place.0, place.1, index as u32));
+            }
+        }
+        types[at as usize].outer = outer;
+        types[at as usize].visibility = said.unwrap_or(default);
+    }
+}

@@ -1,0 +1,571 @@
+//! What a name means: C#'s own rules for looking names up, as far as the source alone decides them, and how sure the answer is.
+//!
+//! Does not know metadata of libraries: a name that no source declares stays unresolved, and where an unseen base class may have a
+//! member of that name, the answer is only likely.
+
+use crate::codebase::{Codebase, Container, GLOBAL};
+use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// How sure an edge is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Certainty {
+    /// The language's rules leave one reading.
+    Certain,
+    /// A member of a base class that is not in the source could be meant instead.
+    Likely,
+}
+
+/// One type mentions another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    /// That of the surest mention.
+    pub certainty: Certainty,
+    /// How often.
+    pub mentions: u32,
+    /// Whether it is one of the bases.
+    pub base: bool,
+}
+
+/// A type that a part of a reference names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mention {
+    /// Which part.
+    pub segment: u32,
+    pub to: u32,
+    pub certainty: Certainty,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Symbol {
+    Type(u32),
+    Namespace(u32),
+}
+
+/// What looking a name up in one place gave.
+enum Found {
+    Symbol(Symbol),
+    /// A value, or several types: the search ends without an answer.
+    Ends,
+    Nothing,
+}
+
+/// Looks names up in a code base. Imports and bases are resolved once, when it is made.
+pub struct Resolver<'a> {
+    code: &'a Codebase,
+    /// For each scope of each file, what its imports mean.
+    imports: Vec<Vec<Imports>>,
+    /// For each project, what holds in all its files.
+    global: Vec<Imports>,
+    bases: Vec<Vec<u32>>,
+    /// Whether a type has a base, near or far, that the source does not have.
+    outside: Vec<bool>,
+    /// For each project, the projects whose types it may name; empty means all.
+    visible: Vec<Vec<bool>>,
+}
+
+#[derive(Default, Clone)]
+struct Imports {
+    aliases: FxHashMap<u32, Option<Symbol>>,
+    namespaces: Vec<u32>,
+    statics: Vec<u32>,
+}
+
+/// Where a name is looked up.
+#[derive(Clone, Copy)]
+struct Place {
+    file: u32,
+    scope: u32,
+    owner: Option<u32>,
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(code: &'a Codebase) -> Resolver<'a> {
+        let scopes = |facts: &FileFacts| vec![Imports::default(); facts.scopes.len()];
+        let mut resolver = Resolver {
+            code,
+            imports: code.files.iter().map(|file| scopes(&file.facts)).collect(),
+            global: vec![Imports::default(); code.projects.len()],
+            bases: vec![Vec::new(); code.types.len()],
+            outside: vec![false; code.types.len()],
+            visible: visible(code),
+        };
+        resolver.resolve_imports();
+        // a base may be nested in a base, so what the first round found helps the second
+        for _ in 0..2 {
+            resolver.resolve_bases();
+        }
+        resolver.find_outside();
+        resolver
+    }
+
+    /// The types among the parts of a reference.
+    pub fn mentions(&self, file: u32, reference: &Reference) -> Vec<Mention> {
+        let facts = &self.code.files[file as usize].facts;
+        let path = facts.path(reference);
+        let owner = reference.owner.map(|part| self.code.tables.type_of(file, part));
+        let place = Place { file, scope: reference.scope, owner };
+        if reference.position == Position::Attribute {
+            return self.attribute(place, path);
+        }
+        let mut mentions = self.follow(place, path, reference.position, reference.veiled);
+        let unsure = matches!(reference.position, Position::Value | Position::Called | Position::Bare);
+        if unsure && path.alias.is_none() && self.has_outside(owner) {
+            mentions.iter_mut().for_each(|mention| mention.certainty = Certainty::Likely);
+        }
+        mentions
+    }
+
+    /// The type that a whole reference names.
+    pub fn target(&self, file: u32, reference: &Reference) -> Option<u32> {
+        let last = self.code.files[file as usize].facts.path(reference).segments.len() as u32 - 1;
+        self.mentions(file, reference)
+            .last()
+            .filter(|mention| mention.segment == last)
+            .map(|mention| mention.to)
+    }
+
+    /// The bases of a type that the source has.
+    pub fn bases(&self, of: u32) -> &[u32] {
+        &self.bases[of as usize]
+    }
+
+    /// Who mentions whom, each pair once, by name.
+    pub fn edges(&self) -> Vec<Edge> {
+        let mut edges: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
+        for (file, source) in self.code.files.iter().enumerate() {
+            for reference in &source.facts.references {
+                let Some(owner) = reference.owner else { continue };
+                let from = self.code.tables.type_of(file as u32, owner);
+                for mention in self.mentions(file as u32, reference) {
+                    if mention.to == from {
+                        continue;
+                    }
+                    let Mention { to, certainty, .. } = mention;
+                    let new = Edge { from, to, certainty, mentions: 0, base: false };
+                    let edge = edges.entry((from, to)).or_insert(new);
+                    edge.mentions += 1;
+                    edge.certainty = edge.certainty.min(certainty);
+                    edge.base |= reference.position == Position::Base;
+                }
+            }
+        }
+        edges.into_values().collect()
+    }
+
+    fn has_outside(&self, owner: Option<u32>) -> bool {
+        let mut at = owner;
+        while let Some(of) = at {
+            if self.outside[of as usize] {
+                return true;
+            }
+            at = self.code.types[of as usize].outer;
+        }
+        false
+    }
+
+    /// `[Fact]` is `FactAttribute` if there is one, and otherwise `Fact` if that is an attribute.
+    fn attribute(&self, place: Place, path: &Path) -> Vec<Mention> {
+        let facts = &self.code.files[place.file as usize].facts;
+        let Some(last) = path.segments.last() else { return Vec::new() };
+        let longer = facts.word(last.word).to_owned() + "Attribute";
+        if let Some(name) = self.code.tables.name(&longer) {
+            let found = self.chain(place, path, Position::Attribute, false, Some(name));
+            if found.len() == path.segments.len()
+                || found.last().is_some_and(|it| it.segment as usize + 1 == path.segments.len())
+            {
+                return found;
+            }
+        }
+        let found = self.follow(place, path, Position::Type, false);
+        let is_one = found.last().is_some_and(|mention| self.is_attribute(mention.to, 0));
+        if is_one { found } else { Vec::new() }
+    }
+
+    /// Whether the bases of a type lead to `Attribute`.
+    fn is_attribute(&self, of: u32, depth: u32) -> bool {
+        let each = &self.code.types[of as usize];
+        let said = each.parts.iter().any(|(file, part)| {
+            let facts = &self.code.files[*file as usize].facts;
+            let names = &facts.types[*part as usize].base_names;
+            names.iter().any(|at| {
+                let path = facts.path(&facts.references[*at as usize]);
+                path.segments.last().is_some_and(|last| facts.word(last.word).ends_with("Attribute"))
+            })
+        });
+        said || (depth < 16 && self.bases[of as usize].iter().any(|base| self.is_attribute(*base, depth + 1)))
+    }
+
+    fn follow(&self, place: Place, path: &Path, position: Position, veiled: bool) -> Vec<Mention> {
+        self.chain(place, path, position, veiled, None)
+    }
+
+    /// Follows a path from its first part; `last` stands for the word of its last.
+    fn chain(
+        &self,
+        place: Place,
+        path: &Path,
+        position: Position,
+        veiled: bool,
+        last: Option<u32>,
+    ) -> Vec<Mention> {
+        let tables = &self.code.tables;
+        let count = path.segments.len();
+        let word = |at: usize| match last {
+            Some(name) if at + 1 == count => name,
+            _ => tables.word(place.file, path.segments[at].word),
+        };
+        let arity = |at: usize| path.segments[at].arity;
+        let next = (count > 1).then(|| word(1));
+        let (mut symbol, mut at): (Symbol, usize) = match path.alias {
+            Some(alias) => match self.aliased(place, alias) {
+                Some(symbol) => (symbol, 0),
+                None => return Vec::new(),
+            },
+            None => match self.simple(place, word(0), arity(0), next, position, veiled) {
+                Some(symbol) => (symbol, 1),
+                None => return Vec::new(),
+            },
+        };
+        // what is called is a method
+        let end = if position == Position::Called { count - 1 } else { count };
+        let mut found = Vec::new();
+        loop {
+            if let (Symbol::Type(to), Some(segment)) = (symbol, at.checked_sub(1)) {
+                found.push(Mention { segment: segment as u32, to, certainty: Certainty::Certain });
+            }
+            if at >= end {
+                return found;
+            }
+            let inner = match symbol {
+                Symbol::Namespace(of) => self.in_namespace(place.file, of, word(at), arity(at)),
+                Symbol::Type(of) => self.nested(place.file, of, word(at), arity(at), 0).map(Symbol::Type),
+            };
+            let Some(inner) = inner else { return found };
+            symbol = inner;
+            at += 1;
+        }
+    }
+
+    /// What stands before `::`.
+    fn aliased(&self, place: Place, alias: u32) -> Option<Symbol> {
+        if self.code.files[place.file as usize].facts.word(alias) == "global" {
+            return Some(Symbol::Namespace(GLOBAL));
+        }
+        let name = self.code.tables.word(place.file, alias);
+        self.scopes(place)
+            .find_map(|scope| self.imports[place.file as usize][scope as usize].aliases.get(&name))?
+            .to_owned()
+    }
+
+    fn scopes(&self, place: Place) -> impl Iterator<Item = u32> {
+        let facts = &self.code.files[place.file as usize].facts;
+        std::iter::successors(Some(place.scope), |scope| facts.scopes[*scope as usize].parent)
+    }
+
+    fn in_namespace(&self, file: u32, of: u32, name: u32, arity: u16) -> Option<Symbol> {
+        match self.pick(file, self.code.tables.types(Container::Namespace(of), name, arity)) {
+            Found::Symbol(symbol) => Some(symbol),
+            Found::Ends => None,
+            Found::Nothing => self.code.tables.namespace(of, name).map(Symbol::Namespace),
+        }
+    }
+
+    /// The one of several types of the same full name that a file may mean: that of its own project, or the only one.
+    fn pick(&self, file: u32, candidates: &[u32]) -> Found {
+        let own = self.code.files[file as usize].project;
+        let visible = self.visible.get(own as usize).filter(|visible| !visible.is_empty());
+        let seen = |at: &&u32| {
+            let project = self.code.types[**at as usize].project;
+            project == own || visible.is_none_or(|visible| visible[project as usize])
+        };
+        let mut seen = candidates.iter().filter(seen);
+        let (first, second) = (seen.next(), seen.next());
+        let home = candidates.iter().find(|at| self.code.types[**at as usize].project == own);
+        match (home, first, second) {
+            (Some(home), ..) => Found::Symbol(Symbol::Type(*home)),
+            (None, Some(only), None) => Found::Symbol(Symbol::Type(*only)),
+            (None, Some(_), Some(_)) => Found::Ends,
+            (None, None, _) => Found::Nothing,
+        }
+    }
+
+    /// A type nested in another or in one of its bases.
+    fn nested(&self, file: u32, of: u32, name: u32, arity: u16, depth: u32) -> Option<u32> {
+        if let Found::Symbol(Symbol::Type(found)) =
+            self.pick(file, self.code.tables.types(Container::Type(of), name, arity))
+        {
+            return Some(found);
+        }
+        let bases = self.bases[of as usize].iter();
+        if depth > 32 {
+            return None;
+        }
+        bases.filter(|base| **base != of).find_map(|base| self.nested(file, *base, name, arity, depth + 1))
+    }
+
+    /// The first part of a path: types around, then namespaces and imports, from the inside out.
+    fn simple(
+        &self,
+        place: Place,
+        name: u32,
+        arity: u16,
+        next: Option<u32>,
+        position: Position,
+        veiled: bool,
+    ) -> Option<Symbol> {
+        let value = matches!(position, Position::Value | Position::Called | Position::Bare);
+        if veiled && !self.names_type_too(place, name, next) {
+            return None;
+        }
+        match self.in_types(place, name, arity, next, position, value && arity == 0) {
+            Found::Symbol(symbol) => return Some(symbol),
+            Found::Ends => return None,
+            Found::Nothing => {}
+        }
+        match self.in_namespaces(place, name, arity, next.is_some()) {
+            Found::Symbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    fn in_types(
+        &self,
+        place: Place,
+        name: u32,
+        arity: u16,
+        next: Option<u32>,
+        position: Position,
+        value: bool,
+    ) -> Found {
+        let mut at = place.owner;
+        if position == Position::Base {
+            at = at.and_then(|of| self.code.types[of as usize].outer);
+        }
+        while let Some(of) = at {
+            if value && let Some(member) = self.member(of, name, 0) {
+                let type_too = next.is_some() && self.is_color_color(member, name, next);
+                if !type_too {
+                    return Found::Ends;
+                }
+            }
+            if let Some(nested) = self.nested(place.file, of, name, arity, 0) {
+                return Found::Symbol(Symbol::Type(nested));
+            }
+            at = self.code.types[of as usize].outer;
+        }
+        Found::Nothing
+    }
+
+    /// A member of a type or of one of its bases.
+    fn member(&self, of: u32, name: u32, depth: u32) -> Option<(u32, u32, u32)> {
+        if let Some(found) = self.code.tables.members(of, name).first() {
+            // a constructor has the name of its type and is no value
+            let is_value =
+                !matches!(self.code.member(*found).kind, MemberKind::Constructor | MemberKind::Destructor);
+            if is_value {
+                return Some(*found);
+            }
+        }
+        if depth > 32 {
+            return None;
+        }
+        self.bases[of as usize]
+            .iter()
+            .filter(|base| **base != of)
+            .find_map(|base| self.member(*base, name, depth + 1))
+    }
+
+    /// Whether a member's type has its name, as in `Encoding Encoding`, and the next part is static there: then the type is
+    /// meant.
+    fn is_color_color(&self, (file, part, member): (u32, u32, u32), name: u32, next: Option<u32>) -> bool {
+        let declared = self.code.member((file, part, member)).value_type;
+        let facts = &self.code.files[file as usize].facts;
+        let Some(reference) = declared.map(|at| facts.references[at as usize]) else { return false };
+        let named = facts.path(&reference).segments.last();
+        if named.is_none_or(|last| self.code.tables.word(file, last.word) != name) {
+            return false;
+        }
+        let Some(target) = self.target(file, &reference) else { return false };
+        next.is_some_and(|next| self.is_static(target, next))
+    }
+
+    /// The same for a variable, whose type is looked up where the variable is used.
+    fn names_type_too(&self, place: Place, name: u32, next: Option<u32>) -> bool {
+        let target = match self.simple(place, name, 0, next, Position::Type, false) {
+            Some(Symbol::Type(target)) => target,
+            _ => return false,
+        };
+        next.is_some_and(|next| self.is_static(target, next))
+    }
+
+    fn is_static(&self, of: u32, name: u32) -> bool {
+        match self.member(of, name, 0) {
+            Some(member) => self.code.member(member).is_static,
+            None => self.outside[of as usize],
+        }
+    }
+
+    fn in_namespaces(&self, place: Place, name: u32, arity: u16, more: bool) -> Found {
+        let tables = &self.code.tables;
+        let facts = &self.code.files[place.file as usize].facts;
+        for scope in self.scopes(place) {
+            let around = tables.around(place.file, scope);
+            let parent = facts.scopes[scope as usize].parent;
+            let levels = around.len() - parent.map_or(0, |parent| tables.around(place.file, parent).len());
+            for (level, namespace) in around.iter().take(levels).enumerate() {
+                match self.pick(place.file, tables.types(Container::Namespace(*namespace), name, arity)) {
+                    Found::Nothing => {}
+                    found => return found,
+                }
+                if more
+                    && arity == 0
+                    && let Some(inner) = tables.namespace(*namespace, name)
+                {
+                    return Found::Symbol(Symbol::Namespace(inner));
+                }
+                if level == 0 {
+                    match self.imported(place.file, scope, name, arity, more) {
+                        Found::Nothing => {}
+                        found => return found,
+                    }
+                }
+            }
+        }
+        Found::Nothing
+    }
+
+    /// What the imports of a scope, and for the file those of its project, bring under a name.
+    fn imported(&self, file: u32, scope: u32, name: u32, arity: u16, more: bool) -> Found {
+        let project = self.code.files[file as usize].project as usize;
+        let own = &self.imports[file as usize][scope as usize];
+        let shared = self.global.get(project).filter(|_| scope == 0);
+        for imports in std::iter::once(own).chain(shared) {
+            match imports.aliases.get(&name).filter(|_| arity == 0) {
+                Some(Some(symbol @ Symbol::Type(_))) => return Found::Symbol(*symbol),
+                Some(Some(symbol)) if more => return Found::Symbol(*symbol),
+                // an alias of something the source does not have
+                Some(None) => return Found::Ends,
+                _ => {}
+            }
+        }
+        let mut only = None;
+        for imports in std::iter::once(own).chain(shared) {
+            let in_namespaces = imports.namespaces.iter().map(|of| Container::Namespace(*of));
+            let in_types = imports.statics.iter().map(|of| Container::Type(*of));
+            for container in in_namespaces.chain(in_types) {
+                match self.pick(file, self.code.tables.types(container, name, arity)) {
+                    Found::Symbol(symbol) if only.is_none_or(|known| known == symbol) => only = Some(symbol),
+                    Found::Nothing => {}
+                    _ => return Found::Ends,
+                }
+            }
+        }
+        only.map_or(Found::Nothing, Found::Symbol)
+    }
+
+    fn resolve_imports(&mut self) {
+        for file in 0..self.code.files.len() as u32 {
+            let source = &self.code.files[file as usize];
+            for scope in 0..source.facts.scopes.len() as u32 {
+                for import in &source.facts.scopes[scope as usize].imports {
+                    let symbol = self.imported_symbol(file, scope, import);
+                    let imports = match (import.global, self.global.get_mut(source.project as usize)) {
+                        (true, Some(global)) => global,
+                        _ => &mut self.imports[file as usize][scope as usize],
+                    };
+                    add(imports, import.kind, symbol, |word| self.code.tables.word(file, word));
+                }
+            }
+        }
+        for (at, project) in self.code.projects.iter().enumerate() {
+            for namespace in &project.usings {
+                let mut words = namespace.split('.').map(|word| self.code.tables.name(word));
+                let found = words.try_fold(GLOBAL, |of, word| self.code.tables.namespace(of, word?));
+                self.global[at].namespaces.extend(found);
+            }
+        }
+    }
+
+    /// What an import names: looked up from the namespace it stands in outwards, without the help of other imports.
+    fn imported_symbol(&self, file: u32, scope: u32, import: &Import) -> Option<Symbol> {
+        let facts = &self.code.files[file as usize].facts;
+        let path = &facts.paths[import.path as usize];
+        let tables = &self.code.tables;
+        let from: &[u32] = if path.alias.is_some() { &[GLOBAL] } else { tables.around(file, scope) };
+        from.iter().find_map(|namespace| {
+            path.segments.iter().try_fold(Symbol::Namespace(*namespace), |symbol, segment| {
+                let name = tables.word(file, segment.word);
+                match symbol {
+                    Symbol::Namespace(of) => self.in_namespace(file, of, name, segment.arity),
+                    Symbol::Type(of) => self.nested(file, of, name, segment.arity, 0).map(Symbol::Type),
+                }
+            })
+        })
+    }
+
+    fn resolve_bases(&mut self) {
+        let resolved = (0..self.code.types.len() as u32).map(|at| self.bases_of(at).0).collect();
+        self.bases = resolved;
+    }
+
+    /// The bases of a type, and whether all of them are in the source.
+    fn bases_of(&self, at: u32) -> (Vec<u32>, bool) {
+        let (mut found, mut complete) = (Vec::new(), true);
+        for (file, part) in &self.code.types[at as usize].parts {
+            let facts = &self.code.files[*file as usize].facts;
+            for name in &facts.types[*part as usize].base_names {
+                match self.target(*file, &facts.references[*name as usize]) {
+                    Some(base) if !found.contains(&base) => found.push(base),
+                    Some(_) => {}
+                    None => complete = false,
+                }
+            }
+        }
+        (found, complete)
+    }
+
+    fn find_outside(&mut self) {
+        self.outside = (0..self.code.types.len() as u32).map(|at| !self.bases_of(at).1).collect();
+        loop {
+            let mut changed = false;
+            for at in 0..self.bases.len() {
+                let inherited = self.bases[at].iter().any(|base| self.outside[*base as usize]);
+                if inherited && !self.outside[at] {
+                    self.outside[at] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+}
+
+fn add(imports: &mut Imports, kind: ImportKind, symbol: Option<Symbol>, name: impl Fn(u32) -> u32) {
+    match (kind, symbol) {
+        (ImportKind::Alias(word), symbol) => drop(imports.aliases.insert(name(word), symbol)),
+        (ImportKind::Namespace, Some(Symbol::Namespace(of))) => imports.namespaces.push(of),
+        (ImportKind::Static, Some(Symbol::Type(of))) => imports.statics.push(of),
+        _ => {}
+    }
+}
+
+/// Which projects each may name: those it refers to, and those they refer to.
+fn visible(code: &Codebase) -> Vec<Vec<bool>> {
+    let reach = |from: usize| {
+        let mut seen = vec![false; code.projects.len()];
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            if !std::mem::replace(&mut seen[at], true) {
+                open.extend(code.projects[at].references.iter().map(|to| *to as usize));
+            }
+        }
+        seen
+    };
+    (0..code.projects.len()).map(reach).collect()
+}
