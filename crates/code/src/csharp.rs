@@ -4,6 +4,7 @@
 
 mod declare;
 mod kinds;
+pub(crate) mod known;
 mod lex;
 mod prepare;
 mod refer;

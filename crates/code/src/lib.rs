@@ -2,6 +2,7 @@
 //!
 //! Does not know sessions, the network or terminals.
 
+mod classify;
 mod codebase;
 mod csharp;
 mod file;
@@ -12,15 +13,16 @@ mod project;
 mod resolve;
 mod token;
 
+pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
 pub use file::{
     Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Position, Reference, Scope,
     Segment, Shape, TypeKind, TypePart, Visibility,
 };
-pub use hash::Digest;
+pub use hash::{Digest, HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
 pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
-pub use project::Project;
+pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use token::Span;
