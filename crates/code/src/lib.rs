@@ -6,11 +6,15 @@ mod classify;
 mod codebase;
 mod csharp;
 mod file;
+mod filter;
+mod graph;
 mod hash;
 mod id;
 mod language;
+mod picture;
 mod project;
 mod resolve;
+mod symbol;
 mod token;
 
 pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
@@ -20,9 +24,13 @@ pub use file::{
     Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Position, Reference, Scope,
     Segment, Shape, TypeKind, TypePart, Visibility,
 };
+pub use filter::{FIELDS, Field, Filter, FilterError};
+pub use graph::Graph;
 pub use hash::{Digest, HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
 pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
+pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
+pub use symbol::{Fit, Meant, Names, Symbol};
 pub use token::Span;

@@ -1,0 +1,283 @@
+//! Which types belong into a pack: `namespace:Memo.* AND !tag:generated`, read with care and answered type by type.
+//!
+//! Does not know types: it asks whoever has one whether a word fits it.
+
+use std::fmt;
+
+/// What can be said of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    Namespace,
+    Type,
+    Access,
+    Tag,
+    /// It uses a type of this name.
+    Depends,
+}
+
+/// Each field with the word before its colon, and what one writes behind it.
+pub const FIELDS: &[(Field, &str, &str)] = &[
+    (Field::Namespace, "namespace", "Memo.Core or Memo.*"),
+    (Field::Type, "type", "NodeStore or *Store"),
+    (Field::Access, "access", "public or internal"),
+    (Field::Tag, "tag", "generated or test"),
+    (Field::Depends, "depends", "the name of a type that is used"),
+];
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Filter {
+    Any(Vec<Filter>),
+    All(Vec<Filter>),
+    Not(Box<Filter>),
+    /// The word is in lower case, and may hold `*` and `?`.
+    Is(Field, String),
+}
+
+/// Where a filter is wrong, and what could stand there.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct FilterError {
+    /// In characters, from 0.
+    pub position: usize,
+    pub hint: String,
+}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "at character {}: {}", self.position + 1, self.hint)
+    }
+}
+
+/// Brackets within brackets beyond this are an accident or an attack.
+const DEEPEST: usize = 64;
+
+impl Filter {
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        let mut parser = Parser { words: words(text)?, at: 0, end: text.chars().count(), depth: 0 };
+        let filter = parser.any()?;
+        match parser.peek() {
+            None => Ok(filter),
+            Some(word) => Err(wrong(word.at, "nothing should follow here; is a bracket missing?")),
+        }
+    }
+
+    /// Whether it holds, given what does.
+    pub fn holds(&self, is: &dyn Fn(Field, &str) -> bool) -> bool {
+        match self {
+            Filter::Any(all) => all.iter().any(|one| one.holds(is)),
+            Filter::All(all) => all.iter().all(|one| one.holds(is)),
+            Filter::Not(inner) => !inner.holds(is),
+            Filter::Is(field, word) => is(*field, word),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Kind {
+    Open,
+    Close,
+    Not,
+    And,
+    Or,
+    Is(Field, String),
+}
+
+#[derive(Clone, Debug)]
+struct Word {
+    at: usize,
+    kind: Kind,
+}
+
+fn wrong(position: usize, hint: impl Into<String>) -> FilterError {
+    FilterError { position, hint: hint.into() }
+}
+
+fn words(text: &str) -> Result<Vec<Word>, FilterError> {
+    let chars: Vec<char> = text.chars().collect();
+    let (mut words, mut at) = (Vec::new(), 0);
+    while let Some(c) = chars.get(at) {
+        let kind = match c {
+            c if c.is_whitespace() => {
+                at += 1;
+                continue;
+            }
+            '(' => Kind::Open,
+            ')' => Kind::Close,
+            '!' => Kind::Not,
+            _ => {
+                let length =
+                    chars[at..].iter().take_while(|c| !c.is_whitespace() && !"()!".contains(**c)).count();
+                let word: String = chars[at..at + length].iter().collect();
+                words.push(Word { at, kind: named(&word, at)? });
+                at += length;
+                continue;
+            }
+        };
+        words.push(Word { at, kind });
+        at += 1;
+    }
+    Ok(words)
+}
+
+fn named(word: &str, at: usize) -> Result<Kind, FilterError> {
+    match word {
+        "AND" | "and" | "&&" => return Ok(Kind::And),
+        "OR" | "or" | "||" => return Ok(Kind::Or),
+        _ => {}
+    }
+    let known = || FIELDS.iter().map(|(_, name, _)| format!("{name}:")).collect::<Vec<_>>().join(", ");
+    let Some((name, value)) = word.split_once(':') else {
+        return Err(wrong(
+            at,
+            format!("`{word}` says nothing of what: write one of {}, such as type:{word}", known()),
+        ));
+    };
+    let Some((field, _, example)) = FIELDS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))
+    else {
+        return Err(wrong(at, format!("there is no `{name}:`; one of {}", known())));
+    };
+    let behind = at + name.chars().count() + 1;
+    if value.is_empty() {
+        return Err(wrong(behind, format!("`{name}:` wants a word: {example}")));
+    }
+    let allowed = |c: char| c.is_alphanumeric() || "_.*+?-`".contains(c);
+    if let Some(n) = value.chars().position(|c| !allowed(c)) {
+        return Err(wrong(behind + n, "only letters, digits and _ . * + ? - can stand here"));
+    }
+    Ok(Kind::Is(*field, value.to_lowercase()))
+}
+
+struct Parser {
+    words: Vec<Word>,
+    at: usize,
+    /// Where the text ends.
+    end: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Word> {
+        self.words.get(self.at)
+    }
+
+    fn takes(&mut self, kind: &Kind) -> bool {
+        let fits = self.peek().is_some_and(|word| word.kind == *kind);
+        self.at += usize::from(fits);
+        fits
+    }
+
+    fn any(&mut self) -> Result<Filter, FilterError> {
+        let mut all = vec![self.all()?];
+        while self.takes(&Kind::Or) {
+            all.push(self.all()?);
+        }
+        Ok(if all.len() == 1 { all.swap_remove(0) } else { Filter::Any(all) })
+    }
+
+    /// What stands side by side must hold together.
+    fn all(&mut self) -> Result<Filter, FilterError> {
+        let mut all = vec![self.one()?];
+        loop {
+            let said = self.takes(&Kind::And);
+            let next = self.peek().map(|word| word.kind.clone());
+            match next {
+                Some(Kind::Not | Kind::Open | Kind::Is(..)) => all.push(self.one()?),
+                _ if said => return Err(self.missing()),
+                _ => break,
+            }
+        }
+        Ok(if all.len() == 1 { all.swap_remove(0) } else { Filter::All(all) })
+    }
+
+    fn one(&mut self) -> Result<Filter, FilterError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(wrong(self.place(), "too many brackets within brackets"));
+        }
+        let filter = match self.peek().map(|word| word.kind.clone()) {
+            Some(Kind::Not) => {
+                self.at += 1;
+                Filter::Not(Box::new(self.one()?))
+            }
+            Some(Kind::Open) => {
+                self.at += 1;
+                let inner = self.any()?;
+                if !self.takes(&Kind::Close) {
+                    return Err(wrong(self.place(), "a `)` is missing"));
+                }
+                inner
+            }
+            Some(Kind::Is(field, word)) => {
+                self.at += 1;
+                Filter::Is(field, word)
+            }
+            _ => return Err(self.missing()),
+        };
+        self.depth -= 1;
+        Ok(filter)
+    }
+
+    fn place(&self) -> usize {
+        self.peek().map_or(self.end, |word| word.at)
+    }
+
+    fn missing(&self) -> FilterError {
+        wrong(self.place(), "something like namespace:Memo.* should stand here")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A type of this name in this namespace, public, tagged `core`.
+    fn holds(filter: &str) -> bool {
+        let is = |field: Field, word: &str| match field {
+            Field::Namespace => crate::symbol::wild(word.as_bytes(), b"memo.core"),
+            Field::Type => crate::symbol::wild(word.as_bytes(), b"nodestore"),
+            Field::Access => word == "public",
+            Field::Tag => word == "core",
+            Field::Depends => word == "node",
+        };
+        Filter::parse(filter).unwrap_or_else(|e| panic!("{filter}: {e}")).holds(&is)
+    }
+
+    #[test]
+    fn filters_say_what_they_mean() {
+        for (filter, holds_) in [
+            ("namespace:Memo.*", true),
+            ("NAMESPACE:memo.core type:*Store", true),
+            ("namespace:Memo.* AND type:Other", false),
+            ("type:Other OR type:NodeStore", true),
+            ("type:Other || type:Node* && access:public", true),
+            ("!tag:generated", true),
+            ("!(tag:core or tag:x)", false),
+            ("(type:a or type:nodestore) and !depends:node", false),
+            ("!!depends:Node", true),
+            ("type:nodestor?", true),
+        ] {
+            assert_eq!(holds(filter), holds_, "{filter}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_where() {
+        for (filter, position, word) in [
+            ("", 0, "namespace:"),
+            ("NodeStore", 0, "type:NodeStore"),
+            ("type:a name:b", 7, "no `name:`"),
+            ("type:", 5, "wants a word"),
+            ("type:a/b", 6, "only letters"),
+            ("(type:a", 7, "`)`"),
+            ("type:a)", 6, "bracket"),
+            ("type:a AND", 10, "namespace:"),
+            ("OR type:a", 0, "namespace:"),
+            ("类型 type:a", 0, "type:类型"),
+        ] {
+            let error = Filter::parse(filter).unwrap_err();
+            assert_eq!(error.position, position, "{filter}: {error}");
+            assert!(error.hint.contains(word), "{filter}: {error}");
+        }
+        let deep = "(".repeat(10_000) + "type:a" + &")".repeat(10_000);
+        assert!(Filter::parse(&deep).unwrap_err().hint.contains("brackets"));
+    }
+}

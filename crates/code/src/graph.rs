@@ -1,0 +1,223 @@
+//! Who depends on whom: what a type rests on and what rests on it, which types hold each other in a circle, and what
+//! comes first.
+//!
+//! Does not know what a type is: it has numbers and edges between them.
+
+use crate::resolve::Edge;
+use std::collections::BTreeSet;
+
+pub struct Graph {
+    uses: Vec<Vec<u32>>,
+    used: Vec<Vec<u32>>,
+}
+
+impl Graph {
+    /// Of so many types. A type that mentions itself depends on nothing by that.
+    pub fn new(types: usize, edges: &[Edge]) -> Graph {
+        let (mut uses, mut used) = (vec![Vec::new(); types], vec![Vec::new(); types]);
+        for edge in edges.iter().filter(|edge| edge.from != edge.to) {
+            uses[edge.from as usize].push(edge.to);
+            used[edge.to as usize].push(edge.from);
+        }
+        for list in uses.iter_mut().chain(&mut used) {
+            list.sort_unstable();
+            list.dedup();
+        }
+        Graph { uses, used }
+    }
+
+    /// What a type mentions.
+    pub fn uses(&self, of: u32) -> &[u32] {
+        self.uses.get(of as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// What mentions a type.
+    pub fn used(&self, of: u32) -> &[u32] {
+        self.used.get(of as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Types that hold each other in a circle, in lists of their own; what is used comes before what uses it. Every type is in
+    /// one list, mostly alone.
+    pub fn groups(&self) -> Vec<Vec<u32>> {
+        Tarjan::new(&self.uses).run()
+    }
+
+    /// How far each type is from one that rests on nothing, by the shortest way; those in circles without such a way count
+    /// as if their circle rested on nothing.
+    pub fn depths(&self) -> Vec<u32> {
+        let mut depth = vec![u32::MAX; self.uses.len()];
+        let mut wave: Vec<u32> = Vec::new();
+        for group in self.groups() {
+            let leaves = group.iter().all(|of| self.uses(*of).iter().all(|to| group.contains(to)));
+            if leaves {
+                group.iter().for_each(|of| depth[*of as usize] = 0);
+                wave.extend(group);
+            }
+        }
+        let mut far = 0;
+        while !wave.is_empty() {
+            far += 1;
+            let next: BTreeSet<u32> = wave.iter().flat_map(|of| self.used(*of)).copied().collect();
+            wave = next.into_iter().filter(|of| depth[*of as usize] == u32::MAX).collect();
+            wave.iter().for_each(|of| depth[*of as usize] = far);
+        }
+        depth
+    }
+
+    /// These types so that what is used stands before what uses it; circles in the order of their numbers.
+    pub fn in_order(&self, of: &[u32]) -> Vec<u32> {
+        let wanted: BTreeSet<u32> = of.iter().copied().collect();
+        self.groups().into_iter().flatten().filter(|of| wanted.contains(of)).collect()
+    }
+
+    /// The edges among some types.
+    pub(crate) fn among(&self, of: &[u32]) -> Vec<(u32, u32)> {
+        let inside: BTreeSet<u32> = of.iter().copied().collect();
+        let edges = |from: u32| self.uses(from).iter().map(move |to| (from, *to));
+        inside.iter().flat_map(|from| edges(*from)).filter(|(_, to)| inside.contains(to)).collect()
+    }
+}
+
+/// Finds circles without recursion: a chain of ten thousand types must not need ten thousand frames.
+struct Tarjan<'g> {
+    uses: &'g [Vec<u32>],
+    /// When each was first seen, from 1; 0 for not yet.
+    seen: Vec<u32>,
+    /// The earliest that can be reached from it.
+    low: Vec<u32>,
+    open: Vec<u32>,
+    is_open: Vec<bool>,
+    groups: Vec<Vec<u32>>,
+}
+
+impl<'g> Tarjan<'g> {
+    fn new(uses: &'g [Vec<u32>]) -> Tarjan<'g> {
+        let n = uses.len();
+        Tarjan {
+            uses,
+            seen: vec![0; n],
+            low: vec![0; n],
+            open: Vec::new(),
+            is_open: vec![false; n],
+            groups: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Vec<Vec<u32>> {
+        let mut clock = 0;
+        for root in 0..self.uses.len() as u32 {
+            if self.seen[root as usize] == 0 {
+                self.from(root, &mut clock);
+            }
+        }
+        self.groups
+    }
+
+    fn enter(&mut self, of: u32, clock: &mut u32) {
+        *clock += 1;
+        (self.seen[of as usize], self.low[of as usize]) = (*clock, *clock);
+        self.open.push(of);
+        self.is_open[of as usize] = true;
+    }
+
+    fn from(&mut self, root: u32, clock: &mut u32) {
+        let uses = self.uses;
+        self.enter(root, clock);
+        let mut path = vec![(root, 0)];
+        while let Some((of, next)) = path.last_mut() {
+            let of = *of;
+            match uses[of as usize].get(*next) {
+                Some(to) if self.seen[*to as usize] == 0 => {
+                    *next += 1;
+                    self.enter(*to, clock);
+                    path.push((*to, 0));
+                }
+                Some(to) => {
+                    *next += 1;
+                    if self.is_open[*to as usize] {
+                        self.low[of as usize] = self.low[of as usize].min(self.seen[*to as usize]);
+                    }
+                }
+                None => {
+                    path.pop();
+                    if let Some((outer, _)) = path.last() {
+                        self.low[*outer as usize] = self.low[*outer as usize].min(self.low[of as usize]);
+                    }
+                    if self.low[of as usize] == self.seen[of as usize] {
+                        self.close(of);
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, root: u32) {
+        let from = self.open.iter().rposition(|of| *of == root).unwrap_or(0);
+        let mut group = self.open.split_off(from);
+        group.iter().for_each(|of| self.is_open[*of as usize] = false);
+        group.sort_unstable();
+        self.groups.push(group);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::resolve::Certainty;
+    use proptest::prelude::*;
+
+    pub(crate) fn graph(types: usize, edges: &[(u32, u32)]) -> Graph {
+        let edge = |(from, to): &(u32, u32)| Edge {
+            from: *from,
+            to: *to,
+            certainty: Certainty::Certain,
+            mentions: 1,
+            base: false,
+        };
+        Graph::new(types, &edges.iter().map(edge).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn circles_are_found_and_what_is_used_comes_first() {
+        // 0 uses 1, 1 and 2 use each other, 2 uses 3; 4 is alone
+        let graph = graph(5, &[(0, 1), (1, 2), (2, 1), (2, 3), (0, 0)]);
+        assert_eq!(graph.groups(), [vec![3], vec![1, 2], vec![0], vec![4]]);
+        assert_eq!((graph.uses(0), graph.used(1)), (&[1][..], &[0, 2][..]));
+        assert_eq!(graph.depths(), [3, 2, 1, 0, 0]);
+        assert_eq!(graph.in_order(&[0, 2, 3]), [3, 2, 0]);
+        assert_eq!(graph.among(&[0, 1, 3]), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_long_chain_needs_no_deep_stack() {
+        let edges: Vec<(u32, u32)> = (0..200_000).map(|n| (n, n + 1)).collect();
+        let graph = graph(200_001, &edges);
+        assert_eq!(graph.groups().len(), 200_001);
+        assert_eq!(graph.depths()[0], 200_000);
+    }
+
+    proptest! {
+        /// Two types are in one group if and only if each can be reached from the other.
+        #[test]
+        fn a_group_is_what_reaches_itself(edges in prop::collection::vec((0u32..12, 0u32..12), 0..40)) {
+            let graph = graph(12, &edges);
+            let reaches = |from: u32, to: u32| {
+                let (mut seen, mut wave) = (BTreeSet::from([from]), vec![from]);
+                while let Some(at) = wave.pop() {
+                    wave.extend(graph.uses(at).iter().filter(|next| seen.insert(**next)));
+                }
+                seen.contains(&to)
+            };
+            let groups = graph.groups();
+            let of = |each: u32| groups.iter().position(|group| group.contains(&each)).unwrap();
+            for one in 0..12 {
+                for other in 0..12 {
+                    prop_assert_eq!(of(one) == of(other), reaches(one, other) && reaches(other, one));
+                    if of(one) != of(other) && reaches(one, other) {
+                        prop_assert!(of(other) < of(one));
+                    }
+                }
+            }
+        }
+    }
+}

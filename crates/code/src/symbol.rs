@@ -1,0 +1,479 @@
+//! Which symbol is meant by a path as people and models write it: `NodeStore`, `Core.NodeStore.Get*`, `store.get(int)`, with or
+//! without type arguments, in any case, with `+` or `.` before a nested type.
+//!
+//! Does not guess: what is only written nearly so is suggested, never taken.
+
+use crate::codebase::Codebase;
+use crate::file::{Member, Visibility};
+use rustc_hash::FxHashMap;
+
+/// A type, or a member of one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Symbol {
+    pub of: u32,
+    /// File, part and index of the member's first declaration.
+    pub member: Option<(u32, u32, u32)>,
+}
+
+/// How a path fits a symbol, from the best to the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Fit {
+    Exact,
+    /// The path is the end of the name.
+    Suffix,
+    Wildcard,
+    /// So many letters differ.
+    Near(u8),
+}
+
+/// What a path may mean.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Meant {
+    /// The one symbol, if there is no doubt.
+    pub resolved: Option<Symbol>,
+    /// Everything that fits as well as the best does, the likeliest first.
+    pub candidates: Vec<(Symbol, Fit)>,
+}
+
+/// More letters than this and it is another word.
+const NEAR: usize = 2;
+/// In shorter names two letters make any other.
+const SHORT: usize = 4;
+
+/// A code base's symbols by name.
+pub struct Names<'a> {
+    code: &'a Codebase,
+    /// For each type, its name in lower case with `.` for `+` and without numbers of type parameters.
+    keys: Vec<String>,
+    /// Types by the last part of their keys.
+    by_end: FxHashMap<Box<str>, Vec<u32>>,
+    members: FxHashMap<Box<str>, Vec<Symbol>>,
+    /// How lately a type was asked for; the larger, the later.
+    lately: &'a dyn Fn(u32) -> u64,
+}
+
+/// A path, understood.
+struct Wanted {
+    /// In the form of the keys.
+    path: String,
+    /// What stands in brackets behind it.
+    signature: Option<String>,
+    /// How many type arguments its last part has, if it says so.
+    arity: Option<u16>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(code: &'a Codebase, lately: &'a dyn Fn(u32) -> u64) -> Names<'a> {
+        let keys: Vec<String> = code.types.iter().map(|each| key(&each.name)).collect();
+        let mut by_end: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
+        let mut members: FxHashMap<Box<str>, Vec<Symbol>> = FxHashMap::default();
+        for (of, each) in code.types.iter().enumerate() {
+            by_end.entry(end(&keys[of]).into()).or_default().push(of as u32);
+            for (file, part) in &each.parts {
+                for (index, member) in code.part((*file, *part)).members.iter().enumerate() {
+                    let symbol = Symbol { of: of as u32, member: Some((*file, *part, index as u32)) };
+                    members.entry(member.name.to_lowercase().into()).or_default().push(symbol);
+                }
+            }
+        }
+        Names { code, keys, by_end, members, lately }
+    }
+
+    /// The best that a path may mean. Ids are not paths: whoever has one knows what it means.
+    pub fn meant(&self, path: &str) -> Meant {
+        let Some(wanted) = understood(path) else { return Meant::default() };
+        let mut candidates =
+            if wanted.path.contains(['*', '?']) { self.by_pattern(&wanted) } else { self.by_name(&wanted) };
+        if candidates.is_empty() {
+            candidates = self.nearly(&wanted);
+        }
+        let best = candidates.iter().map(|(_, fit)| *fit).min();
+        candidates.retain(|(_, fit)| Some(*fit) == best);
+        candidates.sort_by_cached_key(|(symbol, _)| self.rank(*symbol));
+        candidates.dedup();
+        let resolved = match &candidates[..] {
+            [(symbol, Fit::Exact | Fit::Suffix | Fit::Wildcard)] => Some(*symbol),
+            _ => None,
+        };
+        Meant { resolved, candidates }
+    }
+
+    /// Symbols whose names hold a text, or begin so, or are nearly so; types before members.
+    pub fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
+        let Some(wanted) = understood(text) else { return Vec::new() };
+        let mut found = self.meant(text).candidates;
+        let within = |name: &str| name.contains(&wanted.path);
+        let types = self.keys.iter().enumerate().filter(|(_, key)| within(end(key)));
+        found.extend(types.map(|(of, _)| (Symbol { of: of as u32, member: None }, Fit::Wildcard)));
+        let members = self.members.iter().filter(|(name, _)| within(name)).flat_map(|(_, all)| all);
+        found.extend(members.map(|symbol| (*symbol, Fit::Wildcard)));
+        let by_text = |symbol: &Symbol| !self.simple(*symbol).to_lowercase().starts_with(&wanted.path);
+        found.sort_by_cached_key(|(symbol, fit)| {
+            (*fit, symbol.member.is_some(), by_text(symbol), self.rank(*symbol))
+        });
+        let mut seen = rustc_hash::FxHashSet::default();
+        found.retain(|(symbol, _)| seen.insert(*symbol));
+        found.truncate(limit);
+        found
+    }
+
+    /// Its full name, `A.B.Outer+Inner` or `A.B.Name.Member`.
+    pub fn full(&self, symbol: Symbol) -> String {
+        let name = &self.code.types[symbol.of as usize].name;
+        match self.member(symbol) {
+            Some(member) => format!("{name}.{}", member.key),
+            None => name.clone(),
+        }
+    }
+
+    pub fn member(&self, symbol: Symbol) -> Option<&'a Member> {
+        symbol.member.map(|at| self.code.member(at))
+    }
+
+    fn simple(&self, symbol: Symbol) -> &str {
+        self.member(symbol).map_or_else(|| self.code.simple_name(symbol.of), |member| &member.name)
+    }
+
+    /// Of several that fit alike, which is likelier: the less nested namespace, what others may use, what was asked for lately,
+    /// the shorter name.
+    fn rank(&self, symbol: Symbol) -> (usize, Visibility, std::cmp::Reverse<u64>, usize, String) {
+        let each = &self.code.types[symbol.of as usize];
+        let depth = self.keys[symbol.of as usize].matches('.').count();
+        let visibility = self.member(symbol).map_or(each.visibility, |member| member.visibility);
+        let full = self.full(symbol);
+        let key = format!("{full} {}", each.project);
+        (depth, visibility, std::cmp::Reverse((self.lately)(symbol.of)), full.len(), key)
+    }
+
+    // ---- the ways a path can fit
+
+    fn by_name(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
+        let mut found = Vec::new();
+        if wanted.signature.is_none() {
+            found.extend(
+                self.types(&wanted.path, wanted.arity).map(|(of, fit)| (Symbol { of, member: None }, fit)),
+            );
+        }
+        let (outer, name) = split(&wanted.path);
+        for symbol in self.members.get(name).into_iter().flatten() {
+            let fits = match outer {
+                Some(outer) => fit(&self.keys[symbol.of as usize], outer),
+                None => Some(Fit::Suffix),
+            };
+            if let Some(fit) = fits.filter(|_| self.takes(*symbol, wanted.signature.as_deref())) {
+                found.push((*symbol, fit));
+            }
+        }
+        // A constructor is called like its type: who names the type means the type.
+        if found.iter().any(|(symbol, _)| symbol.member.is_none()) {
+            found.retain(|(symbol, _)| symbol.member.is_none());
+        }
+        found
+    }
+
+    fn types<'s>(&'s self, path: &'s str, arity: Option<u16>) -> impl Iterator<Item = (u32, Fit)> + 's {
+        let ends = self.by_end.get(end(path)).into_iter().flatten();
+        let with = move |of: &&u32| {
+            arity.is_none_or(|arity| {
+                let first = self.code.types[**of as usize].parts.first();
+                first.is_some_and(|at| self.code.part(*at).arity == arity)
+            })
+        };
+        ends.filter(with).filter_map(move |of| Some((*of, fit(&self.keys[*of as usize], path)?)))
+    }
+
+    fn by_pattern(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
+        let types = self.keys.iter().enumerate().filter(|(_, key)| fits_pattern(&wanted.path, key));
+        let mut found: Vec<(Symbol, Fit)> =
+            types.map(|(of, _)| (Symbol { of: of as u32, member: None }, Fit::Wildcard)).collect();
+        let (outer, name) = split(&wanted.path);
+        let Some(outer) = outer else { return found };
+        for (of, _) in self.keys.iter().enumerate().filter(|(_, key)| fits_pattern(outer, key)) {
+            for (file, part) in &self.code.types[of].parts {
+                for (index, member) in self.code.part((*file, *part)).members.iter().enumerate() {
+                    if wild(name.as_bytes(), member.name.to_lowercase().as_bytes()) {
+                        let at = (*file, *part, index as u32);
+                        found.push((Symbol { of: of as u32, member: Some(at) }, Fit::Wildcard));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What is written nearly so, the nearest only.
+    fn nearly(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
+        let (outer, name) = split(&wanted.path);
+        if name.len() < SHORT || name.contains(['*', '?']) {
+            return Vec::new();
+        }
+        let near = |other: &str| distance(name, other).map(|n| Fit::Near(n as u8));
+        let mut found = Vec::new();
+        for (ending, types) in &self.by_end {
+            if let Some(fit) = near(ending) {
+                found.extend(types.iter().map(|of| (Symbol { of: *of, member: None }, fit)));
+            }
+        }
+        if outer.is_some() {
+            for (other, members) in &self.members {
+                if let Some(fit) = near(other) {
+                    let of_that = |symbol: &&Symbol| {
+                        outer.is_some_and(|outer| self::fit(&self.keys[symbol.of as usize], outer).is_some())
+                    };
+                    found.extend(members.iter().filter(of_that).map(|symbol| (*symbol, fit)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a member takes what is written in brackets: the types of its parameters, or nothing.
+    fn takes(&self, symbol: Symbol, signature: Option<&str>) -> bool {
+        let (Some(signature), Some(member)) = (signature, self.member(symbol)) else {
+            return signature.is_none();
+        };
+        let own = member.key.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
+        let plain = |text: &str| text.to_lowercase().replace(' ', "");
+        plain(own) == plain(signature)
+    }
+}
+
+/// `A.B+C` and `A.B.C`, with or without type arguments, as one spelling.
+fn key(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '+' => out.push('.'),
+            '`' => while chars.next_if(char::is_ascii_digit).is_some() {},
+            c => out.extend(c.to_lowercase()),
+        }
+    }
+    out
+}
+
+/// None: nothing is named.
+fn understood(path: &str) -> Option<Wanted> {
+    let path = path.trim().trim_start_matches("global::");
+    let (path, signature) = match path.split_once('(') {
+        Some((path, rest)) => (path, Some(rest.trim_end().trim_end_matches(')').to_string())),
+        None => (path, None),
+    };
+    let (plain, mut arity) = without_arguments(path);
+    if let Some((_, digits)) = path.rsplit_once('`') {
+        arity = digits.parse().ok().or(arity);
+    }
+    let path = key(&plain.replace("::", "."));
+    let path = path.trim_matches('.').to_string();
+    (!path.is_empty()).then_some(Wanted { path, signature, arity })
+}
+
+/// A path without what stands in angle brackets, and how many arguments the last of them holds, if they stand at its end.
+fn without_arguments(path: &str) -> (String, Option<u16>) {
+    let (mut out, mut depth, mut commas, mut last) = (String::new(), 0, 0, None);
+    for c in path.chars() {
+        match c {
+            '<' => {
+                depth += 1;
+                commas = if depth == 1 { 0 } else { commas };
+            }
+            '>' if depth > 0 => {
+                depth -= 1;
+                last = (depth == 0).then_some(commas + 1).or(last);
+            }
+            ',' if depth == 1 => commas += 1,
+            _ if depth > 0 => {}
+            c => {
+                out.push(c);
+                last = None;
+            }
+        }
+    }
+    (out, last)
+}
+
+/// What stands before the last dot, and behind it.
+fn split(path: &str) -> (Option<&str>, &str) {
+    path.rsplit_once('.').map_or((None, path), |(outer, name)| (Some(outer), name))
+}
+
+fn end(path: &str) -> &str {
+    split(path).1
+}
+
+/// How a path fits a type's key: whole, or as its end from a dot on.
+fn fit(key: &str, path: &str) -> Option<Fit> {
+    if key == path {
+        return Some(Fit::Exact);
+    }
+    let before = key.strip_suffix(path)?;
+    before.ends_with('.').then_some(Fit::Suffix)
+}
+
+/// Whether a pattern fits a key, or its end from any dot on.
+fn fits_pattern(pattern: &str, key: &str) -> bool {
+    let starts = std::iter::once(0).chain(key.match_indices('.').map(|(at, _)| at + 1));
+    starts.into_iter().any(|at| wild(pattern.as_bytes(), key[at..].as_bytes()))
+}
+
+/// `*` for anything, `?` for one letter; goes back to the last `*` alone, so that no pattern takes long.
+pub(crate) fn wild(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p + 1, t));
+                p += 1;
+            }
+            Some(c) if *c == b'?' || *c == text[t] => (p, t) = (p + 1, t + 1),
+            _ => match &mut star {
+                Some((after, from)) => {
+                    *from += 1;
+                    (p, t) = (*after, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
+
+/// In how many letters two words differ (added, left out, exchanged, or two swapped); none beyond two.
+fn distance(one: &str, other: &str) -> Option<usize> {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().abs_diff(other.len()) > NEAR {
+        return None;
+    }
+    let wide = other.len() + 1;
+    let mut cost = vec![0; (one.len() + 1) * wide];
+    for i in 0..=one.len() {
+        for j in 0..wide {
+            let at = |i: usize, j: usize| cost[i * wide + j];
+            cost[i * wide + j] = match (i, j) {
+                (0, n) | (n, 0) => n,
+                _ => {
+                    let same = usize::from(one[i - 1] != other[j - 1]);
+                    let plain = (at(i - 1, j) + 1).min(at(i, j - 1) + 1).min(at(i - 1, j - 1) + same);
+                    let swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+                    if swapped { plain.min(at(i - 2, j - 2) + 1) } else { plain }
+                }
+            };
+        }
+    }
+    cost.last().copied().filter(|n| *n <= NEAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codebase::SourceFile;
+    use crate::csharp::symbols::Symbols;
+    use crate::language::{LANGUAGES, Reader};
+    use crate::project::Project;
+
+    const TEXT: &str = "
+        namespace Memo.Core {
+            public class NodeStore { public int Get(int id) => 1; public int Get(string name) => 2; public int GetAll() => 3; }
+            public class Box<T> { public class Lid { } public T Value; }
+            public class Box { }
+            internal class Hidden { }
+            public class Store { }
+        }
+        namespace Memo.Deep.Down { public class Store { public void Save() { } } internal class Other { } }
+        class Loose { }
+    ";
+
+    fn code() -> Codebase {
+        let facts = Reader::new(&LANGUAGES[0]).unwrap().read(TEXT, &Symbols::default());
+        let file = SourceFile { path: "a.cs".into(), project: 0, generated: false, facts };
+        Codebase::new(vec![Project::default()], vec![file])
+    }
+
+    fn meant(path: &str) -> (Option<String>, Vec<String>) {
+        let code = code();
+        let names = Names::new(&code, &|_| 0);
+        let meant = names.meant(path);
+        (
+            meant.resolved.map(|s| names.full(s)),
+            meant.candidates.iter().map(|(s, _)| names.full(*s)).collect(),
+        )
+    }
+
+    #[test]
+    fn a_path_means_one_symbol_or_says_which_it_may_mean() {
+        for (path, name) in [
+            ("Memo.Core.NodeStore", "Memo.Core.NodeStore"),
+            ("memo.core.nodestore", "Memo.Core.NodeStore"),
+            ("NodeStore", "Memo.Core.NodeStore"),
+            ("global::Memo.Core.NodeStore", "Memo.Core.NodeStore"),
+            ("Core.Store", "Memo.Core.Store"),
+            ("Box<int>", "Memo.Core.Box`1"),
+            ("Box`1", "Memo.Core.Box`1"),
+            ("Box<T>.Lid", "Memo.Core.Box`1+Lid"),
+            ("Box+Lid", "Memo.Core.Box`1+Lid"),
+            ("Loose", "Loose"),
+            ("NodeStore.GetAll", "Memo.Core.NodeStore.GetAll()"),
+            ("NodeStore.Get(string)", "Memo.Core.NodeStore.Get(string)"),
+            ("GetAll", "Memo.Core.NodeStore.GetAll()"),
+            ("Node*", "Memo.Core.NodeStore"),
+            ("NodeStore.GetA??", "Memo.Core.NodeStore.GetAll()"),
+            ("Deep.*.Store", "Memo.Deep.Down.Store"),
+        ] {
+            assert_eq!(meant(path).0.as_deref(), Some(name), "{path}: {:?}", meant(path).1);
+        }
+    }
+
+    #[test]
+    fn what_may_be_several_is_listed_the_likeliest_first() {
+        assert_eq!(meant("Store"), (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()]));
+        assert_eq!(meant("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
+        let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
+        assert_eq!(meant("NodeStore.Get"), (None, overloads));
+        assert_eq!(meant("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
+        let code = code();
+        let down = code.types.iter().position(|each| each.name == "Memo.Deep.Down.Store").unwrap() as u32;
+        let lately = |of: u32| u64::from(of == down);
+        let names = Names::new(&code, &lately);
+        // The namespace is stronger than what was asked for lately.
+        assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
+    }
+
+    #[test]
+    fn what_is_written_nearly_so_is_suggested_and_not_taken() {
+        for (path, suggestion) in [
+            ("NodeStroe", "Memo.Core.NodeStore"),
+            ("NodeStor", "Memo.Core.NodeStore"),
+            ("NodeStore.GetAl", "Memo.Core.NodeStore.GetAll()"),
+        ] {
+            assert_eq!(meant(path), (None, vec![suggestion.to_string()]), "{path}");
+        }
+        for path in ["Nothing", "Bx", "", "...", "NodeStore.Delete(int)"] {
+            assert_eq!(meant(path), (None, vec![]), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_search_finds_parts_of_names_types_first() {
+        let code = code();
+        let names = Names::new(&code, &|_| 0);
+        let found: Vec<String> = names.search("store", 10).iter().map(|(s, _)| names.full(*s)).collect();
+        assert_eq!(found, ["Memo.Core.Store", "Memo.Deep.Down.Store", "Memo.Core.NodeStore"]);
+        assert_eq!(names.search("get", 2).len(), 2);
+        assert!(names.search("", 5).is_empty());
+    }
+
+    #[test]
+    fn no_pattern_takes_long() {
+        let text = "a".repeat(5000);
+        assert!(!wild(format!("{}b", "*a".repeat(200)).as_bytes(), text.as_bytes()));
+        assert!(wild(b"a*b?d", b"axxbcd") && !wild(b"a?", b"a") && wild(b"*", b""));
+        for (one, other, n) in [
+            ("store", "stroe", Some(1)),
+            ("store", "store", Some(0)),
+            ("abcd", "wxyz", None),
+            ("get", "gets", Some(1)),
+        ] {
+            assert_eq!(distance(one, other), n);
+        }
+    }
+}
