@@ -50,7 +50,9 @@ impl Graph {
         for group in self.groups() {
             let leaves = group.iter().all(|of| self.uses(*of).iter().all(|to| group.contains(to)));
             if leaves {
-                group.iter().for_each(|of| depth[*of as usize] = 0);
+                for of in &group {
+                    depth[*of as usize] = 0;
+                }
                 wave.extend(group);
             }
         }
@@ -59,7 +61,9 @@ impl Graph {
             far += 1;
             let next: BTreeSet<u32> = wave.iter().flat_map(|of| self.used(*of)).copied().collect();
             wave = next.into_iter().filter(|of| depth[*of as usize] == u32::MAX).collect();
-            wave.iter().for_each(|of| depth[*of as usize] = far);
+            for of in &wave {
+                depth[*of as usize] = far;
+            }
         }
         depth
     }
@@ -154,7 +158,9 @@ impl<'g> Tarjan<'g> {
     fn close(&mut self, root: u32) {
         let from = self.open.iter().rposition(|of| *of == root).unwrap_or(0);
         let mut group = self.open.split_off(from);
-        group.iter().for_each(|of| self.is_open[*of as usize] = false);
+        for of in &group {
+            self.is_open[*of as usize] = false;
+        }
         group.sort_unstable();
         self.groups.push(group);
     }

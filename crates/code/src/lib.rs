@@ -14,6 +14,7 @@ mod language;
 mod picture;
 mod project;
 mod resolve;
+mod state;
 mod symbol;
 mod token;
 
@@ -32,5 +33,6 @@ pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_o
 pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
+pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use symbol::{Fit, Meant, Names, Symbol};
 pub use token::Span;

@@ -313,7 +313,7 @@ fn fit(key: &str, path: &str) -> Option<Fit> {
 /// Whether a pattern fits a key, or its end from any dot on.
 fn fits_pattern(pattern: &str, key: &str) -> bool {
     let starts = std::iter::once(0).chain(key.match_indices('.').map(|(at, _)| at + 1));
-    starts.into_iter().any(|at| wild(pattern.as_bytes(), key[at..].as_bytes()))
+    starts.into_iter().any(|at| wild(pattern.as_bytes(), &key.as_bytes()[at..]))
 }
 
 /// `*` for anything, `?` for one letter; goes back to the last `*` alone, so that no pattern takes long.
