@@ -3,8 +3,12 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, decode};
-use std::collections::BTreeSet;
+use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
+use loci_code::{
+    Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes, classify,
+    decode, hashes,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +17,9 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["gaps", folders @ ..] => folders.iter().for_each(|folder| gaps(Path::new(folder))),
+        ["laws", folders @ ..] => folders.iter().for_each(|folder| laws(Path::new(folder))),
         ["oracle", out, symbols, folder] => oracle(Path::new(out), symbols, Path::new(folder)),
-        _ => println!("corpus gaps DIR…\ncorpus oracle OUT SYMBOL,SYMBOL DIR"),
+        _ => println!("corpus gaps DIR…\ncorpus laws DIR…\ncorpus oracle OUT SYMBOL,SYMBOL DIR"),
     }
 }
 
@@ -46,6 +51,74 @@ fn gaps(folder: &Path) {
         spent,
         lines as f64 / spent
     );
+}
+
+/// What holds for any edit of a kind, over every file of a tree at once.
+fn laws(folder: &Path) {
+    let symbols = Symbols::default();
+    let texts = texts(folder);
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let facts: Vec<FileFacts> = texts.iter().map(|(_, text)| reader.read(text, &symbols)).collect();
+    let old = all_hashes(&texts, |text, _| text.to_owned());
+    for style in STYLES {
+        compare(
+            &format!("layout {style:?}"),
+            &old,
+            &all_hashes(&texts, |text, _| reformatted(text, &symbols, *style)),
+        );
+    }
+    compare("comments", &old, &all_hashes(&texts, |text, _| commented(text, &symbols)));
+    compare("documentation", &old, &all_hashes(&texts, |text, _| documented(text, &symbols)));
+    for open in [false, true] {
+        let edit = |text: &str, at: usize| {
+            with_statement(text, &facts[at], |member| member.visibility.is_open() == open).0
+        };
+        compare(if open { "public bodies" } else { "private bodies" }, &old, &all_hashes(&texts, edit));
+    }
+    compare("attributes", &old, &all_hashes(&texts, |text, at| attributed(text, &facts[at]).0));
+}
+
+/// The hashes of all types of a tree, each file edited.
+fn all_hashes(
+    texts: &[(PathBuf, String)],
+    edit: impl Fn(&str, usize) -> String,
+) -> BTreeMap<String, TypeHashes> {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let file = |(at, (path, text)): (usize, &(PathBuf, String))| SourceFile {
+        path: path.display().to_string(),
+        project: 0,
+        generated: false,
+        facts: reader.read(&edit(text, at), &Symbols::default()),
+    };
+    let code = Codebase::new(vec![Project::default()], texts.iter().enumerate().map(file).collect());
+    let resolver = Resolver::new(&code);
+    (0..code.types.len())
+        .map(|at| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32)))
+        .collect()
+}
+
+/// How many types an edit puts into each class; those that could not be read in full are counted apart.
+fn compare(name: &str, old: &BTreeMap<String, TypeHashes>, new: &BTreeMap<String, TypeHashes>) {
+    let mut classes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, before) in old {
+        let class = match new.get(name) {
+            Some(after) if before.degraded || after.degraded => "(with a gap)",
+            Some(after) => classify(before, after).map_or("unchanged", |change| change.class.name()),
+            None => "gone",
+        };
+        classes.entry(class).or_default().push(name);
+    }
+    let told: Vec<String> = classes
+        .iter()
+        .map(|(class, types)| {
+            format!(
+                "{class} {} ({})",
+                types.len(),
+                types.iter().take(2).copied().collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
+    println!("{name}: {}", told.join("; "));
 }
 
 /// What the oracle of Roslyn writes of the same files, as it writes it: all of them as one project.

@@ -11,6 +11,8 @@ mod id;
 mod language;
 mod project;
 mod resolve;
+#[doc(hidden)]
+pub mod specimen;
 mod token;
 
 pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};

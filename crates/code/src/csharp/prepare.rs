@@ -294,7 +294,11 @@ mod tests {
         };
         let still = names(&|text| !parses(prepared(text, &Symbols::default()).as_bytes()));
         assert_eq!(still, [""; 0], "cannot be read though prepared");
-        assert_eq!(names(&|text| parses(text.as_bytes())), [""; 0], "learned by the grammar: the rule can go");
+        assert_eq!(
+            names(&|text| parses(text.as_bytes())),
+            [""; 0],
+            "learned by the grammar: the rule can go"
+        );
     }
 
     #[test]

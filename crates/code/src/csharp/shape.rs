@@ -282,8 +282,10 @@ impl<'a> Walk<'a> {
         if text.is_empty() {
             return None;
         }
-        let words: Vec<&str> = text.iter().flat_map(|line| line.split_whitespace()).collect();
-        Some(Doc { summary: summary(&words.join(" ")), digest: Digest::of(words.join(" ").as_bytes()) })
+        // where a line breaks means nothing, beside a tag or anywhere else
+        let text = text.join(" ").replace('<', " <").replace('>', "> ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(Doc { summary: summary(&text), digest: Digest::of(text.as_bytes()) })
     }
 }
 
