@@ -5,8 +5,8 @@
 
 use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
 use loci_code::{
-    Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes, classify,
-    decode, hashes,
+    Codebase, Cost, FileFacts, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
+    TypeHashes, classify, count_tokens, decode, hashes,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,8 +18,12 @@ fn main() {
     match words.as_slice() {
         ["gaps", folders @ ..] => folders.iter().for_each(|folder| gaps(Path::new(folder))),
         ["laws", folders @ ..] => folders.iter().for_each(|folder| laws(Path::new(folder))),
+        ["outlines", folders @ ..] => folders.iter().for_each(|folder| outlines(Path::new(folder))),
+        ["outline", folder, name] => outline(Path::new(folder), name),
         ["oracle", out, symbols, folder] => oracle(Path::new(out), symbols, Path::new(folder)),
-        _ => println!("corpus gaps DIR…\ncorpus laws DIR…\ncorpus oracle OUT SYMBOL,SYMBOL DIR"),
+        _ => println!(
+            "corpus gaps DIR…\ncorpus laws DIR…\ncorpus outlines DIR…\ncorpus outline DIR NAME\ncorpus oracle OUT SYMBOL,SYMBOL DIR"
+        ),
     }
 }
 
@@ -119,6 +123,75 @@ fn compare(name: &str, old: &BTreeMap<String, TypeHashes>, new: &BTreeMap<String
         })
         .collect();
     println!("{name}: {}", told.join("; "));
+}
+
+/// A tree as one project, with its texts.
+fn whole(folder: &Path) -> (Codebase, BTreeMap<String, String>) {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let texts = texts(folder);
+    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let file = |(path, text): &(PathBuf, String)| SourceFile {
+        path: name(path),
+        project: 0,
+        generated: false,
+        facts: reader.read(text, &Symbols::default()),
+    };
+    let code = Codebase::new(vec![Project::default()], texts.iter().map(file).collect());
+    (code, texts.into_iter().map(|(path, text)| (name(&path), text)).collect())
+}
+
+/// The text of all declarations of a type, with what is written above each.
+fn source(code: &Codebase, texts: &BTreeMap<String, String>, at: usize) -> String {
+    let part = |(file, part): &(u32, u32)| {
+        let text = &texts[&code.files[*file as usize].path];
+        let span = code.part((*file, *part)).span;
+        let above = text[..span.from as usize].rfind(['{', '}', ';']).map_or(0, |at| at + 1);
+        text[above..span.to as usize].to_owned()
+    };
+    code.types[at].parts.iter().map(part).collect()
+}
+
+/// What outlines cost beside the source they stand for.
+fn outlines(folder: &Path) {
+    let (code, texts) = whole(folder);
+    let resolver = Resolver::new(&code);
+    let outliner = Outliner::new(&code, &resolver);
+    let mut costs: Vec<(Cost, Cost, usize)> = Vec::new();
+    for at in 0..code.types.len() {
+        let source = source(&code, &texts, at);
+        let text = Cost::new(&outliner.text(at as u32), &source);
+        costs.push((text, Cost { outline: count_tokens(&outliner.file(at as u32)), ..text }, at));
+    }
+    let median = |percent: &dyn Fn(&(Cost, Cost, usize)) -> f64, least: usize| {
+        let mut all: Vec<f64> = costs.iter().filter(|it| it.0.source >= least).map(percent).collect();
+        all.sort_by(f64::total_cmp);
+        (all.len(), all[all.len() / 2])
+    };
+    let total = |pick: &dyn Fn(&(Cost, Cost, usize)) -> usize| costs.iter().map(pick).sum::<usize>();
+    println!(
+        "{}: all outlines {} tokens of {} of source ({:.1} %)",
+        folder.display(),
+        total(&|it| it.0.outline),
+        total(&|it| it.0.source),
+        total(&|it| it.0.outline) as f64 * 100.0 / total(&|it| it.0.source) as f64
+    );
+    for least in [0, 200, 400, 800, 1600] {
+        let (count, read) = median(&|it| it.0.percent(), least);
+        let (_, kept) = median(&|it| it.1.percent(), least);
+        println!(
+            "  {count} types of {least} tokens or more: median {read:.1} % as read, {kept:.1} % with hashes"
+        );
+    }
+}
+
+fn outline(folder: &Path, name: &str) {
+    let (code, texts) = whole(folder);
+    let resolver = Resolver::new(&code);
+    let outliner = Outliner::new(&code, &resolver);
+    for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
+        let text = outliner.file(at as u32);
+        println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+    }
 }
 
 /// What the oracle of Roslyn writes of the same files, as it writes it: all of them as one project.

@@ -9,6 +9,7 @@ mod file;
 mod hash;
 mod id;
 mod language;
+mod outline;
 mod project;
 mod resolve;
 #[doc(hidden)]
@@ -25,6 +26,7 @@ pub use file::{
 pub use hash::{Digest, HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
 pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
+pub use outline::{Cost, Outliner, count_tokens};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use token::Span;

@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
             let mut inner = list.walk();
             for attribute in list.named_children(&mut inner).filter(|it| Kind::of(*it) == Kind::Attribute) {
                 let name = attribute.child_by_field_name("name").map_or("", |name| self.text(name));
-                if IGNORED_ATTRIBUTES.contains(&name.rsplit('.').next().unwrap_or_default()) {
+                if IGNORED_ATTRIBUTES.contains(&name.rsplit('.').next().unwrap_or_default().trim()) {
                     continue;
                 }
                 let mut shape = Shape::default();
