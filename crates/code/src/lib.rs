@@ -2,6 +2,7 @@
 //!
 //! Does not know sessions, the network or terminals.
 
+mod alias;
 mod classify;
 mod codebase;
 mod csharp;
@@ -11,13 +12,17 @@ mod graph;
 mod hash;
 mod id;
 mod language;
+mod outline;
 mod picture;
 mod project;
 mod resolve;
+#[doc(hidden)]
+pub mod specimen;
 mod state;
 mod symbol;
 mod token;
 
+pub use alias::{Alias, Conflict, Known, aliases, bodies};
 pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
@@ -30,6 +35,7 @@ pub use graph::Graph;
 pub use hash::{Digest, HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
 pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
+pub use outline::{Cost, Outliner, count_tokens};
 pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};

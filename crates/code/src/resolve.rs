@@ -177,6 +177,9 @@ impl<'a> Resolver<'a> {
         if let Some(home) = known::home(facts.word(first.word), &imported) {
             return format!("{home}.{written}");
         }
+        if written.rsplit_once('.').is_some_and(|(namespace, _)| known::is_known(namespace)) {
+            return written;
+        }
         let unknown: Vec<&str> =
             imported.into_iter().filter(|namespace| !known::is_known(namespace)).collect();
         format!("{written}@{}", unknown.join(","))
