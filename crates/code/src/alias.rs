@@ -189,6 +189,7 @@ mod tests {
     use crate::language::{LANGUAGES, Reader};
     use crate::project::Project;
     use crate::resolve::Resolver;
+    use std::fmt::Write;
 
     struct Told {
         id: TypeId,
@@ -266,14 +267,16 @@ mod tests {
             dice.below(1000)
         );
         for _ in 0..dice.below(3) {
-            text += &format!(
+            let _ = write!(
+                text,
                 "  public string {} {{ get; set; }}\n",
                 ["Id", "Name", "Title"][dice.below(3) as usize]
             );
         }
         for n in 0..2 + dice.below(5) {
             let word = WORDS[dice.below(12) as usize];
-            text += &format!(
+            let _ = write!(
+                text,
                 "  public int Get{word}{n}(int a, {name} other) {{ var x = a * {}; return x - {} + other.Seed; }}\n",
                 dice.below(500),
                 dice.below(500)

@@ -1,0 +1,141 @@
+//! What stands in front of a model while it works: what was pinned, what the work is about now, what was looked at lately, as much of
+//! each as a budget of tokens allows.
+//!
+//! Does not choose what is pinned or recent, nor how long a text is: it is handed texts with their prices.
+
+/// What there is to show of one type, the most important first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Entry {
+    pub of: u32,
+    /// The outline, then the parts of its note (role, lifecycle, limits, advice), each with its price in tokens.
+    pub texts: Vec<(String, usize)>,
+}
+
+/// Where in the window an entry stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Region {
+    Pinned,
+    Focus,
+    Recent,
+}
+
+impl Region {
+    pub fn name(self) -> &'static str {
+        match self {
+            Region::Pinned => "Pinned",
+            Region::Focus => "Focus",
+            Region::Recent => "Recent",
+        }
+    }
+}
+
+/// What is shown of one type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    pub of: u32,
+    pub region: Region,
+    /// How many of its texts.
+    pub texts: usize,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Window {
+    pub shown: Vec<Shown>,
+    pub tokens: usize,
+    /// Pinned, and too large to be shown besides the others that are.
+    pub left_out: Vec<u32>,
+}
+
+/// The share of the window that pinned types may take before they crowd out the work itself.
+const PINNED: f64 = 0.6;
+/// Beside its outline, what a type does is worth most.
+const OUTLINE_AND_ROLE: usize = 2;
+
+/// Fills a window. A type is shown once, in the first region that names it.
+pub fn fill(budget: usize, pinned: &[Entry], focus: &[Entry], recent: &[Entry]) -> Window {
+    let mut window = Window::default();
+    let soft = (budget as f64 * PINNED) as usize;
+    for entry in pinned {
+        if !window.add(entry, Region::Pinned, soft) {
+            window.left_out.push(entry.of);
+        }
+    }
+    for (region, entries) in [(Region::Focus, focus), (Region::Recent, recent)] {
+        for entry in entries {
+            window.add(entry, region, budget);
+        }
+    }
+    window
+}
+
+impl Window {
+    /// As much of it as fits: everything, or the outline and the role, or the outline alone.
+    fn add(&mut self, entry: &Entry, region: Region, budget: usize) -> bool {
+        if self.shown.iter().any(|shown| shown.of == entry.of) || self.left_out.contains(&entry.of) {
+            return true;
+        }
+        let price = |n: usize| entry.texts.iter().take(n).map(|(_, tokens)| tokens).sum::<usize>();
+        let steps = [entry.texts.len(), OUTLINE_AND_ROLE.min(entry.texts.len()), 1];
+        let fits = steps.into_iter().find(|n| *n > 0 && self.tokens + price(*n) <= budget);
+        if let Some(texts) = fits.filter(|_| !entry.texts.is_empty()) {
+            self.tokens += price(texts);
+            self.shown.push(Shown { of: entry.of, region, texts });
+        }
+        fits.is_some()
+    }
+}
+
+/// How much a type that was looked at lately is worth: the later and the more used, the more; one of the pack at hand half as much
+/// again. `age` is how many others were looked at since.
+pub fn worth(age: usize, used_by: usize, in_pack: bool) -> f64 {
+    let weight = if in_pack { 1.5 } else { 1.0 };
+    weight * (1.0 + (used_by as f64).sqrt()) / (1.0 + age as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(of: u32, prices: &[usize]) -> Entry {
+        Entry { of, texts: prices.iter().map(|n| (String::new(), *n)).collect() }
+    }
+
+    fn shown(window: &Window) -> Vec<(u32, Region, usize)> {
+        window.shown.iter().map(|shown| (shown.of, shown.region, shown.texts)).collect()
+    }
+
+    #[test]
+    fn regions_come_in_their_order_and_nothing_twice() {
+        let window = fill(
+            100,
+            &[entry(1, &[10, 5])],
+            &[entry(1, &[10]), entry(2, &[10, 5, 5])],
+            &[entry(2, &[1]), entry(3, &[10])],
+        );
+        assert_eq!(shown(&window), [(1, Region::Pinned, 2), (2, Region::Focus, 3), (3, Region::Recent, 1)]);
+        assert_eq!(window.tokens, 45);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_shown_in_part_before_it_is_left_out() {
+        let large = entry(2, &[30, 10, 40, 40]);
+        assert_eq!(shown(&fill(200, &[], &[large.clone()], &[])), [(2, Region::Focus, 4)]);
+        assert_eq!(shown(&fill(60, &[], &[large.clone()], &[])), [(2, Region::Focus, 2)]);
+        assert_eq!(shown(&fill(35, &[], &[large.clone()], &[])), [(2, Region::Focus, 1)]);
+        assert_eq!(shown(&fill(20, &[], &[large.clone(), entry(3, &[15])], &[])), [(3, Region::Focus, 1)]);
+        assert_eq!(fill(0, &[], &[large], &[]).shown, []);
+    }
+
+    #[test]
+    fn pinned_types_leave_room_for_the_work() {
+        let window = fill(100, &[entry(1, &[50]), entry(2, &[50]), entry(3, &[10])], &[entry(4, &[40])], &[]);
+        assert_eq!(shown(&window), [(1, Region::Pinned, 1), (3, Region::Pinned, 1), (4, Region::Focus, 1)]);
+        assert_eq!(window.left_out, [2]);
+    }
+
+    #[test]
+    fn the_later_and_the_more_used_the_better() {
+        assert!(worth(0, 4, false) > worth(1, 4, false) && worth(0, 9, false) > worth(0, 4, false));
+        assert!((worth(2, 4, true) - 1.5 * worth(2, 4, false)).abs() < 1e-9);
+    }
+}
