@@ -6,6 +6,7 @@ use crate::chats::{GatherChats, Gathered};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
+use crate::setup::{SetupAsk, SetupDone};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
     Severity,
@@ -24,6 +25,7 @@ pub trait Caller {
     fn doctor(&self, ask: &DoctorAsk) -> Result<Checkup, Error>;
     fn secrets(&self, ask: &SecretsAsk) -> Result<Secrets, Error>;
     fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error>;
+    fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -39,6 +41,7 @@ pub enum Answer {
     Checkup(Checkup),
     Secrets(Secrets),
     Forgotten(Forgotten),
+    Setup(SetupDone),
 }
 
 /// Asks an operation by name.
@@ -53,11 +56,20 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "doctor" => caller.doctor(&Request::read(params)?).map(Answer::Checkup),
         "secrets" => caller.secrets(&Request::read(params)?).map(Answer::Secrets),
         "forget" => caller.forget(&Request::read(params)?).map(Answer::Forgotten),
+        "setup" => caller.setup(&Request::read(params)?).map(Answer::Setup),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
 
 impl Answer {
+    /// Whether a dry run found anything that doing it would change.
+    pub fn pending(&self) -> bool {
+        match self {
+            Answer::Setup(done) => done.changes() > 0,
+            other => other.exit() == Exit::Found,
+        }
+    }
+
     /// How a process that asked only this ends.
     pub fn exit(&self) -> Exit {
         let (empty, partial) = match self {
@@ -73,6 +85,8 @@ impl Answer {
             }
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),
+            Answer::Setup(done) if done.failed() => return Exit::Failed,
+            Answer::Setup(done) => (done.is_empty(), false),
         };
         match (partial, empty) {
             (true, _) => Exit::Incomplete,

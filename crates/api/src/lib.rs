@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod resume;
 pub mod search;
 pub mod sessions;
+pub mod setup;
 pub mod upkeep;
 pub mod views;
 

@@ -5,7 +5,7 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, resolve, search, sessions, upkeep};
+use crate::{Code, Error, Param, chats, resolve, search, sessions, setup, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -84,6 +84,7 @@ pub const OPERATIONS: &[Operation] = &[
     upkeep::DOCTOR,
     upkeep::SECRETS,
     upkeep::FORGET,
+    setup::OPERATION,
 ];
 
 /// The operation of that name, at any door.
@@ -212,6 +213,7 @@ mod tests {
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
+    use crate::setup::SetupAsk;
     use crate::upkeep::{ArchiveAsk, DoctorAsk, ForgetAsk, Index, SecretsAsk};
     use serde_json::json;
     use std::fmt::Debug;
@@ -262,6 +264,7 @@ mod tests {
         round_trip::<SecretsAsk>(json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}));
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetAsk>(forget);
+        round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
     }
 
     #[test]
@@ -308,6 +311,7 @@ mod tests {
         refused::<ListSessions>(json!({"since": "soon"}));
         refused::<ArchiveAsk>(json!({"prune_to": "much"}));
         refused::<ArchiveAsk>(json!({"dry_run": true}));
+        refused::<SetupAsk>(json!({"agents": ["emacs"]}));
         refused::<ForgetAsk>(json!({}));
         refused::<ForgetAsk>(json!({"project": ""}));
         refused::<ForgetAsk>(json!({"chat_ids": ["a"], "matching": "b"}));

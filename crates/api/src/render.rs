@@ -5,6 +5,7 @@
 
 mod chats;
 mod search;
+mod setup;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -45,6 +46,7 @@ impl Render for Answer {
             Answer::Checkup(answer) => answer.render(look),
             Answer::Secrets(answer) => answer.render(look),
             Answer::Forgotten(answer) => answer.render(look),
+            Answer::Setup(answer) => answer.render(look),
         }
     }
 }

@@ -23,8 +23,16 @@ pub(crate) struct Deed {
     yes: bool,
 }
 
-/// The operation that cannot be undone and is asked about.
-const FINAL: &str = "forget";
+/// The operations that change what is not made again by itself: what is said where nobody can be asked, and what is
+/// asked elsewhere.
+const ASKED: &[(&str, &str, &str)] = &[
+    ("forget", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+    (
+        "setup",
+        "this changes files of your agents, and nobody is here to be asked",
+        "Make these changes? [y/N] ",
+    ),
+];
 /// The operation that shows whole texts.
 const QUOTING: &str = "gather_chats";
 
@@ -42,7 +50,7 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
         let arg = Arg::new(param.name).long(dashed(param.name)).help(param.about);
         command = command.arg(shaped(with_letter(arg, param.name), param));
     }
-    if operation.name == FINAL {
+    if asked(operation).is_some() {
         let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
         command = command.arg(yes);
     }
@@ -112,7 +120,7 @@ pub(crate) fn deed(
         None if matches.get_flag("json") => Shown::Jsonl,
         None => Shown::default(),
     };
-    let yes = operation.name == FINAL && matches.get_flag("yes");
+    let yes = asked(operation).is_some() && matches.get_flag("yes");
     let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
     Deed { operation, params, service, shown, yes }
 }
@@ -216,32 +224,39 @@ impl Deed {
     /// None: the person does not want it done.
     fn answered(&self) -> Result<Option<Answer>, Error> {
         let params = self.params.clone()?;
-        if self.operation.name == FINAL && !self.yes && !says_dry(&params) && !self.agreed(&params)? {
-            return Ok(None);
+        match asked(self.operation) {
+            Some((_, alone, question)) if !self.yes && !says_dry(&params) => {
+                self.agreed(params, alone, question)
+            }
+            _ => self.call(params).map(Some),
         }
-        self.call(params).map(Some)
     }
 
     fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
         output::with_progress(&self.service, || api::call(&self.service, self.operation, params))
     }
 
-    /// Shows what would be done and asks whether to do it; where nobody can be asked, it is not done.
-    fn agreed(&self, params: &Map<String, Value>) -> Result<bool, Error> {
+    /// Shows what would be done, and does it if that is wanted; where nobody can be asked, it is not done.
+    fn agreed(
+        &self,
+        params: Map<String, Value>,
+        alone: &str,
+        question: &str,
+    ) -> Result<Option<Answer>, Error> {
         let mut dry = params.clone();
         dry.insert("dry_run".to_string(), json!(true));
         if !output::can_ask() {
-            let typed = self.operation.typed(params);
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "what is forgotten is gone, and nobody is here to be asked",
-            )
-            .hint(format!("{typed} --dry-run"))
-            .hint(format!("{typed} --yes")));
+            let typed = self.operation.typed(&params);
+            return Err(Error::new(Code::InvalidArgument, alone)
+                .hint(format!("{typed} --dry-run"))
+                .hint(format!("{typed} --yes")));
         }
         let preview = self.call(dry)?;
+        if !preview.pending() {
+            return Ok(Some(preview));
+        }
         output::say(&preview.render(&self.look()))?;
-        Ok(preview.exit() == Exit::Found && output::ask("Forget this? [y/N] "))
+        if output::ask(question) { self.call(params).map(Some) } else { Ok(None) }
     }
 
     fn look(&self) -> Look {
@@ -262,6 +277,10 @@ impl Deed {
             Err(error) => output::fail(self.shown, &error),
         }
     }
+}
+
+fn asked(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    ASKED.iter().find(|(name, ..)| *name == operation.name)
 }
 
 fn says_dry(params: &Map<String, Value>) -> bool {

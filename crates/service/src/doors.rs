@@ -7,6 +7,7 @@ use api::chats::{GatherChats, Gathered};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
+use api::setup::{SetupAsk, SetupDone};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -48,6 +49,10 @@ impl Caller for Service {
 
     fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error> {
         ops::forget::forget(self, ask)
+    }
+
+    fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
+        ops::setup::setup(self, ask)
     }
 }
 
