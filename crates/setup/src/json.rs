@@ -240,9 +240,11 @@ fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> 
         let gap = if object.members.is_empty() { "" } else { " " };
         format!("{gap}{name}: {value}")
     };
-    let Some(last) = object.members.last().filter(|last| last.comma.is_none()) else {
+    let Some(last) = object.members.last() else { return vec![Cut { at: object.tail, text: member }] };
+    if last.comma.is_some() {
+        member.push(',');
         return vec![Cut { at: object.tail, text: member }];
-    };
+    }
     if last.end == object.tail {
         member.insert(0, ',');
         return vec![Cut { at: last.end, text: member }];

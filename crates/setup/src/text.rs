@@ -86,7 +86,8 @@ impl Form {
                 Form::Toml => toml::take_out(&now, spot),
             };
             // Empty tables around it are neither here nor there: TOML need not say that they exist.
-            if spot.taken_out(self.tree(&without)?) != spot.taken_out(tree) {
+            let now_tree = self.tree(&without)?;
+            if spot.find(&now_tree).is_some() || spot.taken_out(now_tree) != spot.taken_out(tree) {
                 return Err(Misfit::Unsafe);
             }
             now = without;
@@ -144,3 +145,6 @@ pub(crate) fn blank(text: &str) -> bool {
 pub(crate) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
+
+#[cfg(test)]
+mod tests;
