@@ -28,9 +28,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 pub(crate) fn write(path: &Path, text: &str, fresh_mode: u32) -> Result<()> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let former = std::fs::metadata(&path).ok();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.loci-{}", std::process::id()));
+    let beside = beside(&path);
     let written = (|| {
+        remove(&beside)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(fresh_mode).open(&beside)?;
         if let Some(former) = &former {
             let ours = file.metadata()?;
@@ -48,6 +48,19 @@ pub(crate) fn write(path: &Path, text: &str, fresh_mode: u32) -> Result<()> {
         let _ = std::fs::remove_file(&beside);
     }
     written
+}
+
+/// Where a text waits to be put in place. One name for all: whoever writes holds the lock, and what a kill leaves there
+/// is found again.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.loci-new"))
+}
+
+/// Removes what a kill may have left beside a file.
+pub(crate) fn sweep(path: &Path) {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let _ = std::fs::remove_file(beside(&path));
 }
 
 /// A file that has gone already is as good as removed.

@@ -107,6 +107,7 @@ pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
     let _lock = lock(&machine.data)?;
     let mut receipt = read(&machine.data)?;
     receipt.folders.splice(0..0, folders);
+    receipt.agents.values().flat_map(|wiring| &wiring.files).for_each(|record| disk::sweep(&record.path));
     for agent in chosen(machine, ask, &receipt.clone()) {
         done.agents.push(one(machine, ask, agent, &mut receipt)?);
     }
