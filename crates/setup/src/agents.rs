@@ -3,7 +3,7 @@
 //! Does not know how files are changed; it says what should stand where.
 
 use crate::entry::{Entry, Spot};
-use crate::pack::{self, Packed};
+use crate::pack::{self, Packed, Program};
 use crate::text::Form;
 use crate::{Machine, disk};
 use serde_json::{Value, json};
@@ -18,8 +18,22 @@ pub(crate) struct Agent {
     folder: fn(&Machine) -> PathBuf,
     pub(crate) pieces: fn(&Machine) -> Vec<Piece>,
     /// What the agent itself writes down about what it was given.
-    pub(crate) traces: fn(&Machine) -> Vec<(PathBuf, Spot)>,
+    pub(crate) traces: fn(&Machine) -> Vec<Trace>,
     pub(crate) next: &'static str,
+}
+
+/// A note of an agent's about something of ours.
+pub(crate) struct Trace {
+    pub(crate) path: PathBuf,
+    pub(crate) form: Form,
+    pub(crate) spot: Spot,
+}
+
+impl Trace {
+    fn at(path: &Path, form: Form, keys: &[&str]) -> Trace {
+        let keys = keys.iter().map(ToString::to_string).collect();
+        Trace { path: path.to_path_buf(), form, spot: Spot { keys, mark: None } }
+    }
 }
 
 /// Something that should stand on the disk.
@@ -46,8 +60,8 @@ pub(crate) const AGENTS: &[Agent] = &[
         program: "codex",
         folder: codex,
         pieces: for_codex,
-        traces: |_| Vec::new(),
-        next: "`codex mcp list` shows `loci`; Codex asks once, in `/hooks`, whether its two hooks may run",
+        traces: left_by_codex,
+        next: "start a new session, in which Codex asks whether the two hooks may run; `codex mcp list` shows `loci`",
     },
     Agent {
         name: "gemini-cli",
@@ -123,16 +137,24 @@ fn for_claude(machine: &Machine) -> Vec<Piece> {
 }
 
 /// Claude Code notes what its settings told it to load, and lists it until the note is gone.
-fn left_by_claude(machine: &Machine) -> Vec<(PathBuf, Spot)> {
-    let spot = |keys: &[&str]| Spot { keys: keys.iter().map(ToString::to_string).collect(), mark: None };
+fn left_by_claude(machine: &Machine) -> Vec<Trace> {
     let known = claude(machine).join("plugins/known_marketplaces.json");
-    let text = disk::read(&known).ok().flatten().unwrap_or_default();
-    let tree = Form::Json.tree(&text).unwrap_or_default();
-    if tree.pointer("/loci/source/path").and_then(Value::as_str) != marketplace(machine).to_str() {
+    let source =
+        tree(&known, Form::Json).pointer("/loci/source/path").and_then(Value::as_str).map(PathBuf::from);
+    if source != Some(marketplace(machine)) {
         return Vec::new();
     }
     let installed = claude(machine).join("plugins/installed_plugins.json");
-    vec![(installed, spot(&["plugins", "loci@loci"])), (known, spot(&["loci"]))]
+    vec![
+        Trace::at(&installed, Form::Json, &["plugins", "loci@loci"]),
+        Trace::at(&known, Form::Json, &["loci"]),
+    ]
+}
+
+/// What a file says; nothing, where it cannot be read or understood.
+fn tree(path: &Path, form: Form) -> Value {
+    let text = disk::read(path).ok().flatten().unwrap_or_default();
+    form.tree(&text).unwrap_or_default()
 }
 
 /// Codex reads hooks from its settings, in seconds, and runs them once the person has agreed to them.
@@ -144,20 +166,45 @@ fn for_codex(machine: &Machine) -> Vec<Piece> {
     {
         server["env"] = Value::Object(env);
     }
-    let hook = |event: &str, argument: &str| {
-        let line = loci.line(&format!("hook {argument}"));
-        let mark = line.rsplit('/').next().unwrap_or(&line).to_string();
-        let run = json!({"type": "command", "command": line, "timeout": 1});
-        Entry::element(&["hooks", event], &mark, json!({"hooks": [run]}))
-    };
     let entries = vec![
         Entry::member(&["mcp_servers", "loci"], server),
-        hook("SessionStart", "session-start"),
-        hook("UserPromptSubmit", "prompt"),
+        codex_hook(&loci, "SessionStart"),
+        codex_hook(&loci, "UserPromptSubmit"),
     ];
     let mut pieces = packed(machine, pack::CODEX, &codex(machine));
     pieces.push(Piece::Entries { path: codex(machine).join("config.toml"), form: Form::Toml, entries });
     pieces
+}
+
+fn codex_hook(loci: &Program, event: &str) -> Entry {
+    let line = loci.line(if event == "SessionStart" { "hook session-start" } else { "hook prompt" });
+    let mark = line.rsplit('/').next().unwrap_or(&line).to_string();
+    let run = json!({"type": "command", "command": line, "timeout": 1});
+    Entry::element(&["hooks", event], &mark, json!({"hooks": [run]}))
+}
+
+/// Codex notes which hooks the person has agreed to, by the file and by where in it they stand.
+fn left_by_codex(machine: &Machine) -> Vec<Trace> {
+    let config = codex(machine).join("config.toml");
+    let tree = tree(&config, Form::Toml);
+    let agreed: Vec<&String> = tree
+        .pointer("/hooks/state")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key)
+        .collect();
+    let mut traces = Vec::new();
+    for (event, noted) in [("SessionStart", "session_start"), ("UserPromptSubmit", "user_prompt_submit")] {
+        let hooks = tree.pointer(&format!("/hooks/{event}")).and_then(Value::as_array).into_iter().flatten();
+        let ours = codex_hook(&machine.loci(), event).spot;
+        for (at, _) in hooks.enumerate().filter(|(_, hook)| ours.is_marked(hook)) {
+            let ending = format!("config.toml:{noted}:{at}:0");
+            let keys = agreed.iter().filter(|key| key.ends_with(&ending));
+            traces.extend(keys.map(|key| Trace::at(&config, Form::Toml, &["hooks", "state", key])));
+        }
+    }
+    traces
 }
 
 /// An extension is a folder; nothing else of the agent's changes.

@@ -3,10 +3,10 @@
 //!
 //! Does not know the agents' files; the receipt says what stands where.
 
-use crate::agents::Agent;
+use crate::agents::{Agent, Trace};
 use crate::plan::{Move, Plan, unreadable};
 use crate::receipt::{Record, What, Wiring, print};
-use crate::text::{Form, Misfit};
+use crate::text::Misfit;
 use crate::{Machine, disk};
 use api::setup::SetupProblem;
 
@@ -19,16 +19,35 @@ pub(crate) fn plan(machine: &Machine, agent: &Agent, wiring: &Wiring) -> Plan {
             Err(problem) => plan.problems.push(problem),
         }
     }
-    for (path, spot) in (agent.traces)(machine) {
-        let Ok(Some(text)) = disk::read(&path) else { continue };
-        // What the agent keeps for itself is left to it where it cannot be understood.
-        if let Ok(after) = Form::Json.take_out(&text, &[spot], &[])
-            && after != text
-        {
-            plan.moves.push(Move { path, before: Some(text), after: Some(after), shown: true });
-        }
+    for trace in (agent.traces)(machine) {
+        plan.forget(trace);
     }
     plan
+}
+
+impl Plan {
+    /// Takes out a note of the agent's. What cannot be understood is left to it.
+    fn forget(&mut self, trace: Trace) {
+        let planned = self.moves.iter_mut().find(|step| step.path == trace.path);
+        let text = match &planned {
+            Some(step) => step.after.clone(),
+            None => disk::read(&trace.path).ok().flatten(),
+        };
+        let Some(text) = text else { return };
+        let Ok(after) = trace.form.take_out(&text, &[trace.spot], &[]) else { return };
+        match planned {
+            Some(step) => step.after = Some(after),
+            None if after != text => {
+                self.moves.push(Move {
+                    path: trace.path,
+                    before: Some(text),
+                    after: Some(after),
+                    shown: true,
+                });
+            }
+            None => {}
+        }
+    }
 }
 
 /// The step that undoes one record. None: nothing of ours is there.

@@ -295,7 +295,16 @@ fn of_what_the_agents_wrote_anew_only_ours_goes() {
         ".claude/plugins/installed_plugins.json",
         "{\"version\": 2, \"plugins\": {\"loci@loci\": [{}]}}",
     );
-    desk.write(".codex/config.toml", &format!("{}\n[tui]\nx = 1\n", desk.read(".codex/config.toml")));
+    let agreed = |event: &str, at: u8| {
+        format!(
+            "\n[hooks.state.\"{}:{event}:{at}:0\"]\ntrusted_hash = \"x\"\n",
+            desk.path(".codex/config.toml").display()
+        )
+    };
+    let noted =
+        [agreed("session_start", 0), agreed("user_prompt_submit", 0), agreed("session_start", 1)].concat();
+    let codex = format!("{}\n[tui]\nx = 1\n{noted}", desk.read(".codex/config.toml"));
+    desk.write(".codex/config.toml", &codex);
 
     let again = desk.setup();
     assert_eq!(again.changes(), 0, "it still holds what it should: {again:#?}");
@@ -304,7 +313,10 @@ fn of_what_the_agents_wrote_anew_only_ours_goes() {
     assert_eq!(desk.read(".claude/settings.json"), left);
     assert_eq!(desk.read(".claude/plugins/known_marketplaces.json"), "{\n  \"other\": {}\n}");
     assert_eq!(desk.read(".claude/plugins/installed_plugins.json"), "{\"version\": 2, \"plugins\": {}}");
-    assert_eq!(desk.read(".codex/config.toml"), format!("{CONFIG}\r\n\n[tui]\nx = 1\n"));
+    assert_eq!(
+        desk.read(".codex/config.toml"),
+        format!("{CONFIG}\r\n\n[tui]\nx = 1\n{}", agreed("session_start", 1))
+    );
     assert!(!desk.machine.data.exists());
 }
 
