@@ -127,7 +127,7 @@ fn marketplace(machine: &Machine) -> PathBuf {
 fn for_claude(machine: &Machine) -> Vec<Piece> {
     let market = marketplace(machine);
     let mut pieces = packed(machine, pack::CLAUDE, &market);
-    let source = json!({"source": {"source": "directory", "path": market}});
+    let source = json!({"source": {"source": "directory", "path": market.to_string_lossy()}});
     let entries = vec![
         Entry::member(&["extraKnownMarketplaces", "loci"], source),
         Entry::member(&["enabledPlugins", "loci@loci"], json!(true)),

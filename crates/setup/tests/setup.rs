@@ -438,6 +438,15 @@ fn every_file_of_the_repository_is_installed() {
     }
 }
 
+#[test]
+fn the_plugin_and_the_extension_have_the_version_of_the_program() {
+    for path in ["claude-code/loci/.claude-plugin/plugin.json", "gemini-cli/gemini-extension.json"] {
+        let text = fs::read_to_string(integrations().join(path)).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(told["version"], env!("CARGO_PKG_VERSION"), "{path}");
+    }
+}
+
 /// The subagents say the same to every agent.
 #[test]
 fn the_subagents_are_the_same_everywhere() {

@@ -79,7 +79,9 @@ fn several(changes: &[Change], folder: &str, look: &Look) -> String {
     let first = &changes[0];
     let word = look.paint(if first.does == Does::Remove { Ink::Warn } else { Ink::Good }, word(first));
     if changes.len() == 1 {
-        let shown = first.diff.iter().flat_map(|diff| diff.lines()).map(|line| diff_line(line, look));
+        // Before it is done: afterwards the person has seen it.
+        let shown = first.diff.iter().filter(|_| !first.made).flat_map(|diff| diff.lines());
+        let shown = shown.map(|line| diff_line(line, look));
         return format!("  {word}  {}\n{}", look.path(&first.path), shown.collect::<String>());
     }
     let bytes = changes.iter().map(|change| change.bytes).sum();
@@ -110,4 +112,52 @@ fn diff_line(line: &str, look: &Look) -> String {
         _ => line,
     };
     format!("    {painted}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{Check, SetupProblem};
+    use record::Clock;
+
+    fn change(path: &str, does: Does, diff: Option<&str>) -> Change {
+        Change { path: path.into(), does, diff: diff.map(str::to_string), bytes: 512, made: false }
+    }
+
+    #[test]
+    fn what_is_done_is_told_file_by_file_or_folder_by_folder() {
+        let mut agent = AgentSetup {
+            agent: "codex".into(),
+            title: "Codex".into(),
+            found: Some("/home/dev/.codex".into()),
+            changes: vec![
+                change("/home/dev/.codex/agents/a.toml", Does::Create, None),
+                change("/home/dev/.codex/agents/b.toml", Does::Create, None),
+                change("/home/dev/.codex/config.toml", Does::Edit, Some("@@ -1,1 +1,2 @@\n a\n+\u{1b}b\n")),
+            ],
+            ..AgentSetup::default()
+        };
+        let look = Look::plain(Clock::System, "/home/dev");
+        let shown = |agent: &AgentSetup| {
+            SetupDone { agents: vec![agent.clone()], ..SetupDone::default() }.render(&look)
+        };
+        assert_eq!(
+            shown(&agent),
+            "Codex  found: ~/.codex\n  create   ~/.codex/agents/  2 files, 1.0 KB\n           a.toml, b.toml\n  \
+             edit     ~/.codex/config.toml\n    @@ -1,1 +1,2 @@\n     a\n    +b\n"
+        );
+        agent.changes.drain(..2);
+        agent.changes[0].made = true;
+        agent.checks.push(Check { what: "it runs".into(), holds: false });
+        agent.problems.push(SetupProblem { message: "no".into(), by_hand: Some("add\n  this".into()) });
+        agent.next = Some("look".into());
+        assert_eq!(
+            shown(&agent),
+            "Codex  found: ~/.codex\n  edited   ~/.codex/config.toml\n  failed   it runs\n  problem  no\n           add\n             \
+             this\n  next     look\n"
+        );
+        agent = AgentSetup { title: "Codex".into(), found: Some("/x".into()), ..AgentSetup::default() };
+        assert_eq!(shown(&agent), "Codex  found: /x\n  everything is in place\n");
+        assert_eq!(SetupDone::default().render(&look), "no agent was found on this machine\n");
+    }
 }
