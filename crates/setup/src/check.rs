@@ -6,9 +6,10 @@
 use crate::agents::{Agent, Piece};
 use crate::{Machine, disk, is_program};
 use api::setup::Check;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Longer than a start takes on a busy machine; only a program that hangs gets there.
@@ -56,39 +57,69 @@ fn answers(program: &Path) -> Check {
     if said(program, "mcp", HELLO).is_some_and(|said| said.contains("\"serverInfo\"")) {
         return Check { what: "`loci mcp` answers".to_string(), holds: true };
     }
-    let version = said(program, "--version", "");
-    let holds = version.as_deref().is_some_and(|version| version.starts_with("loci "));
-    Check { what: format!("it says that it is {}", version.as_deref().unwrap_or("nothing").trim()), holds }
+    let version = said(program, "--version", "").unwrap_or_default();
+    let name = if version.is_empty() { "nothing" } else { version.trim() };
+    Check { what: format!("it says that it is {name}"), holds: version.starts_with("loci ") }
 }
 
-/// What a program prints before it ends; none when it does not end, or not well.
+/// The first line a program prints; none when it prints none, or hangs.
 fn said(program: &Path, argument: &str, told: &str) -> Option<String> {
     let (input, output) = (Stdio::piped(), Stdio::piped());
     let started =
         Command::new(program).arg(argument).stdin(input).stdout(output).stderr(Stdio::null()).spawn();
     let mut child = started.ok()?;
-    // Its input ends here, so it will: whether it reads it or not.
-    child.stdin.take().map(|mut input| input.write_all(told.as_bytes()));
-    let mut output = child.stdout.take()?;
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        output.read_to_string(&mut text).map(|_| text)
+    // Kept open until the answer is there: a server may end with its input, whatever it was just asked.
+    let mut input = child.stdin.take()?;
+    let output = child.stdout.take()?;
+    let (tell, told_back) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(output).read_line(&mut line);
+        let _ = tell.send(read.ok().map(|_| line));
     });
-    let well = ended_well(&mut child);
-    let text = reader.join().ok()?.ok()?;
-    well.then_some(text)
+    let _ = input.write_all(told.as_bytes());
+    let line = told_back.recv_timeout(PATIENCE).ok().flatten();
+    drop(input);
+    end(&mut child);
+    line
 }
 
-fn ended_well(child: &mut Child) -> bool {
+/// Lets it end by itself, or else ends it.
+fn end(child: &mut Child) {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
             Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            Err(_) => break,
+            _ => return,
         }
     }
     let _ = child.kill();
     let _ = child.wait();
-    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_believed_when_it_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, (script, what, holds)) in [
+            ("read line; echo '{\"result\":{\"serverInfo\":{}}}'; cat", "`loci mcp` answers", true),
+            ("[ $1 = mcp ] && exit 1; echo loci 1.2", "it says that it is loci 1.2", true),
+            ("echo something else", "it says that it is something else", false),
+            ("exit 1", "it says that it is nothing", false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = folder.path().join(format!("loci{at}"));
+            // By another process: what another test's child still holds open for writing cannot be run.
+            let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+            assert!(
+                Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success()
+            );
+            assert_eq!(answers(&path), Check { what: what.to_string(), holds }, "{script}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A machine with a home of its own, on which four agents have been used.
@@ -72,9 +73,11 @@ impl Desk {
     }
 }
 
+/// Written by another process: a test that starts one at the same moment would hold this file open, and what is open
+/// for writing cannot be run.
 fn program(path: &Path) {
-    fs::write(path, "#!/bin/sh\necho loci 0.0.0\n").unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = r#"printf '#!/bin/sh\necho loci 0.0.0\n' > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", script]).arg(path).status().unwrap().success());
 }
 
 fn walk(folder: &Path, all: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {

@@ -20,15 +20,18 @@ fn changes(answer: &Value) -> Vec<&Value> {
         .collect()
 }
 
+/// Loci's own folders, which a server that was tried out may have made.
+const OURS: &[&str] = &[".cache", ".local"];
+
 #[test]
 fn four_agents_are_wired_and_unwired_to_the_last_byte() {
     let desk = Desk::new();
-    let before = desk.everything(&[]);
+    let before = desk.everything(OURS);
     let shown = desk.answer(&["setup", "--dry-run"], 0);
     assert_eq!(names(&shown), AGENTS);
     assert_eq!(shown["dryRun"], true);
     assert!(changes(&shown).iter().all(|change| change["made"] == false));
-    assert_eq!(desk.everything(&[]), before);
+    assert_eq!(desk.everything(OURS), before);
 
     let done = desk.answer(&["setup", "--yes"], 0);
     assert!(changes(&done).iter().all(|change| change["made"] == true));
@@ -45,12 +48,14 @@ fn four_agents_are_wired_and_unwired_to_the_last_byte() {
     assert!(desk.read(".gemini/extensions/loci/gemini-extension.json").contains(EXE));
     assert!(desk.read(".config/opencode/opencode.jsonc").contains("\r\n\t\"mcp\": {\r\n\t\t\"loci\": {\r\n"));
 
-    let after = desk.everything(&[]);
+    let after = desk.everything(OURS);
     assert!(changes(&desk.answer(&["setup", "--yes"], 0)).is_empty());
-    assert_eq!(desk.everything(&[]), after);
+    assert_eq!(desk.everything(OURS), after);
     let gone = desk.answer(&["setup", "--remove", "--yes"], 0);
     assert_eq!(changes(&gone).len(), changes(&done).len());
-    assert_eq!(desk.everything(&[]), before);
+    assert_eq!(desk.everything(OURS), before);
+    let own = desk.home().join(".local/share/loci");
+    assert!(!own.join("setup.json").exists() && !own.join("agents").exists());
     desk.answer(&["setup", "--remove", "--yes"], 2);
 }
 
@@ -74,12 +79,12 @@ fn agents_can_be_chosen() {
 #[test]
 fn nothing_is_changed_unasked() {
     let desk = Desk::new();
-    let before = desk.everything(&[]);
+    let before = desk.everything(OURS);
     let refused = desk.answer(&["setup"], 1);
     assert_eq!(refused["code"], "INVALID_ARGUMENT");
     assert_eq!(refused["hints"], json!(["loci setup --dry-run", "loci setup --yes"]));
     assert_eq!(desk.answer(&["setup", "--remove"], 1)["hints"][1], "loci setup --remove --yes");
-    assert_eq!(desk.everything(&[]), before);
+    assert_eq!(desk.everything(OURS), before);
 }
 
 #[test]
@@ -121,13 +126,11 @@ fn secrets_beside_a_change_are_masked() {
 #[test]
 fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
     let desk = Desk::new();
-    // Loci's own folder may stay behind when it is killed before it could write down that it made it.
-    let ours = [".local"];
-    let before = desk.everything(&ours);
+    let before = desk.everything(OURS);
     let started = Instant::now();
     desk.answer(&["setup", "--yes"], 0);
     let whole = started.elapsed().min(Duration::from_secs(2));
-    let after = desk.everything(&ours);
+    let after = desk.everything(OURS);
     desk.answer(&["setup", "--remove", "--yes"], 0);
     for kill in 0..40_u32 {
         let args: &[&str] = if kill % 4 == 3 { &["setup", "--remove", "--yes"] } else { &["setup", "--yes"] };
@@ -138,11 +141,11 @@ fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
         match kill % 3 {
             0 => {
                 desk.answer(&["setup", "--yes"], 0);
-                assert_eq!(desk.everything(&ours), after, "kill {kill}");
+                assert_eq!(desk.everything(OURS), after, "kill {kill}");
             }
             1 => {
                 desk.loci(&["setup", "--remove", "--yes"]);
-                assert_eq!(desk.everything(&ours), before, "kill {kill}");
+                assert_eq!(desk.everything(OURS), before, "kill {kill}");
             }
             _ => {}
         }
