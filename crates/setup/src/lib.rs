@@ -25,7 +25,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::PermissionsExt;
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -92,23 +93,18 @@ fn is_program(path: &Path) -> bool {
 
 /// Answers the operation.
 pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
-    let read =
-        |data: &Path| Receipt::read(data).map_err(|error| Error::Io { path: Receipt::path(data), error });
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
     if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
-        let receipt = read(&machine.data)?;
+        let receipt = machine.receipt()?;
         done.agents =
             chosen(machine, ask, &receipt).map(|agent| dry(machine, ask, agent, &receipt)).collect();
         return Ok(done);
     }
-    let fail = |error| Error::Io { path: machine.data.clone(), error };
-    let folders = disk::missing_above(&machine.data.join("x"));
-    folders.iter().try_for_each(|folder| disk::make_folder(folder, 0o700)).map_err(fail)?;
-    let _lock = lock(&machine.data)?;
-    let mut receipt = read(&machine.data)?;
+    let (_lock, folders) = lock(&machine.data)?;
+    let mut receipt = machine.receipt()?;
     receipt.folders.splice(0..0, folders);
     receipt.agents.values().flat_map(|wiring| &wiring.files).for_each(|record| disk::sweep(&record.path));
-    for agent in chosen(machine, ask, &receipt.clone()) {
+    for agent in chosen(machine, ask, &receipt) {
         done.agents.push(one(machine, ask, agent, &mut receipt)?);
     }
     if receipt.agents.is_empty() {
@@ -163,59 +159,103 @@ fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> A
 /// Does it for one agent. What goes wrong there does not keep the others waiting.
 fn one(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &mut Receipt) -> Result<AgentSetup, Error> {
     let mut told = told(machine, agent);
-    let plan = match plan(machine, ask, agent, receipt) {
-        Ok(plan) => plan,
-        Err(problem) => {
-            told.problems.push(problem);
-            return Ok(told);
+    match plan(machine, ask, agent, receipt) {
+        Err(problem) => told.problems.push(problem),
+        Ok(plan) => {
+            told.changes = plan.changes();
+            told.problems.clone_from(&plan.problems);
+            if ask.remove {
+                take_out(machine, agent, &plan, receipt, &mut told)?;
+            } else {
+                put_in(machine, agent, plan, receipt, &mut told)?;
+            }
         }
-    };
-    told.changes = plan.changes();
-    told.problems.clone_from(&plan.problems);
-    let before = receipt.clone();
-    let keep = |receipt: &Receipt| {
-        receipt.write(&machine.data).map_err(|error| Error::Io { path: Receipt::path(&machine.data), error })
-    };
-    if ask.remove {
-        plan.make(&mut told);
-        if told.problems.is_empty() {
-            disk::remove_empty(&plan.folders);
-            receipt.agents.remove(agent.name);
-            keep(receipt)?;
-        }
-        return Ok(told);
     }
+    Ok(told)
+}
+
+fn take_out(
+    machine: &Machine,
+    agent: &Agent,
+    plan: &Plan,
+    receipt: &mut Receipt,
+    told: &mut AgentSetup,
+) -> Result<(), Error> {
+    plan.make(told);
+    if !told.problems.is_empty() {
+        return Ok(());
+    }
+    disk::remove_empty(&plan.folders);
+    receipt.agents.remove(agent.name);
+    machine.keep(receipt)
+}
+
+fn put_in(
+    machine: &Machine,
+    agent: &Agent,
+    plan: Plan,
+    receipt: &mut Receipt,
+    told: &mut AgentSetup,
+) -> Result<(), Error> {
+    let before = receipt.clone();
     // First what may come to stand there, so that whatever happens next can be undone; then what does.
     receipt.agents.insert(agent.name.to_string(), plan.while_at_it(before.agents.get(agent.name)));
     if !plan.moves.is_empty() {
-        keep(receipt)?;
+        machine.keep(receipt)?;
     }
-    plan.make(&mut told);
-    if told.problems.is_empty() {
-        receipt.agents.insert(agent.name.to_string(), Wiring { files: plan.records, folders: plan.folders });
-        if *receipt != before {
-            keep(receipt)?;
-        }
-        told.checks = check::checks(machine, agent);
-        told.next = Some(agent.next.to_string());
+    plan.make(told);
+    if !told.problems.is_empty() {
+        return Ok(());
     }
-    Ok(told)
+    let wiring = Wiring { files: plan.records, folders: plan.folders };
+    receipt.agents.insert(agent.name.to_string(), wiring);
+    if *receipt != before {
+        machine.keep(receipt)?;
+    }
+    told.checks = check::checks(machine, agent);
+    told.next = Some(agent.next.to_string());
+    Ok(())
+}
+
+impl Machine {
+    fn receipt(&self) -> Result<Receipt, Error> {
+        Receipt::read(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
+    }
+
+    fn keep(&self, receipt: &Receipt) -> Result<(), Error> {
+        receipt.write(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
+    }
 }
 
 /// How long a second setup waits for the first.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Held on the folder itself, so that nothing is left of it; the kernel takes it back however the process ends.
-fn lock(data: &Path) -> Result<File, Error> {
+/// Held on the folder itself, so that nothing is left of it; the kernel takes it back however the process ends. Also
+/// the folders that had to be made.
+fn lock(data: &Path) -> Result<(File, Vec<PathBuf>), Error> {
     let fail = |error| Error::Io { path: data.to_path_buf(), error };
-    let folder = File::open(data).map_err(fail)?;
     let until = Instant::now() + PATIENCE;
     loop {
-        match folder.try_lock() {
-            Ok(()) => return Ok(folder),
-            Err(TryLockError::Error(error)) => return Err(fail(error)),
-            Err(TryLockError::WouldBlock) if Instant::now() > until => return Err(Error::Busy),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+        let made = disk::missing_above(&data.join("x"));
+        let folder = made.iter().try_for_each(|folder| disk::make_folder(folder, 0o700));
+        match folder.and_then(|()| File::open(data)) {
+            Ok(folder) => match folder.try_lock() {
+                Ok(()) if is_there(&folder, data) => return Ok((folder, made)),
+                Err(TryLockError::Error(error)) => return Err(fail(error)),
+                _ => {}
+            },
+            // Whoever held it before may be taking the folder away.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
         }
+        if Instant::now() > until {
+            return Err(Error::Busy);
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+fn is_there(folder: &File, path: &Path) -> bool {
+    let (held, found) = (folder.metadata(), std::fs::metadata(path));
+    held.is_ok_and(|held| found.is_ok_and(|found| (held.dev(), held.ino()) == (found.dev(), found.ino())))
 }
