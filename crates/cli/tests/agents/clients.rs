@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A path the environment names. Which machine this is, is the tests' business and not the program's.
 #[allow(clippy::disallowed_methods)]
@@ -187,6 +188,15 @@ fn settings_that_claude_code_wrote_anew_lose_only_ours() {
 
 // ---- the others
 
+fn codex() -> Option<PathBuf> {
+    let folder = "codex/node_modules/@openai/codex-linux-x64/vendor";
+    client("Codex", &format!("{folder}/x86_64-unknown-linux-musl/bin/codex"))
+}
+
+fn gemini() -> Option<PathBuf> {
+    client("Gemini CLI", "gemini/node_modules/.bin/gemini")
+}
+
 /// As if the person had agreed to the hooks; the provider stands in the settings of the scripts.
 const CODEX: &str = r#". "$CLIENTS/env.sh"; . "$CLIENTS/codex/codex_env.sh"; cd "$1"
 grep -v '^model = ' "$CLIENTS/codex/config.toml" | cat - .codex/config.toml > with-provider; cat with-provider > .codex/config.toml
@@ -195,8 +205,7 @@ cx "$1" exec --dangerously-bypass-hook-trust --skip-git-repo-check "SCENARIO:hel
 
 #[test]
 fn codex_lists_the_server_and_takes_the_rest() {
-    let path = "codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
-    let Some(codex) = client("Codex", path) else { return };
+    let Some(codex) = codex() else { return };
     let desk = Desk::new();
     let config = desk.read(".codex/config.toml");
     desk.answer(&["setup", "codex", "--yes"], 0);
@@ -222,7 +231,7 @@ fn codex_lists_the_server_and_takes_the_rest() {
 
 #[test]
 fn gemini_cli_lists_the_extension() {
-    let Some(gemini) = client("Gemini CLI", "gemini/node_modules/.bin/gemini") else { return };
+    let Some(gemini) = gemini() else { return };
     let desk = Desk::new();
     desk.answer(&["setup", "gemini-cli", "--yes"], 0);
     let listed = run(desk.home(), &gemini, &["extensions", "list"]).1;
@@ -266,4 +275,56 @@ fn opencode_lists_the_server_the_commands_and_the_subagents() {
     let schema = "\n  \"$schema\": \"https://opencode.ai/config.json\",";
     assert_eq!(desk.read(".config/opencode/opencode.jsonc").replacen(schema, "", 1), config);
     assert!(!run(desk.home(), &opencode, &["mcp", "list"]).1.contains(EXE));
+}
+
+// ---- hooks
+
+/// A prompt with hooks that hang. They would take two minutes; their deadlines are a second each, in whatever unit the
+/// agent counts.
+fn hanging(agent: &str, hooks: &str, scenarios: &str, script: &str) {
+    let desk = Desk::new();
+    desk.answer(&["setup", agent, "--yes"], 0);
+    let wired = desk.read(hooks);
+    let hung = wired
+        .replace(&format!("{EXE} hook session-start"), "sleep 60")
+        .replace(&format!("{EXE} hook prompt"), "sleep 60");
+    assert_eq!(hung.matches("sleep 60").count(), 2, "{wired}");
+    desk.write(hooks, &hung);
+    let started = Instant::now();
+    let Some(sent) = session(&desk, scenarios, script) else { return };
+    assert!(sent.contains("SCENARIO:hello hi"), "the prompt arrived");
+    assert!(desk.read("said.txt").contains("Hello from stub"), "{}", desk.read("said.txt"));
+    assert!(started.elapsed() < Duration::from_secs(55), "a hook held up the prompt");
+}
+
+#[test]
+fn a_hook_that_hangs_does_not_hold_up_claude_code() {
+    let script =
+        r#". "$CLIENTS/env.sh"; cd "$1"; cl "$1" -p "SCENARIO:hello hi" < /dev/null > said.txt 2>&1"#;
+    let hooks = ".local/share/loci/agents/claude-code/loci/hooks/hooks.json";
+    if claude().is_some() {
+        hanging("claude-code", hooks, "claude-code/claude_scenarios.json", script);
+    }
+}
+
+#[test]
+fn a_hook_that_hangs_does_not_hold_up_codex() {
+    let script = CODEX.replace("codex.txt", "said.txt");
+    if codex().is_some() {
+        hanging("codex", ".codex/config.toml", "codex/codex_scenarios.json", &script);
+    }
+}
+
+#[test]
+fn a_hook_that_hangs_does_not_hold_up_gemini_cli() {
+    let script = r#". "$CLIENTS/env.sh"; . "$CLIENTS/gemini/gemini_env.sh"; cd "$1"
+gm "$1" -p "SCENARIO:hello hi" < /dev/null > said.txt 2>&1"#;
+    if gemini().is_some() {
+        hanging(
+            "gemini-cli",
+            ".gemini/extensions/loci/hooks/hooks.json",
+            "gemini/gemini_scenarios.json",
+            script,
+        );
+    }
 }

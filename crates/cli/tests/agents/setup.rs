@@ -132,10 +132,10 @@ fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
     let whole = started.elapsed().min(Duration::from_secs(2));
     let after = desk.everything(OURS);
     desk.answer(&["setup", "--remove", "--yes"], 0);
-    for kill in 0..40_u32 {
+    for kill in 0..24_u32 {
         let args: &[&str] = if kill % 4 == 3 { &["setup", "--remove", "--yes"] } else { &["setup", "--yes"] };
         let mut child = desk.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(whole * (kill % 20) / 20);
+        std::thread::sleep(whole * (kill % 12) / 12);
         let _ = child.kill();
         child.wait().unwrap();
         match kill % 3 {
