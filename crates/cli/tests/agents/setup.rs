@@ -2,7 +2,8 @@
 
 use crate::desk::{Desk, EXE};
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const AGENTS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
@@ -149,5 +150,35 @@ fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
             }
             _ => {}
         }
+    }
+}
+
+/// Whatever the slash commands run, and whatever subagents are told to run, this program understands.
+#[test]
+fn every_command_in_the_files_can_be_typed() {
+    let desk = Desk::new();
+    desk.answer(&["setup", "--yes"], 0);
+    let mut typed = BTreeSet::new();
+    for (_, (_, bytes)) in desk.everything(&[]) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        for (open, close) in [(format!("`{EXE} "), '`'), (format!("!{{{EXE} "), '}')] {
+            for rest in text.split(&open).skip(1) {
+                let line = rest.split(close).next().unwrap().replace("{{args", "x");
+                typed.insert(line.trim_end_matches(" || true").to_string());
+            }
+        }
+    }
+    assert!(typed.len() > 12, "{typed:?}");
+    // The plugin's page for people names this very command.
+    for line in typed.iter().filter(|line| !line.starts_with("setup")) {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("{EXE} {line}")])
+            .env_clear()
+            .env("HOME", desk.home())
+            .current_dir(desk.home());
+        let ended = shell.output().unwrap();
+        let understood = matches!(ended.status.code(), Some(0 | 2));
+        assert!(understood, "loci {line}: {}", String::from_utf8_lossy(&ended.stderr));
     }
 }
