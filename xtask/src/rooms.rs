@@ -15,7 +15,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("mask", &[]),
     ("search", &[]),
     ("api", &["record"]),
-    ("service", &["api", "catalogue", "mask", "query", "record", "search", "sources"]),
+    ("setup", &["api"]),
+    ("service", &["api", "catalogue", "mask", "query", "record", "search", "setup", "sources"]),
     ("mcp", &["api"]),
     ("loci", &["api", "service", "mcp", "record"]),
 ];

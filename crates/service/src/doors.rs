@@ -8,6 +8,7 @@ use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
+use api::setup::{SetupAsk, SetupDone};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -57,6 +58,10 @@ impl Caller for Service {
 
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error> {
         self.refs().clean(ask)
+    }
+
+    fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
+        ops::setup::setup(self, ask)
     }
 }
 
