@@ -683,7 +683,7 @@ impl text::Teller<'_> {
         let mut rows = Vec::new();
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
         let mut facts = read_through(self.service, 0, transcript, self.names, BOTH, emit);
-        self.forget(&mut facts, &mut rows);
+        self.tombstones.sweep(&mut facts, &mut rows);
         let mark = if look::is_kept(transcript) { Mark::default() } else { mark(transcript, &facts) };
         Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
     }

@@ -4,6 +4,8 @@
 //! Does not know what was in them.
 
 use crate::home::{Home, write_whole};
+use record::{Row, Session};
+use sources::Facts;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -21,6 +23,19 @@ impl Tombstones {
     pub(crate) fn holds(&self, source: &str, session: &str) -> bool {
         // Most people have none, and this is asked of every session.
         !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
+    }
+
+    /// Leaves out of a transcript what a person has asked to forget. That there is such a session stays known.
+    pub(crate) fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
+        let forgotten: Vec<bool> =
+            facts.sessions.iter().map(|s| self.holds(s.source, &s.session_id)).collect();
+        if !forgotten.contains(&true) {
+            return;
+        }
+        rows.retain(|row| !forgotten[row.session as usize]);
+        for (session, _) in facts.sessions.iter_mut().zip(&forgotten).filter(|(_, forgotten)| **forgotten) {
+            *session = Session::new(session.source, &session.session_id);
+        }
     }
 
     pub(crate) fn add(

@@ -19,6 +19,44 @@ fn a_line_that_was_just_written_is_found_without_indexing() {
     }
 }
 
+/// Forgotten means: whatever is added to it, by whoever reads it first.
+#[test]
+fn what_is_added_to_a_forgotten_conversation_is_not_news() {
+    let mut history = History::new(8);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    let id = history.growing[2].session.id.clone();
+    desk.run(&format!("forget {id} --yes")).expect(0);
+    let listed = |desk: &Desk| desk.run("sessions -o json --limit 1000").expect(0).text().contains(&id);
+    for _ in 0..2 {
+        let (forgotten, known) = (history.grow(2), history.grow(3));
+        assert_eq!(desk.finds(&forgotten), [""; 0]);
+        // Others that grow at the same moment are heard.
+        assert_eq!(desk.finds(&known).len(), 1);
+        assert!(!listed(&desk));
+        desk.run("index --rebuild").expect(0);
+    }
+    // Nor when there is nothing but the transcripts and the tombstone.
+    let word = history.grow(2);
+    assert_eq!(desk.with_empty_cache().finds(&word), [""; 0]);
+    for path in files(&desk.cache).into_iter().chain(files(&desk.data)) {
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{}", path.display());
+    }
+}
+
+/// A fork repeats what is known, results of calls included: repeating is neither news nor a loss.
+#[test]
+fn a_fork_that_was_just_begun_is_read_without_loss() {
+    let mut history = History::new(8);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    history.fork(1);
+    let word = history.needles.last().unwrap();
+    let told = desk.run(&format!("search {word} -o json")).expect(0).records().remove(0);
+    assert_eq!((told["results"].as_array().unwrap().len(), told["partial"].as_bool()), (1, None));
+}
+
 /// A search of what is known, with a line or two that is not, leaves the disk alone.
 #[test]
 fn a_search_waits_for_no_disk() {
