@@ -3,6 +3,7 @@
 //!
 //! Does not read what is new.
 
+use crate::ingest::CAUGHT_UP;
 use catalogue::{Known, Mark, Reader};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{Age, SOURCES, Transcript, archive, place};
@@ -138,7 +139,7 @@ const LATE: i64 = 20_000_000;
 /// Whether nothing seems to have been written since the catalogue was made: neither in the transcripts that were
 /// written last nor beside them, nor in the folder of any project.
 pub(crate) fn is_quiet(reader: &Reader) -> bool {
-    let Ok(Some(caught_up)) = reader.meta("caught_up") else { return false };
+    let Ok(Some(caught_up)) = reader.meta(CAUGHT_UP) else { return false };
     let Ok(newest) = reader.newest_files(NEWEST) else { return false };
     let Ok(families) = reader.families() else { return false };
     let mut folders: FxHashSet<PathBuf> = families.into_iter().collect();
