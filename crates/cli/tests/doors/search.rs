@@ -406,3 +406,24 @@ fn sessions_and_ids_are_known() {
     assert_eq!(resolved(&["--message-id-prefix", "u-"])["ambiguous"], true);
     loci(&home, &["resolve", "zzzz"]).expect(2);
 }
+
+#[test]
+fn of_many_ids_that_begin_so_some_are_listed_and_that_is_said() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    for n in 0..60 {
+        session.prompt(&format!("Prompt {n}"));
+    }
+    home.add(&session);
+    let listed = |prefix: &str| {
+        let told = answer(&loci(&home, &["resolve", "--message-id-prefix", prefix]).expect(0));
+        (told["messages"].as_array().unwrap().len(), told["more"].as_bool().unwrap_or_default())
+    };
+    assert_eq!(listed("u-"), (50, true));
+    // Of these the catalogue knows the same beginning: the last of them is found all the same.
+    assert_eq!(listed(&format!("u-{SOCKET}-main")), (50, true));
+    assert_eq!(listed(&format!("u-{SOCKET}-main-60")), (1, false));
+    assert_eq!(listed(&format!("u-{SOCKET}-main-5")), (11, false));
+    let shown = loci(&home, &["resolve", "u-", "-o", "text"]).expect(0);
+    assert!(shown.text().ends_with("and more; give a longer beginning\n"), "{}", shown.text());
+}
