@@ -329,6 +329,31 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
     assert!(!holds(&home.path().join(".cache"), secret.as_bytes()));
 }
 
+/// "None were found" must not be said of what was not read.
+#[test]
+fn what_could_not_be_searched_is_told() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("Where is the sign-in cookie?").reply(&["Here."]).raw("{\"half a line");
+    session.did("Bash", json!({"command": "ls"}), "none").did("Bash", json!({"command": "pwd"}), "here");
+    home.add(&session);
+    let unread = |args: &[&str]| answer(&loci(&home, args))["unread"].as_u64().unwrap();
+    let forget = ["forget", "--matching", "no such words", "--dry-run"];
+    assert_eq!((unread(&["secrets"]), unread(&forget)), (1, 1));
+    // The two calls are not where they were: the transcript changed without a trace.
+    let connection = db::Connection::open(home.path().join(".cache/loci/catalogue.db")).unwrap();
+    connection.execute_batch("update events set place = place + 100000").unwrap();
+    assert_eq!((unread(&["secrets"]), unread(&forget)), (3, 3));
+    let shown = loci(&home, &["secrets", "-o", "text"]).text().to_string();
+    assert!(
+        shown.contains("no secrets were found\n")
+            && shown.contains("could not be read and were not searched")
+    );
+    let shown =
+        loci(&home, &["forget", "--matching", "nothing", "--dry-run", "-o", "text"]).text().to_string();
+    assert!(shown.contains("were not searched"), "{shown}");
+}
+
 #[test]
 fn the_doctor_says_what_is_about_to_be_lost() {
     let home = history();

@@ -45,6 +45,33 @@ fn what_is_added_to_a_forgotten_conversation_is_not_news() {
     }
 }
 
+/// Databases change in their logs, and no folder tells of it.
+#[test]
+fn a_conversation_that_goes_on_in_a_database_is_listed_with_what_is_new() {
+    let history = History::new(4);
+    let desk = Desk::new(history.home.path());
+    let path = history.home.path().join(".config/app.chatwise/app.db");
+    let connection = db::Connection::open(&path).unwrap();
+    connection.execute_batch("pragma journal_mode = wal; update chat set title = title").unwrap();
+    let chat = |desk: &Desk| {
+        let told = desk.run("sessions -o json --source chatwise").expect(0).records().remove(0);
+        let found = told["sessions"].as_array().unwrap().iter().find(|s| s["chatId"] == "chat1").cloned();
+        found.unwrap()
+    };
+    desk.index();
+    // A folder that was touched a moment ago would be looked into anyway.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    desk.index();
+    assert_eq!(chat(&desk)["turns"], 1);
+    let at = 1_774_699_999_000_i64;
+    let said =
+        format!("insert into message values ('n1', 'chat1', 'user', 'More?', null, null, null, null, {at})");
+    connection
+        .execute_batch(&format!("{said}; update chat set lastReplyAt = {at} where id = 'chat1'"))
+        .unwrap();
+    assert_eq!(chat(&desk)["turns"], 2);
+}
+
 /// A fork repeats what is known, results of calls included: repeating is neither news nor a loss.
 #[test]
 fn a_fork_that_was_just_begun_is_read_without_loss() {
