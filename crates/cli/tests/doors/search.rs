@@ -329,6 +329,21 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
     assert!(!holds(&home.path().join(".cache"), secret.as_bytes()));
 }
 
+#[test]
+fn without_any_history_a_search_says_where_it_looked() {
+    let home = Home::new();
+    let told = answer(&loci(&home, &["search", "anything"]).expect(2));
+    let note = told["notes"][0].as_str().unwrap();
+    for place in [".claude/projects", ".codex", ".gemini/tmp"] {
+        assert!(note.contains(&home.path().join(place).display().to_string()), "{note}");
+    }
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("Something");
+    home.add(&session);
+    let told = answer(&loci(&home, &["search", "anything"]).expect(2));
+    assert!(told["notes"].as_array().is_none_or(Vec::is_empty), "{told}");
+}
+
 /// "None were found" must not be said of what was not read.
 #[test]
 fn what_could_not_be_searched_is_told() {

@@ -5,12 +5,12 @@
 
 use crate::look::{Memory, State};
 use crate::news::{Gazette, News};
-use crate::{Service, ingest, kept, scope, shelf};
+use crate::{Service, gather, ingest, kept, scope, shelf};
 use api::search::{
     ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
     Status, TimeRange, ms,
 };
-use api::{Code, Error, Request};
+use api::{Ask, Code, Error, Request};
 use catalogue::{Chat, Reader, event_place};
 use record::{Row, RowKind, Session, Stamp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -139,6 +139,9 @@ impl<'s> Searched<'s> {
         };
         if behind {
             searched.notes.push(BEHIND.to_string());
+        }
+        if moment.found.transcripts.is_empty() {
+            searched.notes.push(nowhere(service));
         }
         searched.read_news(&moment.found.transcripts, &moment.states)?;
         let problems = moment.found.problems.iter();
@@ -407,6 +410,17 @@ fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
 fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
     let (Some(reader), Some(index)) = (reader, index) else { return true };
     reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
+}
+
+/// Where there is no history at all, "nothing was found" would say too little.
+fn nowhere(service: &Service) -> String {
+    let looked = gather::looked(service, &Ask::default());
+    if looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
+    let places: Vec<String> =
+        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
+    format!("no agent has left a history here. Looked in: {}", places.join(", "))
 }
 
 fn missing(error: &Error) -> Error {
