@@ -44,11 +44,7 @@ impl Writer {
         }
         let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;
-        let writer = Writer { reader, sequence };
-        if writer.reader.meta(UNCLEAN)? == Some(1) {
-            writer.vacuum()?;
-        }
-        Ok(writer)
+        Ok(Writer { reader, sequence })
     }
 
     /// Forgets everything at once, in the file that is there: taken away and made again, it would fail those who read
@@ -116,6 +112,11 @@ impl Writer {
     /// What this transaction deletes must not stay in the file: `vacuum` follows, if need be by the next writer.
     pub fn soil(&self) -> Result<(), Error> {
         self.set(UNCLEAN, 1)
+    }
+
+    /// Whether something was deleted for good and its bytes may still be there.
+    pub fn is_unclean(&self) -> Result<bool, Error> {
+        Ok(self.reader.meta(UNCLEAN)? == Some(1))
     }
 
     /// Gives back the room of what was deleted, so that none of it is left in the file.
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kill_left_in_the_file_is_taken_out_by_the_next_writer() {
+    fn what_a_kill_left_in_the_file_is_known_to_the_next_writer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.db");
         let mut writer = filled(&path);
@@ -246,7 +247,9 @@ mod tests {
         writer.settle();
         drop(writer);
         assert!(holds(&path), "deleting alone leaves bytes behind");
-        drop(Writer::open(&path, &[]).unwrap());
-        assert!(!holds(&path));
+        let writer = Writer::open(&path, &[]).unwrap();
+        assert!(writer.is_unclean().unwrap());
+        writer.vacuum().unwrap();
+        assert!(!writer.is_unclean().unwrap() && !holds(&path));
     }
 }

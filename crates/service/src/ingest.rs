@@ -86,16 +86,24 @@ pub(crate) fn was_whole(reader: &catalogue::Reader) -> bool {
     reader.meta(CAUGHT_UP).is_ok_and(|at| at.is_some())
 }
 
-/// Takes sessions out of catalogue and index, so that none of their words is left on the disk. Whatever else their
-/// transcripts hold is read again; tombstones must stand already.
+/// Whether nobody was stopped while forgetting something: what is still there would be shown.
+pub(crate) fn is_forgotten(service: &Service, reader: &catalogue::Reader) -> bool {
+    let tombstones = Tombstones::read(service.home().as_ref());
+    tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
+}
+
+/// Takes sessions out of archive, catalogue and index, so that none of their words is left on the disk, and says how
+/// many copies held them. Whatever else their transcripts hold is read again; tombstones must stand already.
 pub(crate) fn forget(
     service: &Service,
     home: &Home,
     _lock: &Lock,
     doomed: &dyn Fn(&str, &str) -> bool,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let mut caught = Caught::default();
     let mut ingest = Ingest::open(service, home, false, &mut caught)?;
+    // The catalogue last: as long as it has something of them, whoever comes next begins here again.
+    let copies = ingest.forget_copies(doomed)?;
     let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
     ingest.catalogue.begin().map_err(store_error)?;
     ingest.catalogue.soil().map_err(store_error)?;
@@ -108,8 +116,7 @@ pub(crate) fn forget(
     ingest.tell_again(heirs, &mut caught)?;
     ingest.catalogue.commit().map_err(store_error)?;
     ingest.run(&mut caught)?;
-    ingest.index.purge().map_err(|error| index_error(&error))?;
-    ingest.catalogue.vacuum().map_err(store_error)
+    Ok(copies)
 }
 
 pub(crate) fn homeless() -> Error {
@@ -120,17 +127,31 @@ pub(crate) fn homeless() -> Error {
 pub(crate) fn catch_up_locked(
     service: &Service,
     home: &Home,
-    _lock: &Lock,
+    lock: &Lock,
     rebuild: bool,
 ) -> Result<Caught, Error> {
     let mut caught = Caught::default();
-    let Err(error) = brought_up(service, home, rebuild, &mut caught) else { return Ok(caught) };
+    let forgotten = finish_forgetting(service, home, lock);
+    let Err(error) = forgotten.and_then(|()| brought_up(service, home, rebuild, &mut caught)) else {
+        return Ok(caught);
+    };
     // Damage may show only where it is met, in the middle of the work.
     let Some(damage) = open::damage(home) else { return Err(error) };
     let mut caught = Caught { notes: vec![open::damaged(&damage)], ..Caught::default() };
     open::set_aside(home, &home.catalogue())?;
     brought_up(service, home, false, &mut caught)?;
     Ok(caught)
+}
+
+fn finish_forgetting(service: &Service, home: &Home, lock: &Lock) -> Result<(), Error> {
+    let tombstones = Tombstones::read(Some(home));
+    let Some(reader) = shelf::open(service).filter(|_| !tombstones.is_empty()) else { return Ok(()) };
+    let unfinished = tombstones.unfinished(&reader).map_err(store_error)?;
+    drop(reader);
+    if unfinished.is_empty() {
+        return Ok(());
+    }
+    forget(service, home, lock, &|source, id| unfinished.holds(source, id)).map(|_| ())
 }
 
 fn brought_up(service: &Service, home: &Home, rebuild: bool, caught: &mut Caught) -> Result<(), Error> {
@@ -244,8 +265,26 @@ impl<'s> Ingest<'s> {
         if self.index.sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
         }
+        if self.catalogue.is_unclean().map_err(store_error)? {
+            self.index.purge().map_err(|error| index_error(&error))?;
+            return self.catalogue.vacuum().map_err(store_error);
+        }
         self.catalogue.settle();
         Ok(())
+    }
+
+    /// Out of the archive: a copy that holds nothing else goes as a whole.
+    fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+        let mut files = 0;
+        for copy in self.store.list().kept {
+            let is = |session: &record::Session| doomed(&copy.source, &session.session_id);
+            if copy.sessions.iter().any(is) {
+                let removed = self.store.forget(&copy.path, &is);
+                removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+                files += 1;
+            }
+        }
+        Ok(files)
     }
 
     fn settle(&mut self) -> Result<(), Error> {

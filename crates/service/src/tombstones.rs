@@ -4,6 +4,7 @@
 //! Does not know what was in them.
 
 use crate::home::{Home, write_whole};
+use catalogue::Reader;
 use record::{Row, Session};
 use sources::Facts;
 use std::collections::BTreeSet;
@@ -18,6 +19,22 @@ impl Tombstones {
         let text = home.and_then(|home| std::fs::read_to_string(home.tombstones()).ok()).unwrap_or_default();
         let one = |line: &str| line.split_once('\t').map(|(source, id)| (source.to_string(), id.to_string()));
         Tombstones(text.lines().filter_map(one).collect())
+    }
+
+    /// Those of which the catalogue still has something: whoever was forgetting them was stopped in the middle.
+    pub(crate) fn unfinished(&self, reader: &Reader) -> Result<Tombstones, catalogue::Error> {
+        let mut unfinished = BTreeSet::new();
+        for (source, id) in &self.0 {
+            let chat = reader.chat_number(source, id)?;
+            if chat.map_or(Ok(0), |chat| reader.events_of(chat))? > 0 {
+                unfinished.insert((source.clone(), id.clone()));
+            }
+        }
+        Ok(Tombstones(unfinished))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn holds(&self, source: &str, session: &str) -> bool {

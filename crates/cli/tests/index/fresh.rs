@@ -45,6 +45,34 @@ fn what_is_added_to_a_forgotten_conversation_is_not_news() {
     }
 }
 
+/// Whoever is stopped right behind the tombstone has forgotten nothing yet; whoever comes next goes on.
+#[test]
+fn forgetting_that_was_interrupted_is_finished() {
+    let history = History::new(8);
+    let whole = Desk::new(history.home.path());
+    whole.index();
+    let id = history.growing[3].session.id.clone();
+    let word = history.needles.iter().find(|needle| whole.finds(needle) == [id.clone()]).unwrap();
+    for line in
+        [format!("search {word} -o json"), "sessions -o json --limit 1000".into(), "index -o json".into()]
+    {
+        let desk = whole.copied();
+        put(&desk.data.join("loci/forgotten"), format!("claude-code\t{id}\n").as_bytes());
+        let told = desk.run(&line);
+        assert!(
+            !told.text().contains(&id) && !told.text().contains(&format!("the {word}")),
+            "{}",
+            told.text()
+        );
+        assert_eq!(desk.finds(word), [""; 0]);
+        assert_eq!(desk.archived().len() + 1, whole.archived().len());
+        for path in files(&desk.cache).into_iter().chain(files(&desk.data)) {
+            let bytes = fs::read(&path).unwrap();
+            assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{line}: {}", path.display());
+        }
+    }
+}
+
 /// Databases change in their logs, and no folder tells of it.
 #[test]
 fn a_conversation_that_goes_on_in_a_database_is_listed_with_what_is_new() {

@@ -9,7 +9,7 @@ use crate::gather::{by_time, gather};
 use crate::home::Lock;
 use crate::reading::{self, Raw};
 use crate::tombstones::Tombstones;
-use crate::{Service, home, ingest, kept, read_error, scope, shelf, words};
+use crate::{Service, home, ingest, read_error, scope, shelf, words};
 use api::resolve::ChatId;
 use api::upkeep::{ForgetAsk, Forgotten};
 use api::{Ask, Code, Error, Request};
@@ -42,8 +42,7 @@ pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Er
     let mut tombstones = Tombstones::read(Some(&home));
     let added = tombstones.add(&home, doomed.keys().cloned());
     added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
-    forgotten.archive_files = forget_copies(service, &doomed)?;
-    ingest::forget(service, &home, &lock, &|source, id| {
+    forgotten.archive_files = ingest::forget(service, &home, &lock, &|source, id| {
         doomed.contains_key(&(source.to_string(), id.to_string()))
     })?;
     let after = super::index::size(&home.data) + super::index::size(&home.cache);
@@ -148,20 +147,4 @@ fn events(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
         }
     }
     Ok(events)
-}
-
-/// Out of the archive: a copy that holds nothing else goes as a whole.
-fn forget_copies(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
-    let Some(store) = kept::store(service) else { return Ok(0) };
-    let mut files = 0;
-    for copy in store.list().kept {
-        let is =
-            |session: &Session| doomed.contains_key(&(copy.source.clone(), session.session_id.to_string()));
-        if copy.sessions.iter().any(is) {
-            let removed = store.forget(&copy.path, &is);
-            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-            files += 1;
-        }
-    }
-    Ok(files)
 }

@@ -60,7 +60,7 @@ struct Moment {
     /// How many bytes the index does not know, and whether they can be read on the spot.
     unknown: u64,
     fast: bool,
-    /// The index lacks what the catalogue has.
+    /// The index lacks what the catalogue has, or has what should be forgotten.
     behind: bool,
 }
 
@@ -70,7 +70,8 @@ impl Moment {
         let found = kept::find(service, reader.as_ref(), &[]);
         let states = states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
         let (unknown, fast) = weigh(&found.transcripts, &states);
-        let behind = is_behind(reader.as_ref(), index.as_ref());
+        let is_forgotten = |reader| ingest::is_forgotten(service, reader);
+        let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
         Ok(Moment { reader, index, found, states, unknown, fast, behind })
     }
 
