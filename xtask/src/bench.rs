@@ -78,9 +78,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let options = Options::parse(args)?;
     let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;
     let work = Work::new(options.keep.as_deref())?;
-    let mut corpora = vec![work.corpus(&binaries, options.size, options.seed, "")?];
+    let mut corpora = vec![work.corpus(&binaries, "corpus", options.size, options.seed, "")?];
     if let Some(big) = options.big {
-        corpora.push(work.corpus(&binaries, big, options.seed, " big")?);
+        corpora.push(work.corpus(&binaries, "corpus", big, options.seed, " big")?);
     }
     println!("{}", place::machine());
     for program in ["rg", "jq"].iter().filter(|program| !place::installed(program)) {

@@ -16,7 +16,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("search", &[]),
     ("code", &[]),
     ("api", &["record"]),
-    ("service", &["api", "catalogue", "mask", "query", "record", "search", "sources"]),
+    ("setup", &["api"]),
+    ("service", &["api", "catalogue", "mask", "query", "record", "search", "setup", "sources"]),
     ("mcp", &["api"]),
     ("loci", &["api", "service", "mcp", "record"]),
 ];

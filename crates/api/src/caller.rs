@@ -7,6 +7,7 @@ use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
+use crate::setup::{SetupAsk, SetupDone};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
     Severity,
@@ -27,6 +28,7 @@ pub trait Caller {
     fn forget(&self, ask: &ForgetAsk) -> Result<Forgotten, Error>;
     fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error>;
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error>;
+    fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -44,6 +46,7 @@ pub enum Answer {
     Forgotten(Forgotten),
     RefRead(RefRead),
     CleanedUp(CleanedUp),
+    Setup(SetupDone),
 }
 
 /// Asks an operation by name.
@@ -60,6 +63,7 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "forget" => caller.forget(&Request::read(params)?).map(Answer::Forgotten),
         "read_ref" => caller.read_ref(&Request::read(params)?).map(Answer::RefRead),
         "cleanup_temp_files" => caller.cleanup(&Request::read(params)?).map(Answer::CleanedUp),
+        "setup" => caller.setup(&Request::read(params)?).map(Answer::Setup),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
@@ -72,6 +76,14 @@ impl Answer {
             leave_out(&mut answer, &["highlights", "resume"]);
         }
         answer
+    }
+
+    /// Whether a dry run found anything that doing it would change.
+    pub fn pending(&self) -> bool {
+        match self {
+            Answer::Setup(done) => done.changes() > 0,
+            other => other.exit() == Exit::Found,
+        }
     }
 
     /// How a process that asked only this ends.
@@ -90,6 +102,8 @@ impl Answer {
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
             Answer::RefRead(read) => (read.lines.is_empty() && read.part.is_none(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),
+            Answer::Setup(done) if done.failed() => return Exit::Failed,
+            Answer::Setup(done) => (done.is_empty(), false),
         };
         match (partial, empty) {
             (true, _) => Exit::Incomplete,

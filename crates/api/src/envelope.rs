@@ -18,6 +18,7 @@ pub struct Envelope {
     pub stats: Option<Vec<Value>>,
     /// The records, or the whole answer of an operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("anyOf" = [{"type": "object"}, {"type": "array"}]))]
     pub data: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_ref: Option<FileRef>,

@@ -21,6 +21,7 @@ pub mod resume;
 pub mod schema;
 pub mod search;
 pub mod sessions;
+pub mod setup;
 pub mod tools;
 pub mod upkeep;
 pub mod views;

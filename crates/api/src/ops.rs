@@ -5,7 +5,7 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, control, refs, resolve, search, sessions, upkeep};
+use crate::{Code, Error, Param, chats, control, refs, resolve, search, sessions, setup, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -90,6 +90,7 @@ pub const OPERATIONS: &[Operation] = &[
     upkeep::FORGET,
     refs::READ,
     refs::CLEANUP,
+    setup::OPERATION,
 ];
 
 /// The operation of that name, at any door.
@@ -224,6 +225,7 @@ mod tests {
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
+    use crate::setup::SetupAsk;
     use crate::upkeep::{ArchiveAsk, DoctorAsk, ForgetAsk, Index, SecretsAsk};
     use serde_json::json;
     use std::fmt::Debug;
@@ -274,6 +276,7 @@ mod tests {
         round_trip::<SecretsAsk>(json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}));
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetAsk>(forget);
+        round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
     }
 
     #[test]
@@ -320,6 +323,7 @@ mod tests {
         refused::<ListSessions>(json!({"since": "soon"}));
         refused::<ArchiveAsk>(json!({"prune_to": "much"}));
         refused::<ArchiveAsk>(json!({"dry_run": true}));
+        refused::<SetupAsk>(json!({"agents": ["emacs"]}));
         refused::<ForgetAsk>(json!({}));
         refused::<ForgetAsk>(json!({"project": ""}));
         refused::<ForgetAsk>(json!({"chat_ids": ["a"], "matching": "b"}));

@@ -6,6 +6,7 @@
 mod chats;
 mod refs;
 mod search;
+mod setup;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -48,6 +49,7 @@ impl Render for Answer {
             Answer::Forgotten(answer) => answer.render(look),
             Answer::RefRead(answer) => answer.render(look),
             Answer::CleanedUp(answer) => answer.render(look),
+            Answer::Setup(answer) => answer.render(look),
         }
     }
 }

@@ -59,12 +59,15 @@ pub struct Resolved {
     pub messages: Vec<MessageId>,
     /// Several conversations or several messages begin so.
     pub ambiguous: bool,
+    /// Still more begin so than are listed.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub more: bool,
 }
 
 impl Resolved {
     pub fn new(chats: Vec<ChatId>, messages: Vec<MessageId>) -> Resolved {
         let ambiguous = chats.len() > 1 || messages.len() > 1;
-        Resolved { status: Status::Ok, chats, messages, ambiguous }
+        Resolved { status: Status::Ok, chats, messages, ambiguous, more: false }
     }
 }
 

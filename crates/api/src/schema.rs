@@ -46,7 +46,7 @@ pub fn output() -> Map<String, Value> {
     schema.remove("additionalProperties");
     for (_, property) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
         if let Value::Object(inner) = property {
-            inner.retain(|word, _| word == "type" || word == "enum");
+            inner.retain(|word, _| ["type", "enum", "anyOf"].contains(&word.as_str()));
         }
     }
     schema

@@ -101,7 +101,7 @@ pub const TOOLS: &[Tool] = &[
         "query_history",
         HISTORY,
         Asks::AnyView,
-        "Any other view by name: messages, assistant-messages, sessions, files, errors by name, churn, idle, usage.",
+        "Any view by name, such as `query messages`, `analyze errors`, `usage`.",
     ),
     tool("read_ref", BOTH, Asks::Operation, "Read a file_ref when you cannot open its path."),
     tool("cleanup_temp_files", HISTORY, Asks::Operation, "Remove old file_ref files."),
@@ -149,9 +149,24 @@ impl Tool {
         }
     }
 
+    /// How a person asks the same; a tool about one's own session is no other question.
+    fn typed(&self) -> Option<String> {
+        let view = self.view().filter(|_| !self.is_own()).map(View::title);
+        view.or_else(|| Some(self.operation()?.command.to_string())).map(|words| format!("loci {words}"))
+    }
+
     fn is_own(&self) -> bool {
         matches!(self.asks, Asks::OwnSession(..))
     }
+}
+
+/// A hint for a person as one for an agent: what is typed becomes what is called.
+pub fn in_tools(hint: &str) -> String {
+    let mut known: Vec<(String, &str)> =
+        TOOLS.iter().filter_map(|tool| Some((tool.typed()?, tool.name))).collect();
+    // `loci query tools` before anything that begins like it.
+    known.sort_by_key(|(typed, _)| std::cmp::Reverse(typed.len()));
+    known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
 }
 
 /// What a question about one's own session has no choice of.
@@ -171,6 +186,16 @@ mod tests {
             }
             assert!(!tool.params().is_empty() && !tool.sets.is_empty(), "{}", tool.name);
         }
+    }
+
+    #[test]
+    fn a_hint_names_what_an_agent_can_call() {
+        assert_eq!(in_tools("`loci sessions` lists them"), "`list_sessions` lists them");
+        assert_eq!(
+            in_tools("see `loci query tools`, then `loci show`"),
+            "see `query_tools`, then `gather_chats`"
+        );
+        assert_eq!(in_tools("write 7d"), "write 7d");
     }
 
     #[test]

@@ -259,6 +259,8 @@ impl Request for SecretsAsk {
 pub struct Secrets {
     pub found: Vec<SecretKind>,
     pub places: Vec<SecretPlace>,
+    /// Records, lines and transcripts that could not be read, and so were not searched.
+    pub unread: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -347,6 +349,8 @@ pub struct Forgotten {
     pub bytes: u64,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
+    /// With `matching`: records, lines and transcripts that could not be read, and so were not searched.
+    pub unread: u64,
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ pub const LAYOUT: i64 = 3;
 /// How many events one file may have: an event's number is its file's and its place in it.
 pub const ORDINALS: u32 = 24;
 
+/// How many bytes of a message's id are known; the rest of a longer one stands in its transcript.
+pub const HEAD: usize = 24;
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the temporary file for sorting could not be written: {0}")]

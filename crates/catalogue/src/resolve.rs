@@ -1,13 +1,13 @@
 //! Which session or message an id means of which only the beginning is given.
 
-use crate::{Error, Pick, Reader};
+use crate::{Error, HEAD, Pick, Reader};
 use record::{Row, Stamp};
 use std::collections::BTreeSet;
 
 /// Something whose id begins so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// The id as far as the catalogue has it: a message's is cut at 24 bytes.
+    /// The id as far as the catalogue has it: a message's is cut at `HEAD` bytes.
     pub id: String,
     pub chat: u32,
     /// A message's or call's own number; none for a session.
@@ -89,7 +89,7 @@ impl Reader {
 
     /// Messages and calls whose id begins so, each event once.
     pub fn messages_called(&self, prefix: &str, limit: u32) -> Result<Vec<Candidate>, Error> {
-        let head = &prefix.as_bytes()[..prefix.len().min(24)];
+        let head = &prefix.as_bytes()[..prefix.len().min(HEAD)];
         let behind = behind(&String::from_utf8_lossy(head));
         let sql = "select e.head, s.chat, min(e.id) from events e \
             join sessions s on s.file = e.id >> 24 and s.ordinal = e.session \

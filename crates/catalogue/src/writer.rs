@@ -7,6 +7,10 @@ use db::derived::{Layout, create, open_writer};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = include_str!("schema.sql");
+/// Something was deleted for good, and its bytes may still be in the file: a kill may come before they are taken out.
+const UNCLEAN: &str = "unclean";
+/// The number of the change that emptied it.
+const WIPED: &str = "wiped";
 
 pub struct Writer {
     /// The same connection also reads: what it wrote and has not committed yet included.
@@ -35,17 +39,28 @@ impl Writer {
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Writer, Error> {
         let fail = |error| Error::of(path, error);
         let (mut connection, layout) = open_writer(path, LAYOUT).map_err(fail)?;
-        if let Layout::Other(number) = layout {
-            if number != 0 {
-                drop(connection);
-                remove(path)?;
-                connection = open_writer(path, LAYOUT).map_err(fail)?.0;
-            }
+        if layout != Layout::Ours {
             create(&mut connection, LAYOUT, SCHEMA).map_err(fail)?;
         }
         let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;
         Ok(Writer { reader, sequence })
+    }
+
+    /// Forgets everything at once, in the file that is there: taken away and made again, it would fail those who read
+    /// it meanwhile. Numbers of changes go on, so that an index of what was there is known to be of that.
+    pub fn wipe(&mut self) -> Result<(), Error> {
+        let sequence = self.reader.sequence()? + 1;
+        let begun = format!(
+            "insert into meta values ('sequence', {sequence}), ('{WIPED}', {sequence}), ('{UNCLEAN}', 1)"
+        );
+        let schema = format!("{SCHEMA}\n{begun};");
+        create(&mut self.reader.connection, LAYOUT, &schema)
+            .map_err(|error| Error::of(&self.reader.path, error))?;
+        self.sequence = sequence;
+        self.reader.remembered.take();
+        // Whoever reads keeps the log for a while: waiting is left to the end of the work, which settles it.
+        self.compact()
     }
 
     pub fn reader(&self) -> &Reader {
@@ -94,11 +109,26 @@ impl Writer {
         let _ = self.reader.connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
     }
 
+    /// What this transaction deletes must not stay in the file: `vacuum` follows, if need be by the next writer.
+    pub fn soil(&self) -> Result<(), Error> {
+        self.set(UNCLEAN, 1)
+    }
+
+    /// Whether something was deleted for good and its bytes may still be there.
+    pub fn is_unclean(&self) -> Result<bool, Error> {
+        Ok(self.reader.meta(UNCLEAN)? == Some(1))
+    }
+
     /// Gives back the room of what was deleted, so that none of it is left in the file.
     pub fn vacuum(&self) -> Result<(), Error> {
-        self.reader.connection.execute_batch("vacuum").map_err(self.reader.fail())?;
+        self.compact()?;
         self.settle();
         Ok(())
+    }
+
+    fn compact(&self) -> Result<(), Error> {
+        self.reader.connection.execute_batch("vacuum").map_err(self.reader.fail())?;
+        self.set(UNCLEAN, 0)
     }
 
     /// Transcripts that were touched after a sequence number: what a text index of that number lacks.
@@ -108,6 +138,11 @@ impl Writer {
 }
 
 impl Reader {
+    /// The number of the change that emptied the catalogue last: an index of an earlier one speaks of other files.
+    pub fn wiped(&self) -> Result<u64, Error> {
+        Ok(self.meta(WIPED)?.unwrap_or(0) as u64)
+    }
+
     pub(crate) fn stored(&self, condition: &str, params: impl db::Params) -> Result<Vec<Stored>, Error> {
         let sql = format!(
             "select id, source, path, part, hint, family, size, inode, changed, gone, sequence from files {condition}"
@@ -154,13 +189,67 @@ impl Reader {
     }
 }
 
-/// Removes a database and what the engine keeps beside it.
-fn remove(path: &Path) -> Result<(), Error> {
-    for ending in ["", "-wal", "-shm"] {
-        match std::fs::remove_file(db::beside(path, ending)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::Spill(error)),
-            _ => {}
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(writer: &Writer) -> Result<Vec<String>, Error> {
+        writer.reader.all("select name from names", [], |row| row.get(0))
     }
-    Ok(())
+
+    fn filled(path: &Path) -> Writer {
+        let mut writer = Writer::open(path, &[]).unwrap();
+        writer.begin().unwrap();
+        for n in 0..2000 {
+            writer.run("insert into names(name) values (?1)", [format!("quibblefox{n}")]).unwrap();
+        }
+        writer.commit().unwrap();
+        writer.settle();
+        writer
+    }
+
+    fn holds(path: &Path) -> bool {
+        let bytes = |ending| std::fs::read(db::beside(path, ending)).unwrap_or_default();
+        ["", "-wal"].iter().any(|ending| bytes(ending).windows(10).any(|window| window == b"quibblefox"))
+    }
+
+    #[test]
+    fn who_reads_while_it_is_emptied_reads_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.db");
+        let mut writer = filled(&path);
+        writer.reader.connection.busy_timeout(std::time::Duration::from_millis(10)).unwrap();
+        let reader = Reader::open(&path, &[]).unwrap().unwrap();
+        reader.hold().unwrap();
+        assert_eq!(reader.sequence().unwrap(), 1);
+        writer.wipe().unwrap();
+        let many = |reader: &Reader| {
+            reader.all("select count(*) from names", [], |row| row.get::<_, u32>(0)).unwrap()
+        };
+        assert_eq!((many(&reader), reader.sequence().unwrap()), (vec![2000], 1));
+        reader.release().unwrap();
+        // The same eyes, a moment later: a change like any other, under the next number.
+        assert_eq!((many(&reader), reader.sequence().unwrap(), reader.wiped().unwrap()), (vec![0], 2, 2));
+        drop(reader);
+        writer.settle();
+        assert!(named(&writer).unwrap().is_empty() && !holds(&path));
+    }
+
+    #[test]
+    fn what_a_kill_left_in_the_file_is_known_to_the_next_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.db");
+        let mut writer = filled(&path);
+        writer.begin().unwrap();
+        writer.soil().unwrap();
+        writer.run("delete from names", []).unwrap();
+        writer.commit().unwrap();
+        writer.settle();
+        drop(writer);
+        assert!(holds(&path), "deleting alone leaves bytes behind");
+        let writer = Writer::open(&path, &[]).unwrap();
+        assert!(writer.is_unclean().unwrap());
+        writer.vacuum().unwrap();
+        assert!(!writer.is_unclean().unwrap() && !holds(&path));
+    }
 }

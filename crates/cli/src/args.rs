@@ -3,7 +3,7 @@
 
 use crate::doors::{self, Deed};
 use crate::output::{Shown, refuse};
-use api::control::{INLINE_THRESHOLD, JQ_FILTER};
+use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
 use api::{Ask, Code, OPERATIONS, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
@@ -215,10 +215,11 @@ fn view_command(view: &'static View) -> Command {
         .arg(threads_flag())
 }
 
-/// Only a person at a terminal may ask for it: no other door has it.
+/// Only a person at a terminal may ask for it: no other door has it, and nothing that puts text into a file goes with it.
 pub(crate) fn unmasked_flag() -> Arg {
     Arg::new("unmasked")
         .long("unmasked")
+        .conflicts_with_all([HYBRID, STATS_FIRST.name])
         .action(ArgAction::SetTrue)
         .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
 }

@@ -26,8 +26,16 @@ pub(crate) struct Deed {
     hybrid: bool,
 }
 
-/// The operation that cannot be undone and is asked about.
-const FINAL: &str = "forget";
+/// The operations that change what is not made again by itself: what is said where nobody can be asked, and what is
+/// asked elsewhere.
+const ASKED: &[(&str, &str, &str)] = &[
+    ("forget", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+    (
+        "setup",
+        "this changes files of your agents, and nobody is here to be asked",
+        "Make these changes? [y/N] ",
+    ),
+];
 /// The operation that shows whole texts.
 const QUOTING: &str = "gather_chats";
 
@@ -49,7 +57,7 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
         let arg = Arg::new(control.name).long(dashed(control.name)).help(control.about);
         command = command.arg(shaped(arg, control));
     }
-    if operation.name == FINAL {
+    if asked(operation).is_some() {
         let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
         command = command.arg(yes);
     }
@@ -120,7 +128,7 @@ pub(crate) fn deed(
         None if matches.get_flag("json") => Shown::Jsonl,
         None => Shown::default(),
     };
-    let yes = operation.name == FINAL && matches.get_flag("yes");
+    let yes = asked(operation).is_some() && matches.get_flag("yes");
     let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
     Deed { operation, params, service, shown, yes, hybrid: matches.get_flag(HYBRID) }
 }
@@ -228,32 +236,40 @@ impl Deed {
     fn answered(&self) -> Result<Option<(Answer, Control)>, Error> {
         let mut params = self.params.clone()?;
         let control = self.service.control(self.operation, &mut params)?;
-        if self.operation.name == FINAL && !self.yes && !says_dry(&params) && !self.agreed(&params)? {
-            return Ok(None);
-        }
-        Ok(Some((self.call(params)?, control)))
+        let answer = match asked(self.operation) {
+            Some((_, alone, question)) if !self.yes && !says_dry(&params) => {
+                self.agreed(params, alone, question)?
+            }
+            _ => Some(self.call(params)?),
+        };
+        Ok(answer.map(|answer| (answer, control)))
     }
 
     fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
         output::with_progress(&self.service, || api::call(&self.service, self.operation, params))
     }
 
-    /// Shows what would be done and asks whether to do it; where nobody can be asked, it is not done.
-    fn agreed(&self, params: &Map<String, Value>) -> Result<bool, Error> {
+    /// Shows what would be done, and does it if that is wanted; where nobody can be asked, it is not done.
+    fn agreed(
+        &self,
+        params: Map<String, Value>,
+        alone: &str,
+        question: &str,
+    ) -> Result<Option<Answer>, Error> {
         let mut dry = params.clone();
         dry.insert("dry_run".to_string(), json!(true));
         if !output::can_ask() {
-            let typed = self.operation.typed(params);
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "what is forgotten is gone, and nobody is here to be asked",
-            )
-            .hint(format!("{typed} --dry-run"))
-            .hint(format!("{typed} --yes")));
+            let typed = self.operation.typed(&params);
+            return Err(Error::new(Code::InvalidArgument, alone)
+                .hint(format!("{typed} --dry-run"))
+                .hint(format!("{typed} --yes")));
         }
         let preview = self.call(dry)?;
+        if !preview.pending() {
+            return Ok(Some(preview));
+        }
         output::say(&preview.render(&self.look()))?;
-        Ok(preview.exit() == Exit::Found && output::ask("Forget this? [y/N] "))
+        if output::ask(question) { self.call(params).map(Some) } else { Ok(None) }
     }
 
     fn look(&self) -> Look {
@@ -290,6 +306,10 @@ impl Deed {
             Err(error) => output::fail(self.shown, &error),
         }
     }
+}
+
+fn asked(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    ASKED.iter().find(|(name, ..)| *name == operation.name)
 }
 
 fn says_dry(params: &Map<String, Value>) -> bool {

@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 pub(crate) const COMMAND: &str = "mcp";
 
+/// For a person who wonders why nothing happens.
+const TYPED: &str = "loci: this talks to an agent, which starts it itself; `loci setup` tells your agents how (Ctrl-C ends it)\n";
+
 pub(crate) struct Serve {
     sets: Vec<Set>,
     /// Over HTTP, at this port.
@@ -58,6 +61,9 @@ impl Serve {
     }
 
     pub(crate) fn run(&self) -> ExitCode {
+        if self.http.is_none() && output::can_ask() {
+            output::complain(TYPED);
+        }
         let desk = Counter::new();
         desk.tidy();
         match self.serve(desk) {

@@ -56,12 +56,24 @@ fn layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
     Ok(if found == number { Layout::Ours } else { Layout::Other(found) })
 }
 
-/// Makes the tables of a new database.
+/// Makes the tables of a database in place of whatever stands in it, in one step: whoever reads meanwhile goes on
+/// reading what was there, which the file taken away under it could not promise.
 pub fn create(connection: &mut Connection, number: i64, schema: &str) -> Result<(), Error> {
     let making = connection.transaction()?;
+    for table in tables(&making)? {
+        making.execute_batch(&format!("drop table \"{}\"", table.replace('"', "\"\"")))?;
+    }
     making.execute_batch(schema)?;
     making.pragma_update(None, "user_version", number)?;
     making.commit()
+}
+
+fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
+    let sql =
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'";
+    let mut statement = connection.prepare(sql)?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    names.collect()
 }
 
 /// Whether an error says that the file itself is damaged, rather than busy, missing or full.

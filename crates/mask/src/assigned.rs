@@ -281,7 +281,8 @@ fn authorization(text: &str, at: usize) -> Option<Secret> {
     }
     let behind = credentials(text, start + scheme);
     let alone = || {
-        credentials(&format!(" {}", text[start..].lines().next()?), 0)
+        let rest = &text[start..text.floor_char_boundary((start + VALUE).min(text.len()))];
+        credentials(&format!(" {}", rest.lines().next()?), 0)
             .map(|at| at.start + start - 1..at.end + start - 1)
     };
     let at = behind.or_else(alone)?;
@@ -386,6 +387,17 @@ fn words(name: &str) -> Vec<String> {
         words.push(part[from..].to_ascii_lowercase());
     }
     words
+}
+
+/// Whether what stands before a `=` in a value is a name: then the value is that name's. Of `pass1=pass1=…` the last
+/// alone would be masked, and a moment later the last of what is left.
+fn is_name(written: &[u8], behind: Option<&u8>) -> bool {
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    // Base64 may say `key` by chance, and ends with the sign.
+    let goes_on = behind.is_some_and(|byte| byte.is_ascii_graphic() && *byte != b'=');
+    let promises = || hunt::promises(&written.to_ascii_lowercase());
+    written.iter().all(u8::is_ascii_alphabetic)
+        || (written.len() <= NAME && goes_on && written.iter().all(part) && promises())
 }
 
 /// What joins the name to a value, and where the value begins.
@@ -497,7 +509,7 @@ impl Value {
             // A row of assignments without a space, `a=b=c`: each would be read to the end of all.
             let named = *byte == b'='
                 && length > 0
-                && bytes[start..start + length].iter().all(u8::is_ascii_alphabetic);
+                && is_name(&bytes[start..start + length], bytes.get(start + length + 1));
             if named || (equals && length > NAME && *byte != b'=') {
                 return None;
             }

@@ -11,6 +11,9 @@ const LEAST: usize = 40;
 /// A line of base64 is at least so long, but for the last.
 const LINE: usize = 16;
 
+/// So much of a line is read at once. The longest key in use, RSA with 16384 bits, has 12 700 characters.
+const WIDEST: usize = 16 << 10;
+
 /// How far behind something unreadable the END line may be: someone left out the middle.
 const ELLIPSIS: usize = 4096;
 
@@ -62,8 +65,12 @@ impl Body {
             if !body.take(line, at) {
                 break;
             }
-            at += line.len();
-            at += line_end(text, at);
+            let length = line.len() + line_end(text, at + line.len());
+            // Another header, or a footer that was cut short.
+            if length == 0 {
+                break;
+            }
+            at += length;
         }
         if body.base64.len() >= LEAST
             && let Some(end) = footer_nearby(text, body.end)
@@ -113,11 +120,15 @@ fn unmarked(line: &str) -> &str {
     content.trim_end_matches(|c| quiet(c) && c != '+')
 }
 
-/// How long the line is that begins at `at`: up to its end, an escaped end, or the footer.
+/// How long the line is that begins at `at`: up to its end, an escaped end, a footer or another header. Not farther:
+/// of a hundred thousand headers on one line, each would be read to the end of all.
 fn line(text: &str, at: usize) -> usize {
-    let rest = &text[at..];
-    let end = memchr::memchr2(b'\n', b'\\', rest.as_bytes()).unwrap_or(rest.len());
-    rest[..end].find("-----END").unwrap_or(end)
+    let rest = &text.as_bytes()[at..text.floor_char_boundary((at + WIDEST).min(text.len()))];
+    let ends = |at: &usize| rest[*at] != b'-' || rest[*at..].starts_with(b"-----");
+    let end = memchr::memchr3_iter(b'\n', b'\\', b'-', rest).find(ends);
+    // One that is longer goes on behind its last whole piece.
+    let cut = || memchr::memrchr(b' ', rest).filter(|_| at + rest.len() < text.len()).map(|at| at + 1);
+    end.or_else(cut).unwrap_or(rest.len())
 }
 
 /// `\n`, and `\\r\\n` as strings inside strings have it.

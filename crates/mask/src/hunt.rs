@@ -7,6 +7,7 @@ use crate::rules::{Look, RULES, Rule};
 use crate::words::Words;
 use crate::{Found, address, assigned, block, plausible};
 use regex::{Regex, RegexBuilder};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -100,6 +101,12 @@ pub(crate) fn places(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
     HUNTER.words.each(text.as_bytes(), |at, _| places.push(at));
     places
+}
+
+/// Whether a name in small letters has a word that promises a secret.
+pub(crate) fn promises(name: &[u8]) -> bool {
+    let mut words = BY_HAND.iter().filter(|(_, act)| matches!(act, Act::Assigned));
+    words.any(|(word, _)| memchr::memmem::find(name, word.as_bytes()).is_some())
 }
 
 /// The kind of a value that was set under a name, if a row knows that name and the value's shape.
@@ -208,17 +215,17 @@ fn joined_left(bytes: &[u8], at: usize) -> bool {
 /// Of what overlaps, the surest, then the longest; in the order of the text.
 fn best(mut candidates: Vec<Candidate>) -> Vec<Found> {
     candidates.sort_unstable_by_key(|it| (it.rank, it.from, usize::MAX - it.to));
-    let mut kept: Vec<Candidate> = Vec::new();
+    // By their places: a list kept in order would be moved for every one of a hundred thousand.
+    let mut kept: BTreeMap<usize, Candidate> = BTreeMap::new();
     for candidate in candidates {
-        // Kept in the order of the text, so only the neighbours can overlap.
-        let at = kept.partition_point(|other| other.from < candidate.from);
-        let before = at.checked_sub(1).is_none_or(|at| kept[at].to <= candidate.from);
-        let after = kept.get(at).is_none_or(|next| candidate.to <= next.from);
+        // They do not overlap, so only the neighbours can be overlapped.
+        let before = kept.range(..candidate.from).next_back().is_none_or(|(_, it)| it.to <= candidate.from);
+        let after = kept.range(candidate.from..).next().is_none_or(|(from, _)| candidate.to <= *from);
         if before && after {
-            kept.insert(at, candidate);
+            kept.insert(candidate.from, candidate);
         }
     }
-    kept.iter().map(|it| Found { from: it.from, to: it.to, kind: it.kind }).collect()
+    kept.values().map(|it| Found { from: it.from, to: it.to, kind: it.kind }).collect()
 }
 
 #[cfg(test)]

@@ -206,18 +206,19 @@ pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Places in what the string says, as places in how it is written. They must be in order.
-pub(crate) fn written(raw: &str, places: &mut [&mut usize]) {
+/// Places in what the string says, as places in how it is written. They must be in order: it is walked once.
+pub(crate) fn written(raw: &str, places: impl Iterator<Item = usize>) -> Vec<usize> {
     let (mut said, mut at) = (0, 0);
-    for place in places {
-        while said < **place
+    let one = |place: usize| {
+        while said < place
             && let Some((c, width)) = unit(&raw[at..])
         {
             said += c.len_utf8();
             at += width;
         }
-        **place = at;
-    }
+        at
+    };
+    places.map(one).collect()
 }
 
 #[cfg(test)]
@@ -270,8 +271,8 @@ mod tests {
     fn places_lead_back_to_how_it_is_written() {
         let raw = r"a\u00e9\nb\ud83d\ude00c";
         assert_eq!(decoded(raw), "aé\nb😀c");
-        let (mut from, mut to) = (4, 9);
-        written(raw, &mut [&mut from, &mut to]);
-        assert_eq!(&raw[from..to], r"b\ud83d\ude00");
+        let places = written(raw, [4, 9, 10].into_iter());
+        assert_eq!(&raw[places[0]..places[1]], r"b\ud83d\ude00");
+        assert_eq!(&raw[places[1]..places[2]], "c");
     }
 }

@@ -77,10 +77,11 @@ impl Masker {
             }
             let said = json::decoded(raw);
             let key = key.map(|at| json::decoded(&json[at]));
-            for mut found in self.find_under(key.as_deref(), &said) {
-                let placeholder = self.placeholder(&said[found.from..found.to], found.kind);
-                json::written(raw, &mut [&mut found.from, &mut found.to]);
-                places.push((string.at.start + found.from..string.at.start + found.to, placeholder));
+            let found = self.find_under(key.as_deref(), &said);
+            let ends = found.iter().flat_map(|it| [it.from, it.to]);
+            let ends = json::written(raw, ends).into_iter().map(|at| string.at.start + at);
+            for (it, at) in found.iter().zip(pairs(ends)) {
+                places.push((at, self.placeholder(&said[it.from..it.to], it.kind)));
             }
         }
         replaced(json, places.into_iter())
@@ -105,9 +106,8 @@ impl Masker {
                 it.to += part.at.start;
             }
             if !here.is_empty() {
-                open.extend(
-                    between(part.at, here.iter().map(|it| it.from..it.to)).into_iter().map(Part::cut_out),
-                );
+                let left = between(part.at.clone(), here.iter().map(|it| it.from..it.to));
+                open.extend(left.into_iter().map(|left| Part::cut_out(left, &part.at)));
             }
             found.extend(here);
         }
@@ -166,13 +166,24 @@ impl Part {
         Part { places: std::iter::once(0..at.len()).collect(), at }
     }
 
-    /// What is left beside a secret: only near its ends can anything be found that was not found before.
-    fn cut_out(at: Range<usize>) -> Part {
-        if at.len() <= 2 * hunt::REACH {
-            return Part::untouched(at);
+    /// What is left beside a secret: only near where it was cut can anything be found that was not found before.
+    fn cut_out(at: Range<usize>, whole: &Range<usize>) -> Part {
+        let near = hunt::REACH.min(at.len());
+        let mut places = Vec::new();
+        if at.start > whole.start {
+            places.push(0..near);
         }
-        Part { places: vec![0..hunt::REACH, at.len() - hunt::REACH..at.len()], at }
+        if at.end < whole.end {
+            let searched = places.last().map_or(0, |place: &Range<usize>| place.end);
+            places.push((at.len() - near).max(searched)..at.len());
+        }
+        Part { at, places }
     }
+}
+
+/// Each two that follow each other, as a range.
+fn pairs(mut ends: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
+    std::iter::from_fn(move || Some(ends.next()?..ends.next()?))
 }
 
 fn replaced(text: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {

@@ -7,6 +7,7 @@ mod http;
 mod prompts;
 mod server;
 mod tools;
+mod wire;
 
 pub use http::Door;
 pub use prompts::{PROMPTS, Prompt};
@@ -14,9 +15,11 @@ pub use tools::listed;
 
 use api::{Desk, Set};
 use rmcp::ServiceExt;
+use rustix::process::Pid;
 use server::Server;
 use std::sync::Arc;
 use std::time::Duration;
+use wire::Wire;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,12 +31,14 @@ pub enum Error {
 
 /// Serves one agent on standard input and output until either is closed or the agent is gone.
 pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
+    // Known before the first word: an agent may be killed as soon as it is answered.
+    let parent = rustix::process::getppid();
     let server = Server::new(desk, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = converse(server) => ended,
-            () = orphaned() => Ok(()),
+            () = orphaned(parent) => Ok(()),
         }
     });
     // Whatever is still being read is of use to nobody.
@@ -42,9 +47,14 @@ pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
 }
 
 async fn converse(server: Server) -> Result<(), Error> {
-    match server.serve(rmcp::transport::stdio()).await {
+    let (wire, line) = Wire::new();
+    match server.serve(wire).await {
         Ok(running) => {
-            let _ = running.waiting().await;
+            line.greeted();
+            tokio::select! {
+                _ = running.waiting() => {}
+                () = line.hung_up() => {}
+            }
             Ok(())
         }
         // Closed before anything was said: there is nobody to tell.
@@ -68,10 +78,9 @@ pub fn serve_http(
 
 /// How often is looked whether the agent that started us is still there. Its death closes our input, unless another
 /// child of its holds the other end: then only this ends us.
-const LOOK: Duration = Duration::from_millis(400);
+const LOOK: Duration = Duration::from_millis(250);
 
-async fn orphaned() {
-    let parent = rustix::process::getppid();
+async fn orphaned(parent: Option<Pid>) {
     loop {
         tokio::time::sleep(LOOK).await;
         if rustix::process::getppid() != parent {

@@ -2,12 +2,14 @@
 
 use crate::prompts::PROMPTS;
 use crate::tools::listed;
+use api::tools::in_tools;
 use api::{Asker, Code, Desk, Envelope, Set, Watch, tool_named};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
-    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    Prompt, PromptArgument, PromptMessage, RequestMetaObject, Role, ServerCapabilities, ServerConfig, Tool,
+    CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, Prompt, PromptArgument, PromptMessage,
+    RequestMetaObject, Role, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -26,6 +28,9 @@ pub(crate) struct Server {
 }
 
 const AT_ONCE: usize = 16;
+/// What we answer, as far as it takes parameters that can be wrong.
+const METHODS: &[&str] =
+    &["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get", "completion/complete"];
 /// How often an agent that waits is told how far it is.
 const TELL: Duration = Duration::from_millis(500);
 
@@ -125,6 +130,20 @@ impl ServerHandler for Server {
         Ok(GetPromptResult::new(vec![message]).with_description(prompt.about).into())
     }
 
+    /// The SDK hands over what it could not read: a method that there is not, or one with parameters of another shape.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = printable(&request.method);
+        Err(if METHODS.contains(&request.method.as_str()) {
+            ErrorData::invalid_params(format!("the parameters of {method} have another shape"), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None)
+        })
+    }
+
     async fn complete(
         &self,
         request: CompleteRequestParams,
@@ -152,7 +171,8 @@ async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<W
         if files > told {
             told = files;
             let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);
-            progress.total = (of > 0).then_some(of as f64);
+            // Files are counted through, the whole only for what is done at the moment.
+            progress.total = (of >= files).then_some(of as f64);
             progress.message = Some("reading transcripts".to_string());
             let _ = peer.notify_progress(progress).await;
         }
@@ -169,7 +189,8 @@ fn given(envelope: &Envelope) -> CallToolResult {
 
 /// An error that the model can read and act on.
 fn refused(error: &api::Error) -> CallToolResult {
-    let error = json!({"error": error.message, "code": error.code.word(), "hints": error.hints});
+    let hints: Vec<String> = error.hints.iter().map(|hint| in_tools(hint)).collect();
+    let error = json!({"error": error.message, "code": error.code.word(), "hints": hints});
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
@@ -184,14 +205,36 @@ fn shown(prompt: &crate::Prompt) -> Prompt {
     Prompt::new(prompt.name, Some(prompt.about), argument)
 }
 
-/// What a client says about the session it calls from, under the names that clients have for it.
+/// What a client says about the session it calls from. Codex names two: a history has a thread of its own for each
+/// subagent, so that the thread is the session, and what Codex calls the session is the thread that began it all.
 fn session_of(meta: &RequestMetaObject) -> Option<String> {
     let turn = meta.get("x-codex-turn-metadata");
-    let named = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_string);
-    let inside = turn.and_then(|turn| named(turn, "session_id").or_else(|| named(turn, "thread_id")));
-    inside.or_else(|| meta.get("threadId").and_then(Value::as_str).map(str::to_string))
+    let inside = |name: &str| turn.and_then(|turn| turn.get(name));
+    let named = inside("thread_id").or_else(|| meta.get("threadId")).or_else(|| inside("session_id"));
+    named.and_then(Value::as_str).map(str::to_string)
 }
 
 fn printable(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_is_known_under_the_names_that_clients_have_for_it() {
+        let sub = json!({"session_id": "root", "thread_id": "own", "parent_thread_id": "root"});
+        let cases = [
+            (json!({"x-codex-turn-metadata": sub, "threadId": "own", "sessionId": "root"}), Some("own")),
+            (json!({"threadId": "own", "progressToken": 1}), Some("own")),
+            (json!({"x-codex-turn-metadata": {"session_id": "root"}}), Some("root")),
+            (json!({"claudecode/toolUseId": "toolu_1", "progressToken": 2}), None),
+            (json!({"threadId": 5}), None),
+        ];
+        for (meta, session) in cases {
+            let read: RequestMetaObject = serde_json::from_value(meta.clone()).unwrap();
+            assert_eq!(session_of(&read).as_deref(), session, "{meta}");
+        }
+    }
 }

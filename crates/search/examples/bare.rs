@@ -5,16 +5,12 @@
 //! writes, each with six numbers in front of it. Commits once, at the end.
 #![allow(clippy::print_stdout)] // says what it did to the person who runs it
 
-use loci_search::{Part, Scratch, Tokens};
+use loci_search::schema;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use tantivy::directory::MmapDirectory;
 use tantivy::indexer::IndexWriterOptions;
-use tantivy::schema::{
-    FAST, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
-};
-use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyDocument};
 
 /// As `loci index` is given.
@@ -40,22 +36,9 @@ fn index(
     folder: &Path,
     threads: usize,
 ) -> Result<(u64, u64), Box<dyn std::error::Error>> {
-    let mut schema = Schema::builder();
-    let words = TextFieldIndexing::default()
-        .set_tokenizer("loci")
-        .set_fieldnorms(false)
-        .set_index_option(IndexRecordOption::WithFreqs);
-    let words = TextOptions::default().set_indexing_options(words);
-    let parts = Part::ALL.map(|part| schema.add_text_field(part.name(), words.clone()));
-    let number = NumericOptions::default();
-    let chat = schema.add_u64_field("chat", number.clone() | FAST | INDEXED);
-    let file = schema.add_u64_field("file", number.clone() | INDEXED);
-    let event = schema.add_u64_field("event", number.clone() | FAST | INDEXED);
-    let at = schema.add_i64_field("at", number.clone() | FAST);
-    let turn = schema.add_u64_field("turn", number.clone() | FAST);
-    let size = schema.add_u64_field("size", number | FAST);
-    let engine = Index::create(MmapDirectory::open(folder)?, schema.build(), IndexSettings::default())?;
-    engine.tokenizers().register("loci", TextAnalyzer::from(Words::default()));
+    let (schema, fields) = schema::schema();
+    let engine = Index::create(MmapDirectory::open(folder)?, schema, IndexSettings::default())?;
+    schema::register(&engine, false);
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
         .memory_budget_per_thread(HEAP / threads)
@@ -66,13 +49,13 @@ fn index(
     while let Some(text) = Said::read(from)? {
         let mut row = TantivyDocument::new();
         bytes += text.text.len() as u64;
-        row.add_u64(chat, u64::from(text.chat));
-        row.add_u64(file, u64::from(text.file));
-        row.add_u64(event, text.event);
-        row.add_i64(at, text.at);
-        row.add_u64(turn, docs % 1000);
-        row.add_u64(size, u64::from(text.text.len().max(1).ilog2() * 4));
-        row.add_text(parts[text.part as usize], text.text);
+        row.add_u64(fields.chat, u64::from(text.chat));
+        row.add_u64(fields.file, u64::from(text.file));
+        row.add_u64(fields.event, text.event);
+        row.add_i64(fields.at, text.at);
+        row.add_u64(fields.turn, docs % 1000);
+        row.add_u64(fields.size, schema::bucket(text.text.len()));
+        row.add_text(fields.parts[text.part as usize], text.text);
         writer.add_document(row)?;
         docs += 1;
     }
@@ -109,45 +92,5 @@ impl Said {
             part: head[24],
             text,
         }))
-    }
-}
-
-/// The index's tokens as the engine wants them.
-#[derive(Clone, Default)]
-struct Words {
-    scratch: Scratch,
-    token: Token,
-}
-
-struct Stream<'a> {
-    tokens: Tokens<'a>,
-    token: &'a mut Token,
-}
-
-impl Tokenizer for Words {
-    type TokenStream<'a> = Stream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        self.token.reset();
-        Stream { tokens: Tokens::new(text, &mut self.scratch), token: &mut self.token }
-    }
-}
-
-impl TokenStream for Stream<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(found) = self.tokens.advance() else { return false };
-        self.token.position = self.token.position.wrapping_add(1);
-        (self.token.offset_from, self.token.offset_to) = (found.place.start, found.place.end);
-        self.token.text.clear();
-        self.token.text.push_str(found.text);
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }

@@ -35,7 +35,8 @@ mod near;
 mod query;
 mod rank;
 mod related;
-mod schema;
+#[doc(hidden)] // for what is measured beside the index, with the same fields and words
+pub mod schema;
 mod snippet;
 mod stem;
 mod sweep;

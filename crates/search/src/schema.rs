@@ -14,7 +14,7 @@ pub(crate) const VERSION: u32 = 4;
 const TOKENIZER: &str = "loci";
 
 /// How many parts there are.
-pub(crate) const PARTS: usize = 7;
+pub const PARTS: usize = 7;
 
 /// Who or what said it. The order is that of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,21 +56,21 @@ pub(crate) const TURN: &str = "turn";
 pub(crate) const SIZE: &str = "size";
 
 #[derive(Clone, Copy)]
-pub(crate) struct Fields {
-    pub(crate) parts: [Field; PARTS],
-    pub(crate) chat: Field,
-    pub(crate) file: Field,
-    pub(crate) event: Field,
-    pub(crate) at: Field,
+pub struct Fields {
+    pub parts: [Field; PARTS],
+    pub chat: Field,
+    pub file: Field,
+    pub event: Field,
+    pub at: Field,
     /// Which message of its chat it is: neighbours are told by it.
-    pub(crate) turn: Field,
+    pub turn: Field,
     /// About how long it is, see `bucket`.
-    pub(crate) size: Field,
+    pub size: Field,
 }
 
 /// No positions: they are more than half of an index, and what they answer is answered from the text of the few
 /// best. No field norms: a message has one part, so one small number serves all four.
-pub(crate) fn schema() -> (Schema, Fields) {
+pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let words = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
@@ -92,7 +92,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
 }
 
 /// Lengths in steps of about a fifth: enough to judge by, and 6 bits in the index instead of 20.
-pub(crate) fn bucket(bytes: usize) -> u64 {
+pub fn bucket(bytes: usize) -> u64 {
     ((bytes.max(1) as f32).log2() * 4.0) as u64
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn bytes_of(bucket: u64) -> f32 {
     (bucket as f32 / 4.0).exp2()
 }
 
-pub(crate) fn register(index: &tantivy::Index, plain: bool) {
+pub fn register(index: &tantivy::Index, plain: bool) {
     let tokenizer = Words { scratch: Scratch::without_stems(plain), token: Token::default() };
     index.tokenizers().register(TOKENIZER, TextAnalyzer::from(tokenizer));
 }

@@ -227,6 +227,25 @@ mod tests {
         names.filter(|name| name.to_string_lossy().ends_with(".term")).count()
     }
 
+    /// A rebuild removes the folder and begins another in its place.
+    #[test]
+    fn who_reads_while_the_folder_is_replaced_reads_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
+        writer.add(&doc(1, "the cache is stale")).unwrap();
+        writer.commit(1).unwrap();
+        let index = Index::open(folder.path()).unwrap().unwrap();
+        drop(writer);
+        let hits = |index: &Index, word: &str| index.find(&crate::Query::new(word), &[]).unwrap().chats.len();
+        fs::remove_dir_all(folder.path()).unwrap();
+        assert_eq!(hits(&index, "stale"), 1);
+        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
+        writer.add(&doc(2, "another text")).unwrap();
+        writer.commit(2).unwrap();
+        assert_eq!((hits(&index, "stale"), hits(&index, "another")), (1, 0));
+        assert_eq!(hits(&Index::open(folder.path()).unwrap().unwrap(), "another"), 1);
+    }
+
     #[test]
     fn purging_takes_what_was_dropped_from_the_disk() {
         let folder = tempfile::tempdir().unwrap();

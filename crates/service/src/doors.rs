@@ -8,15 +8,15 @@ use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
+use api::setup::{SetupAsk, SetupDone};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
-use api::{Caller, Code, Control, Error, Look};
-use std::time::Duration;
+use api::{Caller, Control, Error, Look};
 
 impl Caller for Service {
     fn search_conversations(&self, ask: &SearchConversations) -> Result<SearchFound, Error> {
-        again(|| ops::search_conversations::search_conversations(self, ask))
+        ops::search_conversations::search_conversations(self, ask)
     }
 
     fn gather_chats(&self, ask: &GatherChats) -> Result<Gathered, Error> {
@@ -24,11 +24,11 @@ impl Caller for Service {
     }
 
     fn resolve_ids(&self, ask: &ResolveIds) -> Result<Resolved, Error> {
-        again(|| ops::resolve_ids::resolve_ids(self, ask))
+        ops::resolve_ids::resolve_ids(self, ask)
     }
 
     fn sessions(&self, ask: &ListSessions) -> Result<Sessions, Error> {
-        again(|| ops::sessions::sessions(self, ask))
+        ops::sessions::sessions(self, ask)
     }
 
     fn index(&self, ask: &Index) -> Result<Indexed, Error> {
@@ -58,17 +58,10 @@ impl Caller for Service {
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error> {
         self.refs().clean(ask)
     }
-}
 
-/// Whoever rebuilds takes the catalogue away while others open it; a moment later the new one is there.
-fn again<T>(ask: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
-    for _ in 0..3 {
-        match ask() {
-            Err(error) if error.code == Code::ReadError => std::thread::sleep(Duration::from_millis(50)),
-            answered => return answered,
-        }
+    fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
+        ops::setup::setup(self, ask)
     }
-    ask()
 }
 
 impl Service {

@@ -28,7 +28,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
 /// The whole table: name and meaning.
 pub fn all() -> Vec<(&'static str, &'static str)> {
     let theirs = SOURCES.iter().flat_map(|s| s.variables());
-    VARIABLES.iter().chain(theirs).copied().collect()
+    VARIABLES.iter().chain(setup::VARIABLES).chain(theirs).copied().collect()
 }
 
 /// Reads the variables of the table and no others.

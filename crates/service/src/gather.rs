@@ -323,18 +323,49 @@ pub(crate) fn read_through(
     want: Want,
     emit: &mut dyn FnMut(&mut Vec<Row>),
 ) -> Facts {
+    let read = |survey: &mut Survey<'_>| {
+        if let Err(error) = sources::survey(transcript, survey) {
+            survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
+        }
+    };
+    veiled(service, file, transcript, names, want, emit, read).1
+}
+
+/// Surveys only what stands behind an offset. None: this transcript cannot be entered there.
+pub(crate) fn read_behind(
+    service: &Service,
+    from: u64,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+) -> Option<Facts> {
+    let read = |survey: &mut Survey<'_>| SOURCES[transcript.source].survey_on(transcript, from, survey);
+    let (read, facts) = veiled(service, 0, transcript, names, want, emit, read);
+    matches!(read, Ok(true)).then_some(facts)
+}
+
+/// However a transcript is read, its titles are masked: before they are cut, since half a secret is none to the
+/// masker, and after, since some stand in the transcript as they are.
+fn veiled<T>(
+    service: &Service,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+    read: impl FnOnce(&mut Survey<'_>) -> T,
+) -> (T, Facts) {
     let veil = |text: &str| match service.masker()?.text(text) {
         Cow::Owned(masked) => Some(masked),
         Cow::Borrowed(_) => None,
     };
     let mut survey = Survey::new(file, &transcript.path, names, want, emit);
     survey.veil = Some(&veil);
-    if let Err(error) = sources::survey(transcript, &mut survey) {
-        survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
-    }
+    let read = read(&mut survey);
     let mut facts = survey.finish();
     facts.sessions.iter_mut().for_each(|session| service.mask_title(session));
-    facts
+    (read, facts)
 }
 
 /// Runs `work` for each of `order`, a thread to each hand, the largest first so that no thread is left alone with
@@ -351,6 +382,10 @@ fn on_threads(
     service.progress.of.store(order.len() as u64, Relaxed);
     let run = |hand: &mut Hand| {
         while let Some(index) = order.get(next.fetch_add(1, Relaxed)) {
+            // Whoever asked is gone: what is left would be read for nobody.
+            if service.progress.stopped() {
+                return;
+            }
             let facts = work(*index, hand);
             service.progress.files.fetch_add(1, Relaxed);
             if let Ok(mut done) = done.lock() {

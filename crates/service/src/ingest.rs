@@ -4,16 +4,18 @@
 //! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
 //! it lacks is told to it again. Does not answer questions.
 
+mod open;
 mod stages;
 mod text;
 
 use crate::gather::{count_alone, read_through};
-use crate::home::{self, Home, Lock};
+use crate::home::{Home, Lock};
 use crate::look::{self, Memory, State};
 use crate::tombstones::Tombstones;
 use crate::{Service, kept, shelf};
 use api::{Code, Error};
 use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
+pub(crate) use open::{index_error, store_error};
 use record::{Problem, ProblemKind, Row};
 use rustc_hash::FxHashSet;
 use sources::archive::Store;
@@ -49,6 +51,12 @@ const DURABLE: Duration = Duration::from_secs(30);
 /// Memory for words that are not on the disk yet. With 64 MB, indexing took 324 MB in all in the first 4 GB of a long history.
 const HEAP: usize = 48 << 20;
 
+/// When everything that there was had been read.
+pub(crate) const CAUGHT_UP: &str = "caught_up";
+
+/// How often others may empty what is derived between bringing it up to date and opening it.
+pub(crate) const TRIES: usize = 3;
+
 /// Reads everything that is new. Holds the lock that makes it the only writer.
 pub(crate) fn catch_up(service: &Service, rebuild: bool) -> Result<Caught, Error> {
     let home = service.home().ok_or_else(homeless)?;
@@ -70,22 +78,35 @@ pub(crate) fn catch_up_soon(service: &Service) -> Result<(), Error> {
 fn is_of_one_piece(service: &Service, home: &Home) -> bool {
     let Some(reader) = shelf::open(service) else { return false };
     let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
-    let was_whole = reader.meta("caught_up").is_ok_and(|at| at.is_some());
-    was_whole && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
+    was_whole(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
 }
 
-/// Takes sessions out of catalogue and index, so that none of their words is left on the disk. Whatever else their
-/// transcripts hold is read again; tombstones must stand already.
+/// Whether the whole history was in the catalogue since it was empty last.
+pub(crate) fn was_whole(reader: &catalogue::Reader) -> bool {
+    reader.meta(CAUGHT_UP).is_ok_and(|at| at.is_some())
+}
+
+/// Whether nobody was stopped while forgetting something: what is still there would be shown.
+pub(crate) fn is_forgotten(service: &Service, reader: &catalogue::Reader) -> bool {
+    let tombstones = Tombstones::read(service.home().as_ref());
+    tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
+}
+
+/// Takes sessions out of archive, catalogue and index, so that none of their words is left on the disk, and says how
+/// many copies held them. Whatever else their transcripts hold is read again; tombstones must stand already.
 pub(crate) fn forget(
     service: &Service,
     home: &Home,
     _lock: &Lock,
     doomed: &dyn Fn(&str, &str) -> bool,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let mut caught = Caught::default();
-    let mut ingest = Ingest::open(service, home, &mut caught)?;
+    let mut ingest = Ingest::open(service, home, false, &mut caught)?;
+    // The catalogue last: as long as it has something of them, whoever comes next begins here again.
+    let copies = ingest.forget_copies(doomed)?;
     let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
     ingest.catalogue.begin().map_err(store_error)?;
+    ingest.catalogue.soil().map_err(store_error)?;
     let mut heirs = BTreeSet::new();
     for file in &files {
         ingest.index.drop_file(*file);
@@ -95,8 +116,7 @@ pub(crate) fn forget(
     ingest.tell_again(heirs, &mut caught)?;
     ingest.catalogue.commit().map_err(store_error)?;
     ingest.run(&mut caught)?;
-    ingest.index.purge().map_err(|error| index_error(&error))?;
-    ingest.catalogue.vacuum().map_err(store_error)
+    Ok(copies)
 }
 
 pub(crate) fn homeless() -> Error {
@@ -107,64 +127,36 @@ pub(crate) fn homeless() -> Error {
 pub(crate) fn catch_up_locked(
     service: &Service,
     home: &Home,
-    _lock: &Lock,
+    lock: &Lock,
     rebuild: bool,
 ) -> Result<Caught, Error> {
-    if rebuild {
-        clear(home)?;
-    }
     let mut caught = Caught::default();
-    let Err(error) = brought_up(service, home, &mut caught) else { return Ok(caught) };
+    let forgotten = finish_forgetting(service, home, lock);
+    let Err(error) = forgotten.and_then(|()| brought_up(service, home, rebuild, &mut caught)) else {
+        return Ok(caught);
+    };
     // Damage may show only where it is met, in the middle of the work.
-    let Some(damage) = damage(home) else { return Err(error) };
-    let note = format!("the catalogue was damaged ({damage}) and is made again");
-    let mut caught = Caught { notes: vec![note], ..Caught::default() };
-    set_aside(home, &home.catalogue())?;
-    brought_up(service, home, &mut caught)?;
+    let Some(damage) = open::damage(home) else { return Err(error) };
+    let mut caught = Caught { notes: vec![open::damaged(&damage)], ..Caught::default() };
+    open::set_aside(home, &home.catalogue())?;
+    brought_up(service, home, false, &mut caught)?;
     Ok(caught)
 }
 
-fn brought_up(service: &Service, home: &Home, caught: &mut Caught) -> Result<(), Error> {
-    let mut ingest = Ingest::open(service, home, caught)?;
+fn finish_forgetting(service: &Service, home: &Home, lock: &Lock) -> Result<(), Error> {
+    let tombstones = Tombstones::read(Some(home));
+    let Some(reader) = shelf::open(service).filter(|_| !tombstones.is_empty()) else { return Ok(()) };
+    let unfinished = tombstones.unfinished(&reader).map_err(store_error)?;
+    drop(reader);
+    if unfinished.is_empty() {
+        return Ok(());
+    }
+    forget(service, home, lock, &|source, id| unfinished.holds(source, id)).map(|_| ())
+}
+
+fn brought_up(service: &Service, home: &Home, rebuild: bool, caught: &mut Caught) -> Result<(), Error> {
+    let mut ingest = Ingest::open(service, home, rebuild, caught)?;
     ingest.run(caught)
-}
-
-/// What is wrong with the catalogue, if its pages are.
-fn damage(home: &Home) -> Option<String> {
-    let reader = catalogue::Reader::open(&home.catalogue(), &[]);
-    reader
-        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.damage()))
-        .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
-}
-
-/// Removes what is derived. What is kept stays.
-pub(crate) fn clear(home: &Home) -> Result<(), Error> {
-    for ending in ["", "-wal", "-shm"] {
-        remove(&home.cache.join(format!("catalogue.db{ending}")))?;
-    }
-    remove(&home.index())
-}
-
-/// Whatever stands there: a folder may stand where a file should, and the other way round.
-fn remove(path: &std::path::Path) -> Result<(), Error> {
-    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
-    let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    let is_filled = |removed: &std::io::Result<()>| {
-        removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
-    };
-    let mut removed = once();
-    // The last writer has let go of the lock, but a merge of its index may not have ended.
-    for _ in 0..40 {
-        if !is_filled(&removed) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(25));
-        removed = once();
-    }
-    match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
-        _ => Ok(()),
-    }
 }
 
 pub(crate) struct Ingest<'s> {
@@ -216,18 +208,25 @@ struct Surveyed {
 }
 
 impl<'s> Ingest<'s> {
-    pub(crate) fn open(service: &'s Service, home: &Home, caught: &mut Caught) -> Result<Ingest<'s>, Error> {
-        let mut catalogue = open_catalogue(home, caught)?;
-        if catalogue.reader().meta("rules").map_err(store_error)? != Some(i64::from(mask::RULES_VERSION)) {
-            if catalogue.sequence() > 0 {
-                caught.notes.push("the rules for secrets are new: everything is read again".to_string());
-                drop(catalogue);
-                clear(home)?;
-                catalogue = open_catalogue(home, caught)?;
-            }
-            catalogue.set("rules", i64::from(mask::RULES_VERSION)).map_err(store_error)?;
+    fn open(
+        service: &'s Service,
+        home: &Home,
+        rebuild: bool,
+        caught: &mut Caught,
+    ) -> Result<Ingest<'s>, Error> {
+        let mut catalogue = open::catalogue(home, caught)?;
+        let rules = i64::from(mask::RULES_VERSION);
+        let is_masked = catalogue.reader().meta("rules").map_err(store_error)? == Some(rules);
+        if !is_masked && !rebuild && catalogue.sequence() > 0 {
+            caught.notes.push("the rules for secrets are new: everything is read again".to_string());
         }
-        let index = open_index(service, home, catalogue.sequence(), caught)?;
+        if rebuild || (!is_masked && catalogue.sequence() > 0) {
+            catalogue = open::emptied(home, catalogue, caught)?;
+        }
+        if rebuild || !is_masked {
+            catalogue.set("rules", rules).map_err(store_error)?;
+        }
+        let index = open::index(service, home, catalogue.sequence(), caught)?;
         let store = Store::new(home.archive());
         store.sweep();
         let tombstones = Tombstones::read(Some(home));
@@ -253,7 +252,7 @@ impl<'s> Ingest<'s> {
                 since = Instant::now();
             }
         }
-        self.catalogue.set("caught_up", begun.0).map_err(store_error)?;
+        self.catalogue.set(CAUGHT_UP, begun.0).map_err(store_error)?;
         self.close()
     }
 
@@ -266,8 +265,26 @@ impl<'s> Ingest<'s> {
         if self.index.sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
         }
+        if self.catalogue.is_unclean().map_err(store_error)? {
+            self.index.purge().map_err(|error| index_error(&error))?;
+            return self.catalogue.vacuum().map_err(store_error);
+        }
         self.catalogue.settle();
         Ok(())
+    }
+
+    /// Out of the archive: a copy that holds nothing else goes as a whole.
+    fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+        let mut files = 0;
+        for copy in self.store.list().kept {
+            let is = |session: &record::Session| doomed(&copy.source, &session.session_id);
+            if copy.sessions.iter().any(is) {
+                let removed = self.store.forget(&copy.path, &is);
+                removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+                files += 1;
+            }
+        }
+        Ok(files)
     }
 
     fn settle(&mut self) -> Result<(), Error> {
@@ -583,89 +600,6 @@ fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
     batches
 }
 
-// ---- opening, and what to do with damage
-
-fn open_catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
-    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
-    let path = home.catalogue();
-    if path.is_dir() {
-        caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
-        clear(home)?;
-    }
-    match Writer::open(&path, &names) {
-        Err(catalogue::Error::Damaged { error, .. }) => {
-            caught.notes.push(format!("the catalogue was damaged ({error}) and is made again"));
-            set_aside(home, &path)?;
-            Writer::open(&path, &names).map_err(store_error)
-        }
-        opened => opened.map_err(store_error),
-    }
-}
-
-/// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
-fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
-    let beside = path.with_extension("damaged");
-    remove(&beside)?;
-    std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
-    clear(home)
-}
-
-fn open_index(
-    service: &Service,
-    home: &Home,
-    sequence: u64,
-    caught: &mut Caught,
-) -> Result<search::Writer, Error> {
-    let folder = home.index();
-    // The writer looks at what is written only when it merges it; what a search needs is looked at here.
-    let open = || {
-        // Half the threads read, mask and archive. One with all the memory makes half as many segments as two with half.
-        let index = search::Writer::open(&folder, (service.threads / 2).clamp(1, 2), HEAP)?;
-        search::Index::open(&folder).map(|_| index)
-    };
-    if folder.is_file() {
-        remove(&folder)?;
-    }
-    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
-    let opened = match open() {
-        Ok(index) if index.sequence() <= sequence => return Ok(index),
-        Ok(_) => None, // of another catalogue than this one
-        Err(error @ (search::Error::Damaged { .. } | search::Error::Version { .. })) => Some(error),
-        Err(error) => return Err(index_error(&error)),
-    };
-    if let Some(error) = opened {
-        caught.notes.push(format!("the text index is made again: {error}"));
-    }
-    remove(&folder)?;
-    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
-    open().map_err(|error| index_error(&error))
-}
-
-pub(crate) fn store_error(error: catalogue::Error) -> Error {
-    match error {
-        catalogue::Error::Full { path } => home::full(&path),
-        catalogue::Error::Spill(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-            home::full(std::path::Path::new("the temporary directory"))
-        }
-        other => Error::new(Code::ReadError, other.to_string())
-            .hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time"),
-    }
-}
-
-/// How the system ends its words about a full disk.
-const NO_ROOM: &str = "(os error 28)";
-
-pub(crate) fn index_error(error: &search::Error) -> Error {
-    // What fails in one of its threads the engine tells in words alone, of one kind or another.
-    if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
-        && error.to_string().contains(NO_ROOM)
-    {
-        return home::full(path);
-    }
-    let told = Error::new(Code::ReadError, error.to_string());
-    told.hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time")
-}
-
 fn trouble(transcript: &Transcript, error: &sources::Error) -> Problem {
     let (file, note) = (transcript.path.clone(), format!("could not be archived: {error}"));
     Problem { kind: ProblemKind::Unreadable, file, offset: 0, note }
@@ -683,7 +617,7 @@ impl text::Teller<'_> {
         let mut rows = Vec::new();
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
         let mut facts = read_through(self.service, 0, transcript, self.names, BOTH, emit);
-        self.forget(&mut facts, &mut rows);
+        self.tombstones.sweep(&mut facts, &mut rows);
         let mark = if look::is_kept(transcript) { Mark::default() } else { mark(transcript, &facts) };
         Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
     }

@@ -3,7 +3,8 @@
 //!
 //! Does not read what is new.
 
-use catalogue::{Known, Mark, Reader};
+use crate::ingest::CAUGHT_UP;
+use catalogue::{Known, Mark, Reader, Stored};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{Age, SOURCES, Transcript, archive, place};
 use std::cell::RefCell;
@@ -138,23 +139,27 @@ const LATE: i64 = 20_000_000;
 /// Whether nothing seems to have been written since the catalogue was made: neither in the transcripts that were
 /// written last nor beside them, nor in the folder of any project.
 pub(crate) fn is_quiet(reader: &Reader) -> bool {
-    let Ok(Some(caught_up)) = reader.meta("caught_up") else { return false };
+    let Ok(Some(caught_up)) = reader.meta(CAUGHT_UP) else { return false };
     let Ok(newest) = reader.newest_files(NEWEST) else { return false };
     let Ok(families) = reader.families() else { return false };
     let mut folders: FxHashSet<PathBuf> = families.into_iter().collect();
     for stored in &newest {
-        let same = std::fs::metadata(&stored.path).is_ok_and(|meta| {
-            (meta.len(), Age::of(&meta).inode) == (stored.size, stored.inode)
-                && Age::of(&meta).changed == stored.changed
-        });
-        // Of a conversation in a database the catalogue knows another size than its file's.
-        if stored.part.is_none() && !same {
+        if !is_as_stored(stored) {
             return false;
         }
         folders.extend(stored.path.ancestors().skip(1).take(4).map(Path::to_path_buf));
     }
     let changed = |folder: &PathBuf| std::fs::metadata(folder).map_or(0, |meta| Age::of(&meta).changed);
     folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - LATE)
+}
+
+/// Of a conversation in a database the catalogue knows another size than its file's, and the age of the whole.
+fn is_as_stored(stored: &Stored) -> bool {
+    let known = Age { inode: stored.inode, changed: stored.changed };
+    if stored.part.is_some() {
+        return Age::of_database(&stored.path) == known;
+    }
+    std::fs::metadata(&stored.path).is_ok_and(|meta| (meta.len(), Age::of(&meta)) == (stored.size, known))
 }
 
 /// How much of a file's beginning, and of what stands before the end of what was read, tells it from another.

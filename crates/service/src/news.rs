@@ -3,15 +3,16 @@
 //!
 //! Does not write anything down.
 
-use crate::gather::read_through;
+use crate::gather::{read_behind, read_through};
 use crate::look::State;
-use crate::{Service, ingest, words};
+use crate::tombstones::Tombstones;
+use crate::{Service, ingest, kept, words};
 use catalogue::Reader;
 use record::row::COPIED;
 use record::{Call, Message, ProblemKind, Row, RowKind, Session};
 use rustc_hash::FxHashMap;
 use search::{Doc, Part};
-use sources::{Facts, Names, SOURCES, Survey, Transcript, Want};
+use sources::{Facts, Names, Transcript, Want};
 
 const BOTH: Want = Want { calls: true, messages: true, fields: false };
 /// Numbers of news lie apart from those of the catalogue's events.
@@ -34,7 +35,7 @@ pub(crate) struct Item {
 pub(crate) struct News {
     items: Vec<Item>,
     pub(crate) sessions: FxHashMap<u32, Session>,
-    /// How many transcripts could not be read.
+    /// How many transcripts, and records in others, could not be read.
     pub(crate) lost: u64,
 }
 
@@ -66,6 +67,8 @@ impl Item {
 pub(crate) struct Gazette<'a> {
     service: &'a Service,
     reader: Option<&'a Reader>,
+    /// What a person has asked to forget is no news, however much is added to it.
+    tombstones: Tombstones,
     names: Names,
     /// The first number that no conversation has yet.
     next_chat: u32,
@@ -82,8 +85,9 @@ impl<'a> Gazette<'a> {
         reader: Option<&'a Reader>,
     ) -> Result<Gazette<'a>, catalogue::Error> {
         let next_chat = reader.map_or(Ok(1), Reader::next_chat)?;
+        let tombstones = Tombstones::read(service.home().as_ref());
         let (names, chats, news) = (Names::default(), FxHashMap::default(), News::default());
-        Ok(Gazette { service, reader, names, next_chat, chats, news, read: 0, birth: 0 })
+        Ok(Gazette { service, reader, tombstones, names, next_chat, chats, news, read: 0, birth: 0 })
     }
 
     /// What several tell is told once, by the original.
@@ -98,14 +102,8 @@ impl<'a> Gazette<'a> {
     }
 
     pub(crate) fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
-        let mut rows = Vec::new();
-        let facts = match state {
-            State::Grown(_, mark) => match self.behind(transcript, mark.consumed, &mut rows) {
-                Some(facts) => facts,
-                None => self.whole(transcript, &mut rows),
-            },
-            _ => self.whole(transcript, &mut rows),
-        };
+        let (mut facts, mut rows) = self.survey(transcript, state);
+        self.tombstones.sweep(&mut facts, &mut rows);
         if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
             self.news.lost += 1;
         }
@@ -121,20 +119,20 @@ impl<'a> Gazette<'a> {
         Ok(())
     }
 
-    fn whole(&self, transcript: &Transcript, rows: &mut Vec<Row>) -> Facts {
-        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        read_through(self.service, 0, transcript, &self.names, BOTH, emit)
-    }
-
-    /// Only what stands behind what is known, if this agent's transcripts can be entered there.
-    fn behind(&self, transcript: &Transcript, from: u64, rows: &mut Vec<Row>) -> Option<Facts> {
-        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        let mut survey = Survey::new(0, &transcript.path, &self.names, BOTH, emit);
-        let read = SOURCES[transcript.source].survey_on(transcript, from, &mut survey);
-        match read {
-            Ok(true) => Some(survey.finish()),
-            _ => None,
+    /// Only what stands behind what is known, if this agent's transcripts can be entered there; otherwise all of it.
+    fn survey(&self, transcript: &Transcript, state: State) -> (Facts, Vec<Row>) {
+        let mut rows = Vec::new();
+        if let State::Grown(_, mark) = state {
+            let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+            let behind = read_behind(self.service, mark.consumed, transcript, &self.names, BOTH, emit);
+            if let Some(facts) = behind {
+                return (facts, rows);
+            }
+            rows.clear();
         }
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let facts = read_through(self.service, 0, transcript, &self.names, BOTH, emit);
+        (facts, rows)
     }
 
     /// The number of each session's conversation: the catalogue's, or a new one.
@@ -176,12 +174,14 @@ impl<'a> Gazette<'a> {
             Some(reader) => reader.event_with(row.key)?,
             None => None,
         };
+        let (session, mut asked) = (row.session, None);
         let row = match (row.row, known) {
             // The result of a call that is known: together they are what was not known before.
-            (RowKind::Result, Some(call)) => {
+            (RowKind::Result, Some(call)) if call.end == Row::NOWHERE => {
+                asked = self.known(call.file)?;
                 Row { end: row.place, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
             }
-            (RowKind::Result, None) => return Ok(()),
+            (RowKind::Result, _) => return Ok(()),
             // Told in another place already, or here with fewer words: what is new of it comes with the index.
             (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
             (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
@@ -190,23 +190,36 @@ impl<'a> Gazette<'a> {
         if !ingest::is_told(&row) {
             return Ok(());
         }
-        let Some((id, part, text)) = self.record(transcript, &row) else { return Ok(()) };
+        let Ok((id, part, text)) = self.record(asked.as_ref().unwrap_or(transcript), transcript, &row) else {
+            self.news.lost += 1;
+            return Ok(());
+        };
         if !text.is_empty() {
-            let chat = chats.get(row.session as usize).or(chats.first()).copied().unwrap_or_default();
+            let chat = chats.get(session as usize).or(chats.first()).copied().unwrap_or_default();
             let seniority = (row.is(COPIED), self.birth, self.read);
             self.news.items.push(Item { chat, id, row, part, text, seniority });
         }
         Ok(())
     }
 
-    fn record(&self, transcript: &Transcript, row: &Row) -> Option<(String, Part, String)> {
+    /// A transcript that the catalogue knows, to read from: a fork's first lines may answer a call of the original.
+    fn known(&self, file: u32) -> Result<Option<Transcript>, catalogue::Error> {
+        let Some(reader) = self.reader else { return Ok(None) };
+        Ok(reader.file(file)?.and_then(|stored| kept::as_readable(self.service, &stored)))
+    }
+
+    fn record(
+        &self,
+        transcript: &Transcript,
+        result: &Transcript,
+        row: &Row,
+    ) -> Result<(String, Part, String), sources::Error> {
         if row.row == RowKind::Message {
-            let Message { id, text, .. } =
-                self.service.masked_message(sources::message(transcript, row).ok()?);
-            return Some((id, words::part_of(row.kind()), words::shortened(text)));
+            let Message { id, text, .. } = self.service.masked_message(sources::message(transcript, row)?);
+            return Ok((id, words::part_of(row.kind()), words::shortened(text)));
         }
-        let call: Call = self.service.masked_call(sources::call(transcript, transcript, row).ok()?);
+        let call: Call = self.service.masked_call(sources::call(transcript, result, row)?);
         let part = words::part_of_call(&call);
-        Some((call.id.clone(), part, words::of_call(&call)))
+        Ok((call.id.clone(), part, words::of_call(&call)))
     }
 }

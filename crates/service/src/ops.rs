@@ -14,6 +14,7 @@ pub(crate) mod resolve_ids;
 pub(crate) mod search_conversations;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 mod stats;
 mod turns;
 mod usage;

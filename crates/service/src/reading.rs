@@ -1,5 +1,5 @@
 //! Reads one record again, in full, with its secrets masked: the one way from a transcript's text to anything that is
-//! printed or stored.
+//! printed or stored. As it stands it is read only to be searched.
 //!
 //! Does not choose which records.
 
@@ -43,6 +43,30 @@ impl Veil {
     }
 }
 
+/// A record as it stands in its transcript, secrets and all: for those who look for what must not be shown.
+pub(crate) enum Raw {
+    Message(Message),
+    Call(Box<Call>),
+}
+
+pub(crate) fn raw(library: &Library, row: &Row) -> Result<Raw, Problem> {
+    match row.row {
+        RowKind::Message => raw_message(library, row).map(Raw::Message),
+        _ => raw_call(library, row).map(|call| Raw::Call(Box::new(call))),
+    }
+}
+
+fn raw_message(library: &Library, row: &Row) -> Result<Message, Problem> {
+    let transcript = &library.transcripts[row.file as usize];
+    sources::message(transcript, row).map_err(|e| gather::problem(transcript, &e))
+}
+
+fn raw_call(library: &Library, row: &Row) -> Result<Call, Problem> {
+    let (transcript, result) =
+        (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
+    sources::call(transcript, result, row).map_err(|e| gather::problem(transcript, &e))
+}
+
 impl Service {
     /// None where the person at the terminal asked to see the text as it stands.
     pub(crate) fn masker(&self) -> Option<&Veil> {
@@ -54,16 +78,11 @@ impl Service {
     }
 
     pub(crate) fn read_call(&self, library: &Library, row: &Row) -> Result<Call, Problem> {
-        let (transcript, result) =
-            (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
-        let read = sources::call(transcript, result, row).map_err(|e| gather::problem(transcript, &e));
-        read.map(|call| self.masked_call(call))
+        raw_call(library, row).map(|call| self.masked_call(call))
     }
 
     pub(crate) fn read_message(&self, library: &Library, row: &Row) -> Result<Message, Problem> {
-        let transcript = &library.transcripts[row.file as usize];
-        let read = sources::message(transcript, row).map_err(|e| gather::problem(transcript, &e));
-        read.map(|message| self.masked_message(message))
+        raw_message(library, row).map(|message| self.masked_message(message))
     }
 
     pub(crate) fn read_failure(&self, library: &Library, row: &Row) -> Result<Failure, Problem> {

@@ -27,12 +27,16 @@ struct From {
     names: FxHashMap<u32, u32>,
 }
 
-/// Opens the catalogue to read, if there is one that can be. A damaged one is as good as none: `loci doctor` tells.
+/// Opens the catalogue to read, if there is one that can be, as of this moment, whoever writes to it or empties it
+/// meanwhile. A damaged one is as good as none: `loci doctor` tells. A writer waits for its readers in the end, so
+/// whoever is about to write lets go of it first.
 pub(crate) fn open(service: &Service) -> Option<Reader> {
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
     // What cannot be masked as it was stored is read anew: the catalogue's titles are masked.
     let path = service.home().filter(|_| service.masked)?.catalogue();
-    Reader::open(&path, &names).ok().flatten()
+    let reader = Reader::open(&path, &names).ok().flatten()?;
+    // The moment is that of the first look.
+    reader.hold().and_then(|()| reader.sequence()).is_ok().then_some(reader)
 }
 
 impl Shelf {
@@ -116,7 +120,6 @@ impl Alone {
 
 impl From {
     fn read(reader: Reader, transcripts: &[Transcript], names: &Names) -> Result<From, catalogue::Error> {
-        reader.hold()?;
         let memory = Memory::of(&reader)?;
         let ids: Vec<Option<u32>> = transcripts.iter().map(|t| memory.has(t)).collect();
         let places: FxHashMap<u32, u32> =

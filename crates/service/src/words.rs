@@ -23,6 +23,11 @@ pub(crate) fn part_of(kind: Kind) -> Part {
 }
 
 pub(crate) fn of_call(call: &Call) -> String {
+    shortened(all_of_call(call))
+}
+
+/// However long it is.
+pub(crate) fn all_of_call(call: &Call) -> String {
     let mut text = String::with_capacity(call.input.len() + call.output.as_ref().map_or(0, String::len));
     strings(&call.input, &mut text);
     if let Some(output) = &call.output {
@@ -30,7 +35,7 @@ pub(crate) fn of_call(call: &Call) -> String {
     } else if let Some(error) = &call.error {
         text.push_str(error);
     }
-    shortened(text)
+    text
 }
 
 pub(crate) fn shortened(mut text: String) -> String {

@@ -66,7 +66,7 @@ impl Age {
     }
 
     /// A database has grown if its log has.
-    fn of_database(path: &Path) -> Age {
+    pub fn of_database(path: &Path) -> Age {
         let of = |path: &Path| std::fs::metadata(path).map(|meta| Age::of(&meta)).unwrap_or_default();
         let (file, log) = (of(path), of(&db::beside(path, "-wal")));
         Age { inode: file.inode, changed: file.changed.max(log.changed) }

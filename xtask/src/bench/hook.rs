@@ -50,7 +50,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let work = Work::new(args.path("keep").as_deref())?;
     let size = args.size("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 });
     let rounds = args.number("rounds", if smoke { 20 } else { 200 })?.max(1) as usize;
-    let corpus = work.own_corpus(&binaries, size, args.number("seed", 7)?, "")?;
+    let corpus = work.corpus(&binaries, "indexed", size, args.number("seed", 7)?, "")?;
     println!("{}\n{corpus}", place::machine());
     output(&binaries.loci, &corpus.home, &["index", "-o", "json"], "")?;
     let sessions = sessions(&binaries.loci, &corpus)?;

@@ -148,7 +148,7 @@ impl Bench {
     // ---- one long history
 
     fn corpus(&mut self, size: u64, suffix: &'static str) -> Result<(), String> {
-        let corpus = self.work.own_corpus(&self.binaries, size, self.options.seed, suffix)?;
+        let corpus = self.work.corpus(&self.binaries, "indexed", size, self.options.seed, suffix)?;
         let needles = planted::needles(&corpus.home, self.options.needles).map_err(io)?;
         println!("{corpus}, {} needles", needles.len());
         self.index(&corpus)?;

@@ -103,58 +103,39 @@ impl Work {
         self.scratch.join(name)
     }
 
-    /// A corpus, made by the release build of this program unless it was kept.
+    /// A corpus, made by the release build of this program unless it was kept. `name` tells those that a bench adds to
+    /// from those that stay as they were made.
     pub(super) fn corpus(
         &self,
         binaries: &Binaries,
+        name: &str,
         size: u64,
         seed: u64,
         suffix: &'static str,
     ) -> Result<Corpus, String> {
-        let home = self.corpora.join(format!("corpus-{}-{seed}-{size}", crate::corpus::VERSION));
-        Work::made(binaries, size, seed, suffix, home)
-    }
-
-    /// A corpus that `bench index` may add to.
-    pub(super) fn own_corpus(
-        &self,
-        binaries: &Binaries,
-        size: u64,
-        seed: u64,
-        suffix: &'static str,
-    ) -> Result<Corpus, String> {
-        let home = self.corpora.join(format!("indexed-{}-{seed}-{size}", crate::corpus::VERSION));
-        Work::made(binaries, size, seed, suffix, home)
-    }
-
-    pub(super) fn folder(&self, name: &str) -> PathBuf {
-        self.corpora.join(name)
-    }
-
-    fn made(
-        binaries: &Binaries,
-        size: u64,
-        seed: u64,
-        suffix: &'static str,
-        home: PathBuf,
-    ) -> Result<Corpus, String> {
+        let home = self.corpora.join(format!("{name}-{}-{seed}-{size}", crate::corpus::VERSION));
         if !home.join("manifest.json").exists() {
-            // Half a corpus, from a run that was stopped.
-            if home.exists() {
-                fs::remove_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
-            }
-            let mut make = Command::new(&binaries.xtask);
-            make.args(["corpus", "--size", &size.to_string(), "--seed", &seed.to_string(), "--out"])
-                .arg(&home);
-            let made = make.output().map_err(|error| format!("{}: {error}", binaries.xtask.display()))?;
-            if !made.status.success() {
-                return Err(String::from_utf8_lossy(&made.stderr).into_owned());
-            }
+            make(binaries, size, seed, &home)?;
         }
         let read = fs::read(home.join("manifest.json")).map_err(|error| error.to_string())?;
         let manifest = serde_json::from_slice(&read).map_err(|error| error.to_string())?;
         Ok(Corpus { suffix, home, manifest })
     }
+
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.corpora.join(name)
+    }
+}
+
+fn make(binaries: &Binaries, size: u64, seed: u64, home: &Path) -> Result<(), String> {
+    // Half a corpus, from a run that was stopped.
+    if home.exists() {
+        fs::remove_dir_all(home).map_err(|error| format!("{}: {error}", home.display()))?;
+    }
+    let mut make = Command::new(&binaries.xtask);
+    make.args(["corpus", "--size", &size.to_string(), "--seed", &seed.to_string(), "--out"]).arg(home);
+    let made = make.output().map_err(|error| format!("{}: {error}", binaries.xtask.display()))?;
+    if made.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&made.stderr).into_owned()) }
 }
 
 impl Drop for Work {

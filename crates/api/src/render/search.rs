@@ -156,7 +156,9 @@ impl Render for Resolved {
         if out.is_empty() {
             return "no id begins so\n".to_string();
         }
-        if self.ambiguous {
+        if self.more {
+            out += "and more; give a longer beginning\n";
+        } else if self.ambiguous {
             out += "several ids begin so: give more of the one that is meant\n";
         }
         out

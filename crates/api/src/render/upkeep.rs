@@ -102,12 +102,21 @@ fn checked(finding: &Finding, look: &Look) -> String {
 impl Render for Secrets {
     fn render(&self, look: &Look) -> String {
         if self.found.is_empty() {
-            return "no secrets were found\n".to_string();
+            return "no secrets were found\n".to_string() + &unsearched(self.unread);
         }
         let mut out: String = self.found.iter().map(kind).collect();
         out.extend(self.places.iter().map(|at| place(at, look)));
-        out
+        out + &unsearched(self.unread)
     }
+}
+
+/// Nothing was found there, and nothing was looked for.
+fn unsearched(places: u64) -> String {
+    if places == 0 {
+        return String::new();
+    }
+    let (many, verb) = (plural(places, "place"), if places == 1 { "was" } else { "were" });
+    format!("{many} could not be read and {verb} not searched; `loci sources --problems` lists them\n")
 }
 
 fn kind(kind: &SecretKind) -> String {
@@ -133,7 +142,7 @@ fn place(at: &SecretPlace, look: &Look) -> String {
 impl Render for Forgotten {
     fn render(&self, look: &Look) -> String {
         if self.chats.is_empty() {
-            return "nothing that Loci keeps is meant by this\n".to_string();
+            return "nothing that Loci keeps is meant by this\n".to_string() + &unsearched(self.unread);
         }
         let mut out: String = self.chats.iter().map(|chat| chat_id(chat, look)).collect();
         put(
@@ -147,6 +156,6 @@ impl Render for Forgotten {
                 size(self.bytes)
             ),
         );
-        out
+        out + &unsearched(self.unread)
     }
 }

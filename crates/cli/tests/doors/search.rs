@@ -330,6 +330,46 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
 }
 
 #[test]
+fn without_any_history_a_search_says_where_it_looked() {
+    let home = Home::new();
+    let told = answer(&loci(&home, &["search", "anything"]).expect(2));
+    let note = told["notes"][0].as_str().unwrap();
+    for place in [".claude/projects", ".codex", ".gemini/tmp"] {
+        assert!(note.contains(&home.path().join(place).display().to_string()), "{note}");
+    }
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("Something");
+    home.add(&session);
+    let told = answer(&loci(&home, &["search", "anything"]).expect(2));
+    assert!(told["notes"].as_array().is_none_or(Vec::is_empty), "{told}");
+}
+
+/// "None were found" must not be said of what was not read.
+#[test]
+fn what_could_not_be_searched_is_told() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("Where is the sign-in cookie?").reply(&["Here."]).raw("{\"half a line");
+    session.did("Bash", json!({"command": "ls"}), "none").did("Bash", json!({"command": "pwd"}), "here");
+    home.add(&session);
+    let unread = |args: &[&str]| answer(&loci(&home, args))["unread"].as_u64().unwrap();
+    let forget = ["forget", "--matching", "no such words", "--dry-run"];
+    assert_eq!((unread(&["secrets"]), unread(&forget)), (1, 1));
+    // The two calls are not where they were: the transcript changed without a trace.
+    let connection = db::Connection::open(home.path().join(".cache/loci/catalogue.db")).unwrap();
+    connection.execute_batch("update events set place = place + 100000").unwrap();
+    assert_eq!((unread(&["secrets"]), unread(&forget)), (3, 3));
+    let shown = loci(&home, &["secrets", "-o", "text"]).text().to_string();
+    assert!(
+        shown.contains("no secrets were found\n")
+            && shown.contains("could not be read and were not searched")
+    );
+    let shown =
+        loci(&home, &["forget", "--matching", "nothing", "--dry-run", "-o", "text"]).text().to_string();
+    assert!(shown.contains("were not searched"), "{shown}");
+}
+
+#[test]
 fn the_doctor_says_what_is_about_to_be_lost() {
     let home = history();
     let find = |name: &str| {
@@ -405,4 +445,25 @@ fn sessions_and_ids_are_known() {
     );
     assert_eq!(resolved(&["--message-id-prefix", "u-"])["ambiguous"], true);
     loci(&home, &["resolve", "zzzz"]).expect(2);
+}
+
+#[test]
+fn of_many_ids_that_begin_so_some_are_listed_and_that_is_said() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    for n in 0..60 {
+        session.prompt(&format!("Prompt {n}"));
+    }
+    home.add(&session);
+    let listed = |prefix: &str| {
+        let told = answer(&loci(&home, &["resolve", "--message-id-prefix", prefix]).expect(0));
+        (told["messages"].as_array().unwrap().len(), told["more"].as_bool().unwrap_or_default())
+    };
+    assert_eq!(listed("u-"), (50, true));
+    // Of these the catalogue knows the same beginning: the last of them is found all the same.
+    assert_eq!(listed(&format!("u-{SOCKET}-main")), (50, true));
+    assert_eq!(listed(&format!("u-{SOCKET}-main-60")), (1, false));
+    assert_eq!(listed(&format!("u-{SOCKET}-main-5")), (11, false));
+    let shown = loci(&home, &["resolve", "u-", "-o", "text"]).expect(0);
+    assert!(shown.text().ends_with("and more; give a longer beginning\n"), "{}", shown.text());
 }

@@ -19,6 +19,99 @@ fn a_line_that_was_just_written_is_found_without_indexing() {
     }
 }
 
+/// Forgotten means: whatever is added to it, by whoever reads it first.
+#[test]
+fn what_is_added_to_a_forgotten_conversation_is_not_news() {
+    let mut history = History::new(8);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    let id = history.growing[2].session.id.clone();
+    desk.run(&format!("forget {id} --yes")).expect(0);
+    let listed = |desk: &Desk| desk.run("sessions -o json --limit 1000").expect(0).text().contains(&id);
+    for _ in 0..2 {
+        let (forgotten, known) = (history.grow(2), history.grow(3));
+        assert_eq!(desk.finds(&forgotten), [""; 0]);
+        // Others that grow at the same moment are heard.
+        assert_eq!(desk.finds(&known).len(), 1);
+        assert!(!listed(&desk));
+        desk.run("index --rebuild").expect(0);
+    }
+    // Nor when there is nothing but the transcripts and the tombstone.
+    let word = history.grow(2);
+    assert_eq!(desk.with_empty_cache().finds(&word), [""; 0]);
+    for path in files(&desk.cache).into_iter().chain(files(&desk.data)) {
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{}", path.display());
+    }
+}
+
+/// Whoever is stopped right behind the tombstone has forgotten nothing yet; whoever comes next goes on.
+#[test]
+fn forgetting_that_was_interrupted_is_finished() {
+    let history = History::new(8);
+    let whole = Desk::new(history.home.path());
+    whole.index();
+    let id = history.growing[3].session.id.clone();
+    let word = history.needles.iter().find(|needle| whole.finds(needle) == [id.clone()]).unwrap();
+    for line in
+        [format!("search {word} -o json"), "sessions -o json --limit 1000".into(), "index -o json".into()]
+    {
+        let desk = whole.copied();
+        put(&desk.data.join("loci/forgotten"), format!("claude-code\t{id}\n").as_bytes());
+        let told = desk.run(&line);
+        assert!(
+            !told.text().contains(&id) && !told.text().contains(&format!("the {word}")),
+            "{}",
+            told.text()
+        );
+        assert_eq!(desk.finds(word), [""; 0]);
+        assert_eq!(desk.archived().len() + 1, whole.archived().len());
+        for path in files(&desk.cache).into_iter().chain(files(&desk.data)) {
+            let bytes = fs::read(&path).unwrap();
+            assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{line}: {}", path.display());
+        }
+    }
+}
+
+/// Databases change in their logs, and no folder tells of it.
+#[test]
+fn a_conversation_that_goes_on_in_a_database_is_listed_with_what_is_new() {
+    let history = History::new(4);
+    let desk = Desk::new(history.home.path());
+    let path = history.home.path().join(".config/app.chatwise/app.db");
+    let connection = db::Connection::open(&path).unwrap();
+    connection.execute_batch("pragma journal_mode = wal; update chat set title = title").unwrap();
+    let chat = |desk: &Desk| {
+        let told = desk.run("sessions -o json --source chatwise").expect(0).records().remove(0);
+        let found = told["sessions"].as_array().unwrap().iter().find(|s| s["chatId"] == "chat1").cloned();
+        found.unwrap()
+    };
+    desk.index();
+    // A folder that was touched a moment ago would be looked into anyway.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    desk.index();
+    assert_eq!(chat(&desk)["turns"], 1);
+    let at = 1_774_699_999_000_i64;
+    let said =
+        format!("insert into message values ('n1', 'chat1', 'user', 'More?', null, null, null, null, {at})");
+    connection
+        .execute_batch(&format!("{said}; update chat set lastReplyAt = {at} where id = 'chat1'"))
+        .unwrap();
+    assert_eq!(chat(&desk)["turns"], 2);
+}
+
+/// A fork repeats what is known, results of calls included: repeating is neither news nor a loss.
+#[test]
+fn a_fork_that_was_just_begun_is_read_without_loss() {
+    let mut history = History::new(8);
+    let desk = Desk::new(history.home.path());
+    desk.index();
+    history.fork(1);
+    let word = history.needles.last().unwrap();
+    let told = desk.run(&format!("search {word} -o json")).expect(0).records().remove(0);
+    assert_eq!((told["results"].as_array().unwrap().len(), told["partial"].as_bool()), (1, None));
+}
+
 /// A search of what is known, with a line or two that is not, leaves the disk alone.
 #[test]
 fn a_search_waits_for_no_disk() {

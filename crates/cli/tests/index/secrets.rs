@@ -3,7 +3,7 @@
 
 use crate::builder::{ALPHA, Home, Rollout, Session, put};
 use crate::desk::{Desk, files};
-use crate::history::gemini;
+use crate::history::{Growing, gemini};
 use mask::Masker;
 use mask::specimen::secrets;
 use serde_json::json;
@@ -153,5 +153,32 @@ fn a_secret_is_not_cut_in_half_by_a_title() {
         {
             assert!(!text.contains(half.as_str()), "half of a secret is left in a title ({name}): {half}");
         }
+    }
+}
+
+/// The title of a conversation that goes on, and of one that begins, as a search shows it that reads them on the spot.
+#[test]
+fn a_title_stays_masked_when_its_conversation_goes_on() {
+    let home = Home::new();
+    let secret = format!("ghp_{}", "k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU");
+    let begun = |id: &str| {
+        let mut session = Session::new(id, ALPHA, "2026-03-01T10:00:00Z");
+        // The title ends within the secret.
+        session.prompt(&format!("{}{secret} is what I use", "w ".repeat(30))).reply(&["Yes."]);
+        session
+    };
+    let mut known = Growing::new(&home, begun("aaaa0000-0000-4000-8000-000000000000"));
+    let desk = Desk::new(home.path());
+    desk.index();
+    known.session.prompt("and now the quibblefox");
+    known.flush();
+    let mut new = begun("bbbb0000-0000-4000-8000-000000000000").apart();
+    new.prompt(&format!("{}{secret} is what I use", "w ".repeat(30))).prompt("a quibblefox again");
+    home.add(&new);
+    let told = desk.run("search quibblefox -o json").expect(0).text().to_string();
+    assert_eq!(crate::desk::found(&serde_json::from_str(&told).unwrap()).len(), 2);
+    let listed = desk.run("sessions -o json").expect(0).text().to_string();
+    for text in [told, listed] {
+        assert!(text.contains("w w w") && !text.contains(&secret[..12]), "{text}");
     }
 }

@@ -220,6 +220,9 @@ fn hybrid_on_the_command_line_is_what_an_agent_gets() {
     let found = typed(&home, "search pebble --hybrid").expect(0).records().remove(0);
     assert_eq!(found["data"]["topChatIds"], json!(["aaaa1111-0000-4000-8000-000000000000"]));
     typed(&home, "query tools --inline-threshold-bytes 5").expect(1);
+    // What is not masked is not put into files.
+    typed(&home, "query tools --unmasked --hybrid").expect(1);
+    typed(&home, "query tools --unmasked --stats-first").expect(1);
     let nothing =
         typed(&home, "query tools --all-projects --tool Nope --hybrid").expect(2).records().remove(0);
     assert_eq!((&nothing["mode"], &nothing["data"]), (&json!("inline"), &json!([])));

@@ -1,15 +1,14 @@
 //! The real Claude Code, driven now: a scripted provider on loopback, no network, a home of its own. What `loci`
 //! tells of it must be what the script made it do.
 
-use crate::home::{Home, ends, shared, sorted, text, texts, variable};
+use crate::clients::{CLAUDE, Clients};
+use crate::home::{Home, ends, sorted, text, texts};
 use crate::raw::Raw;
 use crate::script::{Script, scenario};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 /// Each run is a process of its own: a name, and what it is told.
 const RUN: &str = r##"#!/bin/bash
@@ -36,54 +35,21 @@ const TYPED: &[&str] = &[
     "SCENARIO:err400 please",
 ];
 
-/// The folder of the scripts, if everything a run needs is here.
-fn clients() -> Result<PathBuf, String> {
-    let scripts = variable("LOCI_CLIENTS").or_else(|| Some(shared()?.join("clients")));
-    let scripts = scripts.ok_or("no scripts to drive it with")?;
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let cache = cache.unwrap_or_default().join("loci-clients");
-    let installed = variable("CLIENTS_HOME").unwrap_or(cache);
-    let binary = "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude";
-    if !installed.join(binary).is_file() {
-        return Err(format!("nothing at {}", installed.join(binary).display()));
-    }
-    let apart = Command::new("unshare").args(["-n", "true"]).status();
-    if !apart.is_ok_and(|s| s.success()) {
-        return Err("this machine gives no network namespace".to_string());
-    }
-    Ok(scripts)
-}
-
 /// Runs the client; its own words, run by run.
-fn drive(scripts: &Path, home: &Home) -> PathBuf {
-    let script = home.path().join("run.sh");
-    fs::write(&script, RUN).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+fn drive(clients: &Clients, home: &Home) -> PathBuf {
     let out = home.path().join("out");
-    let status = Command::new(scripts.join("stub/run_in_ns.sh"))
-        .arg(scripts.join("claude-code/claude_scenarios.json"))
-        .arg(home.path().join("requests.jsonl"))
-        .arg(&script)
-        .args([home.path().to_path_buf(), home.path().join("work"), out.clone()])
-        .env("CLIENTS", scripts)
-        .status()
-        .unwrap();
-    assert!(status.success(), "{status}");
+    let scenarios = clients.scripts.join("claude-code/claude_scenarios.json");
+    let args = [home.path().to_path_buf(), home.path().join("work"), out.clone()];
+    clients.play(&scenarios, &home.path().join("requests.jsonl"), RUN, &args);
     out
 }
 
 #[test]
 fn what_the_client_was_made_to_do_is_what_is_told() {
-    let scripts = match clients() {
-        Ok(scripts) => scripts,
-        Err(why) => {
-            println!("skipped: Claude Code is not installed ({why})");
-            return;
-        }
-    };
+    let Some(clients) = Clients::with("Claude Code", CLAUDE) else { return };
     let home = Home::empty();
-    let out = drive(&scripts, &home);
-    let script = Script::claude(&scripts);
+    let out = drive(&clients, &home);
+    let script = Script::claude(&clients.scripts);
     let said = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(out.join(format!("{name}.json"))).unwrap()).unwrap()
     };

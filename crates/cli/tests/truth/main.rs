@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // what helps a test is one
 
+mod clients;
 mod home;
 mod live;
 mod raw;

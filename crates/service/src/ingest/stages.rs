@@ -4,7 +4,7 @@
 //! Does not index anything, and nobody but the benchmark asks it.
 
 use super::text::{Record, Teller, is_told, title_event};
-use super::{BOTH, Caught, open_catalogue, store_error};
+use super::{BOTH, Caught, open, store_error};
 use crate::gather::read_through;
 use crate::home::Lock;
 use crate::tombstones::Tombstones;
@@ -85,7 +85,7 @@ impl Service {
     pub fn texts(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
         let home = self.home().ok_or_else(super::homeless)?;
         let _lock = Lock::take(&home)?;
-        let catalogue = open_catalogue(&home, &mut Caught::default())?;
+        let catalogue = open::catalogue(&home, &mut Caught::default())?;
         let reader = catalogue.reader();
         let names = Names::default();
         let store = Store::new(home.archive());

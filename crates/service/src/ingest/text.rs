@@ -9,10 +9,10 @@ use crate::tombstones::Tombstones;
 use crate::{Service, words};
 use catalogue::{Applied, Fresh, event_id};
 use record::row::{USAGE_ONLY, WARM_UP};
-use record::{Call, Message, Row, RowKind, Session};
+use record::{Call, Message, Row, RowKind};
 use search::{Doc, Part};
 use sources::archive::{Keeper, Store};
-use sources::{Facts, Names, Transcript, place};
+use sources::{Names, Transcript, place};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -75,19 +75,6 @@ pub(super) enum Record {
 }
 
 impl Teller<'_> {
-    /// Leaves out what a person has asked to forget.
-    pub(super) fn forget(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
-        let forgotten: Vec<bool> =
-            facts.sessions.iter().map(|s| self.tombstones.holds(s.source, &s.session_id)).collect();
-        if !forgotten.contains(&true) {
-            return;
-        }
-        rows.retain(|row| !forgotten[row.session as usize]);
-        for (session, _) in facts.sessions.iter_mut().zip(&forgotten).filter(|(_, forgotten)| **forgotten) {
-            *session = Session::new(session.source, &session.session_id);
-        }
-    }
-
     /// Reads what is new in a transcript that was just surveyed. None: nobody listens any more.
     pub(super) fn read(
         &self,

@@ -5,15 +5,16 @@
 
 use super::records::BOTH;
 use super::resolve_ids::chat_id;
-use crate::gather::{Library, by_time, gather};
+use crate::gather::{by_time, gather};
 use crate::home::Lock;
+use crate::reading::{self, Raw};
 use crate::tombstones::Tombstones;
-use crate::{Service, home, ingest, kept, read_error, scope, shelf, words};
+use crate::{Service, home, ingest, read_error, scope, shelf, words};
 use api::resolve::ChatId;
 use api::upkeep::{ForgetAsk, Forgotten};
 use api::{Ask, Code, Error, Request};
 use catalogue::Reader;
-use record::{Row, RowKind, Session};
+use record::Session;
 use std::collections::BTreeMap;
 
 /// Which sessions, by source and id.
@@ -25,11 +26,12 @@ pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Er
     // What is not known cannot be found to be forgotten.
     let lock = Lock::take(&home)?;
     ingest::catch_up_locked(service, &home, &lock, false)?;
-    let doomed = doomed(service, ask)?;
+    let (doomed, unread) = doomed(service, ask)?;
     let mut forgotten = Forgotten {
         chats: doomed.values().cloned().collect(),
         events: events(service, &doomed)?,
         dry_run: ask.dry_run,
+        unread,
         ..Forgotten::default()
     };
     if ask.dry_run || doomed.is_empty() {
@@ -40,8 +42,7 @@ pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Er
     let mut tombstones = Tombstones::read(Some(&home));
     let added = tombstones.add(&home, doomed.keys().cloned());
     added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
-    forgotten.archive_files = forget_copies(service, &doomed)?;
-    ingest::forget(service, &home, &lock, &|source, id| {
+    forgotten.archive_files = ingest::forget(service, &home, &lock, &|source, id| {
         doomed.contains_key(&(source.to_string(), id.to_string()))
     })?;
     let after = super::index::size(&home.data) + super::index::size(&home.cache);
@@ -49,9 +50,10 @@ pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Er
     Ok(forgotten)
 }
 
-fn doomed(service: &Service, ask: &ForgetAsk) -> Result<Doomed, Error> {
+/// Which are meant, and how much could not be searched for them.
+fn doomed(service: &Service, ask: &ForgetAsk) -> Result<(Doomed, u64), Error> {
     let reader = shelf::open(service).ok_or_else(ingest::homeless)?;
-    let mut doomed = Doomed::new();
+    let (mut doomed, mut unread) = (Doomed::new(), 0);
     for prefix in &ask.chat_ids {
         let session = called(&reader, prefix.trim())?;
         doomed.insert(name(&session), chat_id(&session));
@@ -64,13 +66,13 @@ fn doomed(service: &Service, ask: &ForgetAsk) -> Result<Doomed, Error> {
         }
     }
     if let Some(text) = &ask.matching {
-        for session in holding(service, text)? {
-            doomed.insert(name(&session), chat_id(&session));
-        }
+        let held = holding(service, text)?;
+        doomed.extend(held.sessions.iter().map(|session| (name(session), chat_id(session))));
+        unread = held.unread;
     }
     let gone = Tombstones::read(service.home().as_ref());
     doomed.retain(|(source, id), _| !gone.holds(source, id));
-    Ok(doomed)
+    Ok((doomed, unread))
 }
 
 fn name(session: &Session) -> (String, String) {
@@ -98,34 +100,42 @@ fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
     session.ok_or_else(|| Error::new(Code::SessionNotFound, format!("`{prefix}` has gone meanwhile")))
 }
 
+struct Held {
+    sessions: Vec<Session>,
+    /// Records, lines and transcripts that could not be read: the text may stand there too.
+    unread: u64,
+}
+
 /// Sessions in which a text stands, whatever its case. Everything is read, and as it stands in the transcripts: it may
 /// be a secret that is to be forgotten.
-fn holding(service: &Service, text: &str) -> Result<Vec<Session>, Error> {
+fn holding(service: &Service, text: &str) -> Result<Held, Error> {
     let wanted = text.to_lowercase();
     let everything = Ask { all_projects: true, ..Ask::default() };
     let (library, rows) = gather(service, &everything, BOTH, by_time, |_, _| true)?;
-    let mut held = BTreeMap::new();
+    let (mut held, mut unread) = (BTreeMap::new(), library.outcome.lost() as u64);
     for row in rows {
         let row = row.map_err(read_error)?;
         let session = library.session(&row);
         if held.contains_key(&name(session)) {
             continue;
         }
-        let said = said(&library, &row);
-        if said.iter().any(|text| text.to_lowercase().contains(&wanted)) {
-            held.insert(name(session), session.clone());
+        match reading::raw(&library, &row).map(said) {
+            Ok(said) if said.to_lowercase().contains(&wanted) => {
+                held.insert(name(session), session.clone());
+            }
+            Ok(_) => {}
+            Err(_) => unread += 1,
         }
     }
-    Ok(held.into_values().collect())
+    Ok(Held { sessions: held.into_values().collect(), unread })
 }
 
-fn said(library: &Library, row: &Row) -> Vec<String> {
-    let transcript = &library.transcripts[row.file as usize];
-    if row.row == RowKind::Message {
-        return sources::message(transcript, row).map(|message| message.text).into_iter().collect();
+/// All of it: what is too long to be indexed whole may hold what is to be forgotten.
+fn said(record: Raw) -> String {
+    match record {
+        Raw::Message(message) => message.text,
+        Raw::Call(call) => words::all_of_call(&call),
     }
-    let call = sources::call(transcript, &library.transcripts[row.end_file as usize], row);
-    call.map(|call| words::of_call(&call)).into_iter().collect()
 }
 
 fn events(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
@@ -137,20 +147,4 @@ fn events(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
         }
     }
     Ok(events)
-}
-
-/// Out of the archive: a copy that holds nothing else goes as a whole.
-fn forget_copies(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
-    let Some(store) = kept::store(service) else { return Ok(0) };
-    let mut files = 0;
-    for copy in store.list().kept {
-        let is =
-            |session: &Session| doomed.contains_key(&(copy.source.clone(), session.session_id.to_string()));
-        if copy.sessions.iter().any(is) {
-            let removed = store.forget(&copy.path, &is);
-            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-            files += 1;
-        }
-    }
-    Ok(files)
 }

@@ -14,33 +14,51 @@ const LISTED: u32 = 50;
 
 pub(crate) fn resolve_ids(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
     ask.check()?;
-    let resolved = resolve(service, ask)?;
-    if !resolved.chats.is_empty() || !resolved.messages.is_empty() {
+    if let Some(resolved) = resolve(service, ask, ingest::was_whole)? {
         return Ok(resolved);
     }
     // It may have been written a moment ago. Where nothing can be written, what is known is all there is.
-    match ingest::catch_up_soon(service) {
-        Ok(()) => resolve(service, ask),
-        Err(_) => Ok(resolved),
-    }
+    let _ = ingest::catch_up_soon(service);
+    Ok(resolve(service, ask, |_| true)?.unwrap_or_else(|| Resolved::new(Vec::new(), Vec::new())))
 }
 
-fn resolve(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
-    let Some(reader) = shelf::open(service) else { return Ok(Resolved::new(Vec::new(), Vec::new())) };
+/// None: nothing begins so, or the catalogue will not do.
+fn resolve(
+    service: &Service,
+    ask: &ResolveIds,
+    will_do: impl Fn(&Reader) -> bool,
+) -> Result<Option<Resolved>, Error> {
+    let Some(reader) = shelf::open(service).filter(will_do) else { return Ok(None) };
     let asked = |prefix: &Option<String>| prefix.as_deref().map(|prefix| prefix.trim().to_string());
-    let mut chats = Vec::new();
+    let (mut chats, mut messages) = (Vec::new(), Vec::new());
     if let Some(prefix) = asked(&ask.chat_id_prefix) {
-        for found in reader.chats_called(&prefix, LISTED).map_err(ingest::store_error)? {
+        for found in reader.chats_called(&prefix, LISTED + 1).map_err(ingest::store_error)? {
             chats.extend(main_session(&reader, found.chat)?.as_ref().map(chat_id));
         }
     }
-    let mut messages = Vec::new();
     if let Some(prefix) = asked(&ask.message_id_prefix) {
-        for found in reader.messages_called(&prefix, LISTED).map_err(ingest::store_error)? {
+        for found in reader.messages_called(&prefix, most(&prefix)).map_err(ingest::store_error)? {
             messages.extend(message_id(service, &reader, &found, &prefix)?);
+            if messages.len() > LISTED as usize {
+                break;
+            }
         }
     }
-    Ok(Resolved::new(chats, messages))
+    let more = is_more(&mut chats) | is_more(&mut messages);
+    let found = !chats.is_empty() || !messages.is_empty();
+    Ok(found.then(|| Resolved { more, ..Resolved::new(chats, messages) }))
+}
+
+/// How many messages to ask for. Of ids that are longer than what the catalogue knows of them, any may be meant.
+fn most(prefix: &str) -> u32 {
+    if prefix.len() > catalogue::HEAD { u32::MAX } else { LISTED + 1 }
+}
+
+/// One more was asked for than is listed, to know whether there are more.
+fn is_more<T>(found: &mut Vec<T>) -> bool {
+    let more = found.len() > LISTED as usize;
+    found.truncate(LISTED as usize);
+    more
 }
 
 fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {

@@ -5,17 +5,18 @@
 
 use crate::look::{Memory, State};
 use crate::news::{Gazette, News};
-use crate::{Service, ingest, kept, scope, shelf};
+use crate::{Service, gather, ingest, kept, scope, shelf};
 use api::search::{
     ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
     Status, TimeRange, ms,
 };
-use api::{Code, Error, Request};
+use api::{Ask, Code, Error, Request};
 use catalogue::{Chat, Reader, event_place};
 use record::{Row, RowKind, Session, Stamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
 use sources::Transcript;
+use sources::walk::Found;
 use std::cell::RefCell;
 
 /// More than this is not read on the spot: the index is brought up to date first.
@@ -49,6 +50,41 @@ pub(crate) fn search_conversations(
 /// A row, its id and its text.
 type Said = (Row, String, String);
 
+/// What is there to be searched at one moment.
+struct Moment {
+    reader: Option<Reader>,
+    /// Of this very catalogue, if there is one.
+    index: Option<Index>,
+    found: Found,
+    states: Vec<State>,
+    /// How many bytes the index does not know, and whether they can be read on the spot.
+    unknown: u64,
+    fast: bool,
+    /// The index lacks what the catalogue has, or has what should be forgotten.
+    behind: bool,
+}
+
+impl Moment {
+    fn of(service: &Service) -> Result<Moment, Error> {
+        let (reader, index) = open_both(service)?;
+        let found = kept::find(service, reader.as_ref(), &[]);
+        let states = states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
+        let (unknown, fast) = weigh(&found.transcripts, &states);
+        let is_forgotten = |reader| ingest::is_forgotten(service, reader);
+        let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
+        Ok(Moment { reader, index, found, states, unknown, fast, behind })
+    }
+
+    fn is_enough(&self) -> bool {
+        self.index.is_some() && self.fast && self.unknown <= SMALL && !self.behind
+    }
+
+    /// Whether the whole history was in it once.
+    fn is_whole(&self) -> bool {
+        self.index.is_some() && self.reader.as_ref().is_some_and(ingest::was_whole)
+    }
+}
+
 /// One moment of the history, ready to be searched.
 struct Searched<'s> {
     service: &'s Service,
@@ -67,51 +103,51 @@ struct Searched<'s> {
 
 impl<'s> Searched<'s> {
     fn open(service: &'s Service) -> Result<Searched<'s>, Error> {
-        let mut caught_up = false;
-        loop {
-            let (reader, index) = open_both(service);
-            let has_index = reader.is_some() && index.is_some();
-            let found = kept::find(service, reader.as_ref(), &[]);
-            let states = states(reader.as_ref().filter(|_| has_index), &found.transcripts)?;
-            let (unknown, fast) = weigh(&found.transcripts, &states);
-            let behind = is_behind(reader.as_ref(), index.as_ref());
-            let enough = has_index && fast && unknown <= SMALL && !behind;
-            if !enough && !caught_up {
-                caught_up = true;
-                match ingest::catch_up_soon(service) {
-                    Ok(()) => continue,
-                    // What cannot be written can perhaps still be searched.
-                    Err(error) if unknown > BEARABLE => return Err(missing(&error)),
-                    Err(_) => {}
-                }
+        let mut moment = Moment::of(service)?;
+        for tried in 0..ingest::TRIES {
+            if moment.is_enough() || (tried > 0 && moment.is_whole()) {
+                break;
             }
-            let (reader, index) = if has_index { (reader, index) } else { (None, None) };
-            let mut searched = Searched {
-                service,
-                reader,
-                index,
-                news: News::default(),
-                notes: Vec::new(),
-                files: RefCell::default(),
-                unread: RefCell::default(),
-                texts: RefCell::default(),
-                unfinished: false,
-            };
-            searched.note_writer(has_index && behind);
-            searched.read_news(&found.transcripts, &states)?;
-            searched.notes.extend(found.problems.iter().map(|p| format!("{}: {}", p.file.display(), p.note)));
-            return Ok(searched);
+            let unknown = moment.unknown;
+            drop(moment);
+            let caught_up = ingest::catch_up_soon(service);
+            moment = Moment::of(service)?;
+            match caught_up {
+                Ok(()) => {}
+                Err(error) if unknown > BEARABLE => return Err(missing(&error)),
+                // What cannot be written can perhaps still be searched.
+                Err(_) => break,
+            }
         }
+        Searched::at(service, moment)
     }
 
-    /// While another process writes, an answer is one of before or after. Only of an index that was never whole can it
-    /// not be said what is missing.
-    fn note_writer(&mut self, behind: bool) {
-        let once_whole = |reader: &Reader| reader.meta("caught_up").is_ok_and(|at| at.is_some());
+    fn at(service: &'s Service, moment: Moment) -> Result<Searched<'s>, Error> {
+        // While another process writes, an answer is one of before or after. Only of an index that was never whole can
+        // it not be said what is missing.
+        let (behind, unfinished) = (moment.index.is_some() && moment.behind, !moment.is_whole());
+        let has_index = moment.index.is_some();
+        let mut searched = Searched {
+            service,
+            reader: moment.reader.filter(|_| has_index),
+            index: moment.index,
+            news: News::default(),
+            notes: Vec::new(),
+            files: RefCell::default(),
+            unread: RefCell::default(),
+            texts: RefCell::default(),
+            unfinished: behind && unfinished,
+        };
         if behind {
-            self.unfinished = !self.reader.as_ref().is_some_and(once_whole);
-            self.notes.push(BEHIND.to_string());
+            searched.notes.push(BEHIND.to_string());
         }
+        if moment.found.transcripts.is_empty() {
+            searched.notes.push(nowhere(service));
+        }
+        searched.read_news(&moment.found.transcripts, &moment.states)?;
+        let problems = moment.found.problems.iter();
+        searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
+        Ok(searched)
     }
 
     fn read_news(&mut self, transcripts: &[Transcript], states: &[State]) -> Result<(), Error> {
@@ -341,9 +377,13 @@ fn parts(ask: &SearchConversations) -> Parts {
     }
 }
 
-fn open_both(service: &Service) -> (Option<Reader>, Option<Index>) {
+/// The catalogue, and the text index if it is of that catalogue: one that was opened before the catalogue was emptied
+/// speaks of other files under the same numbers.
+fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
     let index = service.home().and_then(|home| Index::open(&home.index()).ok().flatten());
-    (shelf::open(service), index)
+    let Some(reader) = shelf::open(service) else { return Ok((None, None)) };
+    let wiped = reader.wiped().map_err(ingest::store_error)?;
+    Ok((Some(reader), index.filter(|index| index.sequence() >= wiped)))
 }
 
 fn states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
@@ -371,6 +411,17 @@ fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
 fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
     let (Some(reader), Some(index)) = (reader, index) else { return true };
     reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
+}
+
+/// Where there is no history at all, "nothing was found" would say too little.
+fn nowhere(service: &Service) -> String {
+    let looked = gather::looked(service, &Ask::default());
+    if looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
+    let places: Vec<String> =
+        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
+    format!("no agent has left a history here. Looked in: {}", places.join(", "))
 }
 
 fn missing(error: &Error) -> Error {

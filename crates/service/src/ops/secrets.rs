@@ -4,12 +4,13 @@
 
 use super::records::BOTH;
 use crate::gather::{Library, by_time_down, gather};
+use crate::reading::{self, Raw};
 use crate::{Service, read_error, scope};
 use api::search::ms;
 use api::upkeep::{SecretKind, SecretPlace, Secrets, SecretsAsk};
 use api::{Ask, Error, Request};
 use mask::Masker;
-use record::{Row, RowKind};
+use record::Row;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ pub(crate) fn secrets(service: &Service, ask: &SecretsAsk) -> Result<Secrets, Er
         ..Ask::default()
     };
     let (library, rows) = gather(service, &question, BOTH, by_time_down, |_, _| true)?;
-    let mut search = Search { masker: Masker::new([0; 32]), ask, kinds: BTreeMap::new(), places: Vec::new() };
+    let (masker, unread) = (Masker::new([0; 32]), library.outcome.lost() as u64);
+    let mut search = Search { masker, ask, kinds: BTreeMap::new(), places: Vec::new(), unread };
     for row in rows {
         search.row(&library, &row.map_err(read_error)?);
     }
@@ -41,25 +43,28 @@ struct Search<'a> {
     ask: &'a SecretsAsk,
     kinds: BTreeMap<String, (u64, BTreeSet<String>)>,
     places: Vec<SecretPlace>,
+    /// Records, lines and transcripts that could not be read.
+    unread: u64,
 }
 
 impl Search<'_> {
     fn row(&mut self, library: &Library, row: &Row) {
-        let transcript = &library.transcripts[row.file as usize];
-        let (id, kinds) = match row.row {
-            RowKind::Message => match sources::message(transcript, row) {
-                Ok(message) => (message.id, self.kinds(&message.text, Masker::text)),
-                Err(_) => return,
-            },
-            _ => match sources::call(transcript, &library.transcripts[row.end_file as usize], row) {
-                Ok(call) => {
-                    let mut kinds = self.kinds(&call.input, Masker::json);
-                    kinds.extend(call.output.iter().flat_map(|output| self.kinds(output, Masker::json)));
-                    (call.id, kinds)
-                }
-                Err(_) => return,
-            },
+        let (id, kinds) = match reading::raw(library, row) {
+            Ok(Raw::Message(message)) => (message.id, self.kinds(&message.text, Masker::text)),
+            Ok(Raw::Call(call)) => {
+                let mut kinds = self.kinds(&call.input, Masker::json);
+                kinds.extend(call.output.iter().flat_map(|output| self.kinds(output, Masker::json)));
+                // Of what the agent says in words alone there is no output.
+                let error = call.error.iter().filter(|_| call.output.is_none());
+                kinds.extend(error.flat_map(|error| self.kinds(error, Masker::text)));
+                (call.id, kinds)
+            }
+            Err(_) => {
+                self.unread += 1;
+                return;
+            }
         };
+        let transcript = &library.transcripts[row.file as usize];
         let session = library.session(row);
         for name in kinds {
             if !self.ask.kind.is_empty() && !self.ask.kind.contains(&name) {
@@ -100,6 +105,6 @@ impl Search<'_> {
         };
         let mut found: Vec<SecretKind> = self.kinds.into_iter().map(one).collect();
         found.sort_by(|a, b| (b.count, &a.kind).cmp(&(a.count, &b.kind)));
-        Secrets { found, places: self.places }
+        Secrets { found, places: self.places, unread: self.unread }
     }
 }

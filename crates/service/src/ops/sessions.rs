@@ -29,18 +29,25 @@ pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions
         offset: ask.offset,
     };
     let chats = reader.newest(&listed).map_err(ingest::store_error)?;
-    let as_of = reader.meta("caught_up").map_err(ingest::store_error)?;
+    let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
     Ok(Sessions { sessions: chats.iter().map(|chat| line(&chat.session)).collect(), as_of })
 }
 
 /// The catalogue, brought up to date if a handful of looks says that something was written since.
 fn current(service: &Service) -> Result<Reader, Error> {
-    match shelf::open(service) {
-        Some(reader) if look::is_quiet(&reader) => return Ok(reader),
-        // Where nothing can be written, what is known is shown.
-        Some(reader) if ingest::catch_up_soon(service).is_err() => return Ok(reader),
-        Some(_) => {}
-        None => ingest::catch_up_soon(service)?,
+    let will_do = |reader: &Reader| look::is_quiet(reader) && ingest::is_forgotten(service, reader);
+    if let Some(reader) = shelf::open(service).filter(will_do) {
+        return Ok(reader);
+    }
+    for _ in 0..ingest::TRIES {
+        let caught_up = ingest::catch_up_soon(service);
+        match (shelf::open(service), caught_up) {
+            (Some(reader), Ok(())) if ingest::was_whole(&reader) => return Ok(reader),
+            (_, Ok(())) => {}
+            // Where nothing can be written, what is known is shown.
+            (Some(reader), Err(_)) => return Ok(reader),
+            (None, Err(error)) => return Err(error),
+        }
     }
     shelf::open(service).ok_or_else(ingest::homeless)
 }

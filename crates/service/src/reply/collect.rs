@@ -72,9 +72,11 @@ impl Collector {
 
     /// One record with its end of line. True: go on.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> bool {
-        let Ok(mut record) = serde_json::from_slice::<Value>(bytes) else { return true };
+        let parsed = serde_json::from_slice::<Value>(bytes);
+        // A filter may print what JSON has no word for, such as `NaN`: it stays, as text.
+        let (odd, mut record) = (parsed.is_err(), parsed.unwrap_or_else(|_| text_of(bytes)));
         self.tally.add(&record);
-        let bytes = if may_harm(bytes) {
+        let bytes = if odd || may_harm(bytes) {
             guard::value(&mut record);
             Cow::Owned(format!("{record}\n").into_bytes())
         } else {
@@ -202,6 +204,10 @@ impl Collector {
         fit(&mut envelope);
         envelope
     }
+}
+
+fn text_of(bytes: &[u8]) -> Value {
+    Value::String(String::from_utf8_lossy(bytes).trim_end().to_string())
 }
 
 /// Whether a line may hold something that is not to be passed on as it is.

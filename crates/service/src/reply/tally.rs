@@ -2,8 +2,10 @@
 //!
 //! Does not keep the records.
 
+use rustc_hash::FxHasher;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 /// Counts records by the fields that tell their kinds. Where a record has none of them its figures are added up, and
 /// what is no record, because a filter made it, is counted by itself.
@@ -34,7 +36,8 @@ impl Tally {
     }
 
     fn count(&mut self, kind: Map<String, Value>) {
-        let key = kind.values().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+        let text = kind.values().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+        let (key, kind) = if text.len() <= LONGEST { (text, kind) } else { in_short(&text, kind) };
         self.kinds.entry(key).or_insert((kind, 0)).1 += 1;
     }
 
@@ -75,6 +78,23 @@ impl Tally {
     pub(crate) fn fields(&self) -> &'static [&'static str] {
         self.by
     }
+}
+
+/// A longer kind is remembered by its beginning and a number made of the whole: counting what tools printed would
+/// otherwise keep all of it.
+const LONGEST: usize = 256;
+
+fn in_short(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>) {
+    let mut hash = FxHasher::default();
+    text.hash(&mut hash);
+    let cut = |text: &str| text.chars().take(LONGEST / 2).collect::<String>();
+    let shown = |value: Value| match value {
+        Value::String(text) if text.len() > LONGEST / 2 => json!(cut(&text) + "…"),
+        Value::Array(_) | Value::Object(_) => json!(cut(&value.to_string()) + "…"),
+        other => other,
+    };
+    let kind = kind.into_iter().map(|(name, value)| (name, shown(value))).collect();
+    (format!("{}{:016x}", cut(text), hash.finish()), kind)
 }
 
 fn counted(kind: &Map<String, Value>, n: u64) -> Value {
@@ -128,5 +148,9 @@ mod tests {
             [r#"{"value":"x","count":2}"#, r#"{"value":"y","count":1}"#]
         );
         assert_eq!(tallied(&["tool"], &[]), [r#"{"total_records":0}"#]);
+        let long = |end: &str| json!("x".repeat(1000) + end);
+        let counted = tallied(&["tool"], &[long("a"), long("b"), long("a")]);
+        let counts: Vec<bool> = counted.iter().map(|line| line.ends_with("x…\",\"count\":2}")).collect();
+        assert_eq!(counts, [true, false], "alike at the beginning, and still two: {counted:?}");
     }
 }

@@ -1,0 +1,144 @@
+//! Wiring Loci into the agents of this machine: which agents, every change with its text, and whether it holds.
+//!
+//! Does not know how any agent is configured.
+
+use crate::ops::{Number, Operation, Request, Words};
+use crate::params::param;
+use crate::{Code, Error, Shape};
+use serde::{Deserialize, Serialize};
+
+pub const OPERATION: Operation = Operation {
+    name: "setup",
+    command: "setup",
+    about: "Wire Loci into the agents found on this machine, or take it out again",
+    answer: "each agent with the exact changes to its files, whether they were made, and whether they hold",
+    example: "loci setup claude-code --dry-run",
+    words: Some(Words {
+        value: "AGENT",
+        about: "An agent: claude-code, codex, gemini-cli, opencode",
+        into: &["agents"],
+        number: Number::Several,
+    }),
+    params: &[
+        param(
+            "agents",
+            Shape::List,
+            "AGENTS",
+            "Only these agents, whether or not they are found [default: all found]",
+        ),
+        param("remove", Shape::Flag, "", "Take out what was put in, byte for byte, and nothing else"),
+        param("dry_run", Shape::Flag, "", "Only show the changes"),
+    ],
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+/// Every agent that can be set up, as it is named wherever Loci names agents.
+pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetupAsk {
+    pub agents: Vec<String>,
+    pub remove: bool,
+    pub dry_run: bool,
+}
+
+impl Request for SetupAsk {
+    const OPERATION: &'static Operation = &OPERATION;
+
+    fn check(&self) -> Result<(), Error> {
+        match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => {
+                let message = format!("Loci cannot be set up for `{name}`");
+                Err(Error::new(Code::InvalidArgument, message)
+                    .hint(format!("it can for: {}", AGENTS.join(", "))))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SetupDone {
+    pub agents: Vec<AgentSetup>,
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub remove: bool,
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentSetup {
+    pub agent: String,
+    pub title: String,
+    /// What shows that the agent is here: its folder or its program. None: it was not found.
+    pub found: Option<String>,
+    /// Empty: everything is as it should be.
+    pub changes: Vec<Change>,
+    /// What holds now, as far as can be said without a network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// Why nothing was done, or not all of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<SetupProblem>,
+    /// How to see that it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    pub path: String,
+    pub does: Does,
+    /// What the file gains or loses, as a unified diff; of a file that comes as a whole with Loci, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// How large the file is afterwards.
+    pub bytes: u64,
+    pub made: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Does {
+    Create,
+    Edit,
+    Remove,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    pub what: String,
+    pub holds: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetupProblem {
+    pub message: String,
+    /// What to do by hand instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<String>,
+}
+
+impl SetupDone {
+    pub fn failed(&self) -> bool {
+        self.agents.iter().any(|agent| !agent.problems.is_empty() || agent.checks.iter().any(|c| !c.holds))
+    }
+
+    /// Neither an agent nor anything of ours was met.
+    pub fn is_empty(&self) -> bool {
+        self.agents.iter().all(|agent| agent.found.is_none() && agent.changes.is_empty())
+    }
+
+    pub fn changes(&self) -> usize {
+        self.agents.iter().map(|agent| agent.changes.len()).sum()
+    }
+}

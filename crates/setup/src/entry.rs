@@ -1,0 +1,114 @@
+//! One entry of ours in somebody's settings, as a value: where it belongs, what it says, how it is known again.
+//!
+//! Does not know how settings are written: JSON and TOML both become the same tree, and each edit of a text is held
+//! against what the same edit does to that tree.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Where an entry of ours belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spot {
+    /// From the outside in.
+    pub(crate) keys: Vec<String>,
+    /// Given: the place is a list, and ours is the element in which this stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mark: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) spot: Spot,
+    pub(crate) value: Value,
+}
+
+impl Entry {
+    pub(crate) fn member(keys: &[&str], value: Value) -> Entry {
+        let keys = keys.iter().map(ToString::to_string).collect();
+        Entry { spot: Spot { keys, mark: None }, value }
+    }
+
+    pub(crate) fn element(keys: &[&str], mark: &str, value: Value) -> Entry {
+        let keys = keys.iter().map(ToString::to_string).collect();
+        Entry { spot: Spot { keys, mark: Some(mark.to_string()) }, value }
+    }
+}
+
+impl Spot {
+    /// As a person would point at it.
+    pub(crate) fn name(&self) -> String {
+        self.keys.join(".")
+    }
+
+    pub(crate) fn is_marked(&self, value: &Value) -> bool {
+        self.mark.as_ref().is_some_and(|mark| strings(value).any(|text| text.contains(mark.as_str())))
+    }
+
+    /// What stands there.
+    pub(crate) fn find<'v>(&self, tree: &'v Value) -> Option<&'v Value> {
+        let there = self.keys.iter().try_fold(tree, |at, key| at.get(key))?;
+        match self.mark {
+            None => Some(there),
+            Some(_) => there.as_array()?.iter().find(|element| self.is_marked(element)),
+        }
+    }
+
+    /// The tree without it, and without what it alone had kept from being empty.
+    pub(crate) fn taken_out(&self, mut tree: Value) -> Value {
+        self.take(&mut tree, 0);
+        tree
+    }
+
+    fn take(&self, at: &mut Value, depth: usize) {
+        let (Some(key), Some(map)) = (self.keys.get(depth), at.as_object_mut()) else { return };
+        if depth + 1 == self.keys.len() && self.mark.is_none() {
+            map.shift_remove(key);
+            return;
+        }
+        let Some(inner) = map.get_mut(key) else { return };
+        match inner {
+            Value::Array(list) if depth + 1 == self.keys.len() => {
+                list.retain(|element| !self.is_marked(element));
+            }
+            _ => self.take(inner, depth + 1),
+        }
+        if is_empty(inner) {
+            map.shift_remove(key);
+        }
+    }
+}
+
+impl Entry {
+    /// The tree with it.
+    pub(crate) fn put_in(&self, mut tree: Value) -> Value {
+        let last = self.spot.keys.len() - 1;
+        let mut at = &mut tree;
+        for (depth, key) in self.spot.keys.iter().enumerate() {
+            let Value::Object(map) = at else { return tree };
+            let fresh = if depth == last && self.spot.mark.is_some() {
+                Value::Array(Vec::new())
+            } else {
+                Value::Object(Map::new())
+            };
+            at = map.entry(key.clone()).or_insert(fresh);
+        }
+        match (at, &self.spot.mark) {
+            (Value::Array(list), Some(_)) => list.push(self.value.clone()),
+            (at, _) => *at = self.value.clone(),
+        }
+        tree
+    }
+}
+
+pub(crate) fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+fn strings(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(list) => Box::new(list.iter().flat_map(strings)),
+        Value::Object(map) => Box::new(map.values().flat_map(strings)),
+        _ => Box::new(std::iter::empty()),
+    }
+}

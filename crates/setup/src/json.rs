@@ -1,0 +1,356 @@
+//! JSON as people write it, comments and trailing commas included: where each member begins and ends, and how one is put
+//! in or taken out beside the others.
+//!
+//! Does not know whose settings they are, and never writes a member again that is not ours.
+
+use crate::entry::{Entry, Spot};
+use crate::text::{Cut, Misfit, blank, line_end};
+use serde_json::{Map, Value};
+
+/// Deeper than any settings, and far from the end of the stack.
+const DEEPEST: usize = 100;
+
+struct Object {
+    /// Where its `{` stands, and its `}`.
+    open: usize,
+    close: usize,
+    members: Vec<Member>,
+    /// The end of the last thing inside that is not a space: a member, a comma or a comment.
+    tail: usize,
+}
+
+struct Member {
+    key: String,
+    start: usize,
+    end: usize,
+    /// Where the comma behind it stands.
+    comma: Option<usize>,
+    value: Node,
+}
+
+enum Node {
+    Object(Object),
+    Array(Vec<Node>),
+    Scalar(Value),
+}
+
+// ---- reading
+
+pub(crate) fn tree(text: &str) -> Result<Value, Misfit> {
+    value(&parse(text)?)
+}
+
+fn value(node: &Node) -> Result<Value, Misfit> {
+    Ok(match node {
+        Node::Scalar(value) => value.clone(),
+        Node::Array(list) => Value::Array(list.iter().map(value).collect::<Result<_, _>>()?),
+        Node::Object(object) => {
+            let mut map = Map::new();
+            for member in &object.members {
+                // Of two with one name an agent takes one or the other: no ground to build on.
+                if map.insert(member.key.clone(), value(&member.value)?).is_some() {
+                    return Err(Misfit::Syntax(format!("`{}` stands in it twice", member.key)));
+                }
+            }
+            Value::Object(map)
+        }
+    })
+}
+
+fn parse(text: &str) -> Result<Node, Misfit> {
+    let mut reader = Reader { text, at: text.len() - text.trim_start_matches('\u{feff}').len() };
+    reader.space()?;
+    let node = reader.node(0)?;
+    reader.space()?;
+    if reader.at == text.len() { Ok(node) } else { Err(reader.odd()) }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn next(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn odd(&self) -> Misfit {
+        let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
+        Misfit::Syntax(format!("line {line}"))
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let is = self.next() == Some(byte);
+        self.at += usize::from(is);
+        is
+    }
+
+    /// Goes over spaces and comments; says where the last comment ended, if there was one.
+    fn space(&mut self) -> Result<Option<usize>, Misfit> {
+        let mut told = None;
+        loop {
+            let rest = &self.text[self.at..];
+            if matches!(self.next(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+                self.at += 1;
+            } else if rest.starts_with("//") {
+                let line = rest.find('\n').unwrap_or(rest.len());
+                self.at += rest[..line].trim_end_matches('\r').len();
+                told = Some(self.at);
+            } else if rest.starts_with("/*") {
+                self.at += rest.find("*/").ok_or_else(|| self.odd())? + 2;
+                told = Some(self.at);
+            } else {
+                return Ok(told);
+            }
+        }
+    }
+
+    fn node(&mut self, depth: usize) -> Result<Node, Misfit> {
+        match self.next() {
+            _ if depth > DEEPEST => Err(self.odd()),
+            Some(b'{') => self.object(depth).map(Node::Object),
+            Some(b'[') => self.array(depth).map(Node::Array),
+            _ => self.scalar().map(Node::Scalar),
+        }
+    }
+
+    fn scalar(&mut self) -> Result<Value, Misfit> {
+        let rest = &self.text[self.at..];
+        let length = if rest.starts_with('"') { string_length(rest) } else { word_length(rest) };
+        let value = serde_json::from_str(&rest[..length]).map_err(|_| self.odd())?;
+        self.at += length;
+        Ok(value)
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Vec<Node>, Misfit> {
+        self.at += 1;
+        let mut list = Vec::new();
+        loop {
+            self.space()?;
+            if self.take(b']') {
+                return Ok(list);
+            }
+            list.push(self.node(depth + 1)?);
+            self.space()?;
+            if !self.take(b',') && self.next() != Some(b']') {
+                return Err(self.odd());
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Object, Misfit> {
+        let open = self.at;
+        self.at += 1;
+        let mut object = Object { open, close: open, members: Vec::new(), tail: self.at };
+        loop {
+            object.tail = self.space()?.unwrap_or(object.tail);
+            object.close = self.at;
+            if self.take(b'}') {
+                return Ok(object);
+            }
+            let mut member = self.member(depth)?;
+            object.tail = self.space()?.unwrap_or(member.end);
+            if self.next() == Some(b',') {
+                member.comma = Some(self.at);
+                self.at += 1;
+                object.tail = self.at;
+            } else if self.next() != Some(b'}') {
+                return Err(self.odd());
+            }
+            object.members.push(member);
+        }
+    }
+
+    fn member(&mut self, depth: usize) -> Result<Member, Misfit> {
+        let start = self.at;
+        let Value::String(key) = self.scalar()? else { return Err(self.odd()) };
+        self.space()?;
+        if !self.take(b':') {
+            return Err(self.odd());
+        }
+        self.space()?;
+        let value = self.node(depth + 1)?;
+        Ok(Member { key, start, end: self.at, comma: None, value })
+    }
+}
+
+/// Up to and with the closing quote.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn word_length(text: &str) -> usize {
+    text.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).unwrap_or(text.len())
+}
+
+// ---- putting in
+
+pub(crate) fn put_in(text: &str, entry: &Entry) -> Result<Vec<Cut>, Misfit> {
+    let (keys, eol) = (&entry.spot.keys, line_end(text));
+    if blank(text) {
+        let whole = nested(keys, entry.value.clone());
+        return Ok(vec![Cut { at: text.len(), text: pretty(&whole, "", "  ", eol) + eol }]);
+    }
+    let root = parse(text)?;
+    let mut node = &root;
+    for (depth, key) in keys.iter().enumerate() {
+        let Node::Object(object) = node else { return Err(misshaped(keys, depth)) };
+        match object.members.iter().find(|member| member.key == *key) {
+            Some(member) => node = &member.value,
+            None => {
+                return Ok(added(text, &root, object, key, &nested(&keys[depth + 1..], entry.value.clone())));
+            }
+        }
+    }
+    Err(misshaped(keys, keys.len()))
+}
+
+fn misshaped(keys: &[String], depth: usize) -> Misfit {
+    Misfit::Shape(if depth == 0 { "the whole".to_string() } else { keys[..depth].join(".") })
+}
+
+fn nested(keys: &[String], value: Value) -> Value {
+    keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
+}
+
+/// One more member, behind the others and in their manner.
+fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Cut> {
+    let inside = &text[object.open + 1..object.close];
+    let fresh = object.members.is_empty() && !inside.contains('\n');
+    let lines = inside.contains('\n') || (fresh && (text.contains('\n') || is_bare(root)));
+    let name = Value::String(key.to_string());
+    let mut member = if lines {
+        let (eol, unit) = (line_end(text), unit(text, root));
+        let outer = indent(text, object.open);
+        let inner = object.members.first().and_then(|first| alone(text, first.start));
+        let inner = inner.map_or_else(|| format!("{outer}{unit}"), str::to_string);
+        let end = if fresh { format!("{eol}{outer}") } else { String::new() };
+        format!("{eol}{inner}{name}: {}{end}", pretty(value, &inner, &unit, eol))
+    } else {
+        let gap = if object.members.is_empty() { "" } else { " " };
+        format!("{gap}{name}: {value}")
+    };
+    let Some(last) = object.members.last() else { return vec![Cut { at: object.tail, text: member }] };
+    if last.comma.is_some() {
+        member.push(',');
+        return vec![Cut { at: object.tail, text: member }];
+    }
+    if last.end == object.tail {
+        member.insert(0, ',');
+        return vec![Cut { at: last.end, text: member }];
+    }
+    // A comment behind the last member stays with it.
+    vec![Cut { at: last.end, text: ",".to_string() }, Cut { at: object.tail + 1, text: member }]
+}
+
+fn is_bare(root: &Node) -> bool {
+    matches!(root, Node::Object(object) if object.members.is_empty())
+}
+
+/// The spaces a line begins with.
+fn indent(text: &str, at: usize) -> &str {
+    let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..];
+    let line = line.trim_start_matches('\u{feff}');
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// The indentation of what is the first thing on its line.
+fn alone(text: &str, at: usize) -> Option<&str> {
+    let start = text[..at].rfind('\n')? + 1;
+    let before = &text[start..at];
+    before.trim_matches([' ', '\t']).is_empty().then_some(before)
+}
+
+/// By how much this file indents.
+fn unit(text: &str, root: &Node) -> String {
+    let Node::Object(object) = root else { return "  ".to_string() };
+    let first = object.members.first().and_then(|first| alone(text, first.start));
+    first.filter(|spaces| !spaces.is_empty()).unwrap_or("  ").to_string()
+}
+
+fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
+    let inner = format!("{indent}{unit}");
+    let lines = |items: Vec<String>, open: char, close: char| {
+        let items = items.join(&format!(",{eol}{inner}"));
+        format!("{open}{eol}{inner}{items}{eol}{indent}{close}")
+    };
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::String(key.clone()), pretty(value, &inner, unit, eol))
+            };
+            lines(map.iter().map(member).collect(), '{', '}')
+        }
+        Value::Array(list) if list.iter().any(|item| item.is_object() || item.is_array()) => {
+            lines(list.iter().map(|item| pretty(item, &inner, unit, eol)).collect(), '[', ']')
+        }
+        // Words in a row, as `["mcp"]`.
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+// ---- taking out
+
+pub(crate) fn take_out(text: &str, spot: &Spot, made: &[Vec<String>]) -> Result<String, Misfit> {
+    let mut now = text.to_string();
+    let mut keys = &spot.keys[..];
+    loop {
+        now = without(&now, keys)?;
+        keys = &keys[..keys.len() - 1];
+        let emptied = Spot { keys: keys.to_vec(), mark: None };
+        let hollow = emptied.find(&tree(&now)?).is_some_and(crate::entry::is_empty);
+        if keys.is_empty() || !hollow || !made.iter().any(|made| made == keys) {
+            return Ok(now);
+        }
+    }
+}
+
+fn without(text: &str, keys: &[String]) -> Result<String, Misfit> {
+    let root = parse(text)?;
+    let mut node = &root;
+    for (depth, key) in keys.iter().enumerate() {
+        let Node::Object(object) = node else { return Err(misshaped(keys, depth)) };
+        let Some(at) = object.members.iter().position(|member| member.key == *key) else {
+            return Ok(text.to_string());
+        };
+        if depth + 1 == keys.len() {
+            return Ok(cut_out(text, object, at));
+        }
+        node = &object.members[at].value;
+    }
+    Err(misshaped(keys, keys.len()))
+}
+
+fn cut_out(text: &str, object: &Object, at: usize) -> String {
+    let member = &object.members[at];
+    let start = text[..member.start].trim_end().len();
+    let mut now = text.to_string();
+    if let Some(comma) = member.comma {
+        now.replace_range(comma..=comma, "");
+    }
+    now.replace_range(start..member.end, "");
+    let before = at.checked_sub(1).map(|before| &object.members[before]);
+    // The last one takes the comma before it along; one that stood behind it as well was a habit, and stays one.
+    if let Some(comma) = before.and_then(|before| before.comma).filter(|_| member.comma.is_none()) {
+        now.replace_range(comma..=comma, "");
+    }
+    let hollow = object.members.len() == 1 && now[object.open + 1..].trim_start().starts_with('}');
+    if hollow {
+        let close = now.len() - now[object.open + 1..].trim_start().len();
+        now.replace_range(object.open + 1..close, "");
+    }
+    now
+}

@@ -1,0 +1,261 @@
+//! Wires Loci into the agents found on this machine, shows the exact change first, and takes it back byte for byte.
+//!
+//! It knows the agents' files of settings, and of Loci only that it is a program with a path. Does not know engines,
+//! terminals or how operations are answered.
+
+mod agents;
+mod check;
+mod diff;
+mod disk;
+mod entry;
+mod json;
+mod pack;
+mod plan;
+mod receipt;
+mod text;
+mod toml;
+mod undo;
+
+use agents::{AGENTS, Agent};
+use api::setup::{AgentSetup, SetupAsk, SetupDone, SetupProblem};
+use pack::Program;
+use plan::Plan;
+use receipt::{Receipt, Wiring};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What may be known of the machine.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    pub home: PathBuf,
+    pub vars: BTreeMap<&'static str, OsString>,
+    /// Where Loci keeps what cannot be made again.
+    pub data: PathBuf,
+    /// This program.
+    pub exe: PathBuf,
+}
+
+/// The variables this room asks for, besides those of the sources.
+pub const VARIABLES: &[(&str, &str)] =
+    &[("PATH", "where `loci setup` looks for the agents' programs and its own")];
+
+/// Agents start their helpers with few variables; what says where Loci's own files lie must be among them.
+const PASSED_ON: &[&str] = &["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{path}: {error}")]
+    Io { path: PathBuf, error: std::io::Error },
+    #[error("another `loci setup` is at work")]
+    Busy,
+}
+
+impl Machine {
+    /// The first folder a variable names; never one that depends on where one stands.
+    fn folder(&self, variable: &str) -> Option<PathBuf> {
+        let text = self.vars.get(variable)?.to_string_lossy().into_owned();
+        let first = text.split([':', ',']).find(|part| !part.is_empty()).map(PathBuf::from);
+        first.filter(|path| path.is_absolute())
+    }
+
+    /// A program by its name, as a shell would find it.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        let folders = self.vars.get("PATH")?;
+        std::env::split_paths(folders).map(|folder| folder.join(name)).find(|path| is_program(path))
+    }
+
+    /// This program by the path that lasts: the one a person types leads to the new version after an update, the one
+    /// behind a symbolic link often does not.
+    fn loci(&self) -> Program {
+        let real = std::fs::canonicalize(&self.exe).ok();
+        let typed = self.exe.file_name().and_then(|name| self.program(&name.to_string_lossy()));
+        let same = |path: &PathBuf| real.is_some() && std::fs::canonicalize(path).ok() == real;
+        Program::at(&typed.filter(same).unwrap_or_else(|| self.exe.clone()))
+    }
+
+    fn env(&self) -> Value {
+        let set = PASSED_ON.iter().filter_map(|name| Some((*name, self.vars.get(name)?.to_str()?)));
+        set.filter(|(_, path)| Path::new(path).is_absolute())
+            .map(|(name, path)| (name.to_string(), path))
+            .collect()
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Answers the operation.
+pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
+    let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
+    if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
+        let receipt = machine.receipt()?;
+        done.agents =
+            chosen(machine, ask, &receipt).map(|agent| dry(machine, ask, agent, &receipt)).collect();
+        return Ok(done);
+    }
+    let (_lock, folders) = lock(&machine.data)?;
+    let mut receipt = machine.receipt()?;
+    receipt.folders.splice(0..0, folders);
+    receipt.agents.values().flat_map(|wiring| &wiring.files).for_each(|record| disk::sweep(&record.path));
+    for agent in chosen(machine, ask, &receipt) {
+        done.agents.push(one(machine, ask, agent, &mut receipt)?);
+    }
+    if receipt.agents.is_empty() {
+        disk::remove_empty(&receipt.folders);
+    }
+    Ok(done)
+}
+
+/// The agents that were named, or else those that are here; to take something out, those that were given something.
+fn chosen<'a>(
+    machine: &'a Machine,
+    ask: &'a SetupAsk,
+    receipt: &Receipt,
+) -> impl Iterator<Item = &'static Agent> + use<'a> {
+    let given: Vec<String> = receipt.agents.keys().cloned().collect();
+    AGENTS.iter().filter(move |agent| match (ask.agents.is_empty(), ask.remove) {
+        (false, _) => ask.agents.iter().any(|name| name == agent.name),
+        (true, true) => given.iter().any(|name| name == agent.name),
+        (true, false) => agent.found(machine).is_some(),
+    })
+}
+
+fn told(machine: &Machine, agent: &Agent) -> AgentSetup {
+    AgentSetup {
+        agent: agent.name.to_string(),
+        title: agent.title.to_string(),
+        found: agent.found(machine).map(|path| path.to_string_lossy().into_owned()),
+        ..AgentSetup::default()
+    }
+}
+
+fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> Result<Plan, SetupProblem> {
+    match (ask.remove, receipt.agents.get(agent.name)) {
+        (true, None) => Ok(Plan::default()),
+        (true, Some(wiring)) => Ok(undo::plan(machine, agent, wiring)),
+        (false, _) => plan::plan(machine, agent, receipt),
+    }
+}
+
+fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> AgentSetup {
+    let mut told = told(machine, agent);
+    match plan(machine, ask, agent, receipt) {
+        Ok(plan) => {
+            told.changes = plan.changes();
+            told.problems = plan.problems;
+        }
+        Err(problem) => told.problems.push(problem),
+    }
+    told
+}
+
+/// Does it for one agent. What goes wrong there does not keep the others waiting.
+fn one(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &mut Receipt) -> Result<AgentSetup, Error> {
+    let mut told = told(machine, agent);
+    match plan(machine, ask, agent, receipt) {
+        Err(problem) => told.problems.push(problem),
+        Ok(plan) => {
+            told.changes = plan.changes();
+            told.problems.clone_from(&plan.problems);
+            if ask.remove {
+                take_out(machine, agent, &plan, receipt, &mut told)?;
+            } else {
+                put_in(machine, agent, plan, receipt, &mut told)?;
+            }
+        }
+    }
+    Ok(told)
+}
+
+fn take_out(
+    machine: &Machine,
+    agent: &Agent,
+    plan: &Plan,
+    receipt: &mut Receipt,
+    told: &mut AgentSetup,
+) -> Result<(), Error> {
+    plan.make(told);
+    if !told.problems.is_empty() {
+        return Ok(());
+    }
+    disk::remove_empty(&plan.folders);
+    receipt.agents.remove(agent.name);
+    machine.keep(receipt)
+}
+
+fn put_in(
+    machine: &Machine,
+    agent: &Agent,
+    plan: Plan,
+    receipt: &mut Receipt,
+    told: &mut AgentSetup,
+) -> Result<(), Error> {
+    let before = receipt.clone();
+    // First what may come to stand there, so that whatever happens next can be undone; then what does.
+    receipt.agents.insert(agent.name.to_string(), plan.while_at_it(before.agents.get(agent.name)));
+    if !plan.moves.is_empty() {
+        machine.keep(receipt)?;
+    }
+    plan.make(told);
+    if !told.problems.is_empty() {
+        return Ok(());
+    }
+    let wiring = Wiring { files: plan.records, folders: plan.folders };
+    receipt.agents.insert(agent.name.to_string(), wiring);
+    if *receipt != before {
+        machine.keep(receipt)?;
+    }
+    told.checks = check::checks(machine, agent);
+    told.next = Some(agent.next.to_string());
+    Ok(())
+}
+
+impl Machine {
+    fn receipt(&self) -> Result<Receipt, Error> {
+        Receipt::read(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
+    }
+
+    fn keep(&self, receipt: &Receipt) -> Result<(), Error> {
+        receipt.write(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
+    }
+}
+
+/// How long a second setup waits for the first.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Held on the folder itself, so that nothing is left of it; the kernel takes it back however the process ends. Also
+/// the folders that had to be made.
+fn lock(data: &Path) -> Result<(File, Vec<PathBuf>), Error> {
+    let fail = |error| Error::Io { path: data.to_path_buf(), error };
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let made = disk::missing_above(&data.join("x"));
+        let folder = made.iter().try_for_each(|folder| disk::make_folder(folder, 0o700));
+        match folder.and_then(|()| File::open(data)) {
+            Ok(folder) => match folder.try_lock() {
+                Ok(()) if is_there(&folder, data) => return Ok((folder, made)),
+                Err(TryLockError::Error(error)) => return Err(fail(error)),
+                _ => {}
+            },
+            // Whoever held it before may be taking the folder away.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
+        }
+        if Instant::now() > until {
+            return Err(Error::Busy);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn is_there(folder: &File, path: &Path) -> bool {
+    let (held, found) = (folder.metadata(), std::fs::metadata(path));
+    held.is_ok_and(|held| found.is_ok_and(|found| (held.dev(), held.ino()) == (found.dev(), found.ino())))
+}

@@ -1,0 +1,147 @@
+//! The files that come with Loci for each agent (`integrations/` in the repository), with this machine's path of the
+//! program in place of the bare name.
+//!
+//! Does not know where they are put.
+
+use serde_json::Value;
+use std::path::Path;
+
+/// A file below `integrations/`, by its path below its agent's folder.
+pub(crate) struct Packed {
+    pub(crate) path: &'static str,
+    pub(crate) text: &'static str,
+}
+
+macro_rules! packed {
+    ($folder:literal: $($path:literal)*) => {
+        &[$(Packed {
+            path: $path,
+            text: include_str!(concat!("../../../integrations/", $folder, "/", $path)),
+        }),*]
+    };
+}
+
+pub(crate) const CLAUDE: &[Packed] = packed!["claude-code":
+    ".claude-plugin/marketplace.json"
+    "loci/.claude-plugin/plugin.json"
+    "loci/.mcp.json"
+    "loci/LICENSE"
+    "loci/README.md"
+    "loci/agents/error-analyst.md"
+    "loci/agents/meta-coach.md"
+    "loci/agents/meta-query.md"
+    "loci/agents/workflow-tuner.md"
+    "loci/commands/errors.md"
+    "loci/commands/files.md"
+    "loci/commands/search.md"
+    "loci/commands/stats.md"
+    "loci/commands/timeline.md"
+    "loci/commands/usage.md"
+    "loci/hooks/hooks.json"
+];
+
+pub(crate) const CODEX: &[Packed] = packed!["codex":
+    "agents/error-analyst.toml"
+    "agents/meta-coach.toml"
+    "agents/meta-query.toml"
+    "agents/workflow-tuner.toml"
+    "skills/loci/SKILL.md"
+];
+
+pub(crate) const GEMINI: &[Packed] = packed!["gemini-cli":
+    "agents/error-analyst.md"
+    "agents/meta-coach.md"
+    "agents/meta-query.md"
+    "agents/workflow-tuner.md"
+    "commands/loci/errors.toml"
+    "commands/loci/files.toml"
+    "commands/loci/search.toml"
+    "commands/loci/stats.toml"
+    "commands/loci/timeline.toml"
+    "commands/loci/usage.toml"
+    "gemini-extension.json"
+    "hooks/hooks.json"
+];
+
+pub(crate) const OPENCODE: &[Packed] = packed!["opencode":
+    "agent/error-analyst.md"
+    "agent/meta-coach.md"
+    "agent/meta-query.md"
+    "agent/workflow-tuner.md"
+    "command/loci/errors.md"
+    "command/loci/files.md"
+    "command/loci/search.md"
+    "command/loci/stats.md"
+    "command/loci/timeline.md"
+    "command/loci/usage.md"
+];
+
+/// A program as the files name it: to a shell, and to whoever starts it without one.
+pub(crate) struct Program {
+    path: String,
+    shell: String,
+}
+
+impl Program {
+    pub(crate) fn at(path: &Path) -> Program {
+        let path = path.to_string_lossy().into_owned();
+        let shell = api::ops::quoted(&path);
+        Program { path, shell }
+    }
+
+    /// As a shell is told to run it.
+    pub(crate) fn line(&self, arguments: &str) -> String {
+        format!("{} {arguments}", self.shell)
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl Packed {
+    /// With the program's path, and the variables that say where Loci keeps its files.
+    pub(crate) fn placed(&self, program: &Program, env: &Value) -> String {
+        if Path::new(self.path).extension().is_some_and(|ending| ending == "json") {
+            return self.placed_json(program, env);
+        }
+        let is_toml = Path::new(self.path).extension().is_some_and(|ending| ending == "toml");
+        let shell = if is_toml { program.shell.replace('\\', "\\\\") } else { program.shell.clone() };
+        let mut text = self.text.to_string();
+        for opening in ["`", "!{", "Bash("] {
+            text = text.replace(&format!("{opening}loci "), &format!("{opening}{shell} "));
+        }
+        text
+    }
+
+    fn placed_json(&self, program: &Program, env: &Value) -> String {
+        // It is one of ours and compiled in: a test reads each of them.
+        let Ok(mut tree) = serde_json::from_str::<Value>(self.text) else { return self.text.to_string() };
+        place(&mut tree, program, env);
+        serde_json::to_string_pretty(&tree).unwrap_or_default() + "\n"
+    }
+}
+
+/// `loci` as a command becomes the path; a server of tools gets the variables.
+fn place(value: &mut Value, program: &Program, env: &Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|item| place(item, program, env)),
+        Value::Object(map) => {
+            map.values_mut().for_each(|item| place(item, program, env));
+            let command = map.get("command").and_then(Value::as_str).map(str::to_string);
+            match command.as_deref() {
+                Some("loci") => {
+                    map.insert("command".to_string(), program.path.clone().into());
+                    if env.as_object().is_some_and(|env| !env.is_empty()) {
+                        map.insert("env".to_string(), env.clone());
+                    }
+                }
+                Some(line) if line.starts_with("loci ") => {
+                    map.insert("command".to_string(), program.line(&line["loci ".len()..]).into());
+                }
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}

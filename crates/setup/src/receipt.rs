@@ -1,0 +1,97 @@
+//! What was put where, so that it can be taken out: written before the first change, and again when all are made.
+//!
+//! Holds only what is ours: of a person's files their paths, and the text that was put in.
+
+use crate::disk;
+use crate::entry::Spot;
+use crate::text::{Form, Stitches};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+
+const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Receipt {
+    version: u32,
+    pub(crate) agents: BTreeMap<String, Wiring>,
+    /// Folders that had to be made for Loci's own files, the outermost first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What one agent was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wiring {
+    pub(crate) files: Vec<Record>,
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) path: PathBuf,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum What {
+    /// A file of ours: the prints of what may stand in it. Several while one is being replaced.
+    Whole(Vec<String>),
+    /// Entries in a file of somebody's.
+    Entries(Sewn),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sewn {
+    pub(crate) form: Form,
+    /// There was no such file before.
+    pub(crate) created: bool,
+    pub(crate) spots: Vec<Spot>,
+    /// What had to be made around them.
+    pub(crate) made: Vec<Vec<String>>,
+    /// How they were put in. Several while one is being replaced.
+    pub(crate) stitches: Vec<Stitches>,
+}
+
+impl Default for Receipt {
+    fn default() -> Receipt {
+        Receipt { version: VERSION, agents: BTreeMap::new(), folders: Vec::new() }
+    }
+}
+
+impl Receipt {
+    pub(crate) fn path(data: &Path) -> PathBuf {
+        data.join("setup.json")
+    }
+
+    pub(crate) fn read(data: &Path) -> Result<Receipt> {
+        let Some(text) = disk::read(&Receipt::path(data))? else { return Ok(Receipt::default()) };
+        let receipt: Receipt = serde_json::from_str(&text).map_err(Error::other)?;
+        if receipt.version > VERSION {
+            return Err(Error::other("it was written by a newer Loci"));
+        }
+        Ok(receipt)
+    }
+
+    /// For its owner alone. One that says nothing is removed.
+    pub(crate) fn write(&self, data: &Path) -> Result<()> {
+        if self.agents.is_empty() {
+            return disk::remove(&Receipt::path(data));
+        }
+        let text = serde_json::to_string_pretty(self).map_err(Error::other)? + "\n";
+        disk::write(&Receipt::path(data), &text, 0o600)
+    }
+
+    pub(crate) fn record(&self, agent: &str, path: &Path) -> Option<&Record> {
+        self.agents.get(agent)?.files.iter().find(|record| record.path == path)
+    }
+}
+
+/// By which a file of ours is known again: FNV-1a, and the length.
+pub(crate) fn print(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}-{}", text.len())
+}
