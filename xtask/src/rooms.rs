@@ -17,7 +17,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("code", &[]),
     ("api", &["record"]),
     ("setup", &["api"]),
-    ("service", &["api", "catalogue", "mask", "query", "record", "search", "setup", "sources"]),
+    ("service", &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources"]),
     ("mcp", &["api"]),
     ("loci", &["api", "service", "mcp", "record"]),
 ];

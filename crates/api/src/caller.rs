@@ -3,6 +3,9 @@
 //! Does not know the doors: the command line, a socket and a protocol all end here.
 
 use crate::chats::{GatherChats, Gathered};
+use crate::code::{
+    CodeGraph, Drawn, FindUsages, GetOutline, Meant, Outlined, ResolveSymbol, SearchSymbols, Used,
+};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -29,6 +32,11 @@ pub trait Caller {
     fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error>;
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error>;
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error>;
+    fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error>;
+    fn resolve_symbol(&self, ask: &ResolveSymbol) -> Result<Meant, Error>;
+    fn search_symbols(&self, ask: &SearchSymbols) -> Result<Meant, Error>;
+    fn find_usages(&self, ask: &FindUsages) -> Result<Used, Error>;
+    fn code_graph(&self, ask: &CodeGraph) -> Result<Drawn, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -47,6 +55,10 @@ pub enum Answer {
     RefRead(RefRead),
     CleanedUp(CleanedUp),
     Setup(SetupDone),
+    Outlined(Outlined),
+    Meant(Meant),
+    Used(Used),
+    Drawn(Drawn),
 }
 
 /// Asks an operation by name.
@@ -64,6 +76,11 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "read_ref" => caller.read_ref(&Request::read(params)?).map(Answer::RefRead),
         "cleanup_temp_files" => caller.cleanup(&Request::read(params)?).map(Answer::CleanedUp),
         "setup" => caller.setup(&Request::read(params)?).map(Answer::Setup),
+        "get_outline" => caller.get_outline(&Request::read(params)?).map(Answer::Outlined),
+        "resolve_symbol" => caller.resolve_symbol(&Request::read(params)?).map(Answer::Meant),
+        "search_symbols" => caller.search_symbols(&Request::read(params)?).map(Answer::Meant),
+        "find_usages" => caller.find_usages(&Request::read(params)?).map(Answer::Used),
+        "code_graph" => caller.code_graph(&Request::read(params)?).map(Answer::Drawn),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
@@ -94,7 +111,10 @@ impl Answer {
             Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
             Answer::Sessions(found) => (found.sessions.is_empty(), false),
             Answer::Indexed(done) => (false, done.problems > 0),
-            Answer::Archived(_) | Answer::CleanedUp(_) => (false, false),
+            Answer::Archived(_) | Answer::CleanedUp(_) | Answer::Outlined(_) => (false, false),
+            Answer::Meant(meant) => (meant.candidates.is_empty(), false),
+            Answer::Used(used) => (used.usages.is_empty(), false),
+            Answer::Drawn(drawn) => (drawn.types == 0, false),
             Answer::Checkup(checkup) => {
                 let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
                 return if problem { Exit::Failed } else { Exit::Found };

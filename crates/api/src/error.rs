@@ -24,6 +24,9 @@ codes! {
     DiskFull = "DISK_FULL", "there is no room left to write";
     FilterError = "FILTER_ERROR", "the jq filter or the pattern is wrong, failed, or was stopped at its limit";
     ReadError = "READ_ERROR", "something that must be read or written could not be";
+    SymbolNotFound = "SYMBOL_NOT_FOUND", "no type or member has such a name; the hints say what is written nearly so";
+    AmbiguousSymbol = "AMBIGUOUS_SYMBOL", "several types or members are called so; the hints list them";
+    InvalidFilter = "INVALID_FILTER", "the filter of a pack or a graph cannot be read; the hint says where";
     Cancelled = "CANCELLED", "whoever asked does not want the answer any more";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";
 }

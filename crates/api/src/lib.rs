@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod caller;
 pub mod chats;
+pub mod code;
 pub mod control;
 pub mod desk;
 pub mod envelope;

@@ -5,7 +5,7 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, control, refs, resolve, search, sessions, setup, upkeep};
+use crate::{Code, Error, Param, chats, code, control, refs, resolve, search, sessions, setup, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -91,6 +91,11 @@ pub const OPERATIONS: &[Operation] = &[
     refs::READ,
     refs::CLEANUP,
     setup::OPERATION,
+    code::OUTLINE,
+    code::RESOLVE,
+    code::SEARCH,
+    code::USAGES,
+    code::GRAPH,
 ];
 
 /// The operation of that name, at any door.

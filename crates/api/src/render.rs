@@ -4,6 +4,7 @@
 //! Does not know whether there is a terminal. What a script reads is JSON; this is never parsed.
 
 mod chats;
+mod code;
 mod refs;
 mod search;
 mod setup;
@@ -50,6 +51,10 @@ impl Render for Answer {
             Answer::RefRead(answer) => answer.render(look),
             Answer::CleanedUp(answer) => answer.render(look),
             Answer::Setup(answer) => answer.render(look),
+            Answer::Outlined(answer) => answer.render(look),
+            Answer::Meant(answer) => answer.render(look),
+            Answer::Used(answer) => answer.render(look),
+            Answer::Drawn(answer) => answer.render(look),
         }
     }
 }

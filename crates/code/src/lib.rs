@@ -22,6 +22,7 @@ pub mod specimen;
 mod state;
 mod symbol;
 mod token;
+mod tree;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};
@@ -43,6 +44,7 @@ pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
-pub use symbol::{Fit, Meant, Names, Symbol};
+pub use symbol::{Fit, Meant, Names, Symbol, wild};
 pub use token::Span;
+pub use tree::Tree;
 pub use window::{Entry, Region, Shown, Window, fill, worth};

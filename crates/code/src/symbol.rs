@@ -317,7 +317,7 @@ fn fits_pattern(pattern: &str, key: &str) -> bool {
 }
 
 /// `*` for anything, `?` for one letter; goes back to the last `*` alone, so that no pattern takes long.
-pub(crate) fn wild(pattern: &[u8], text: &[u8]) -> bool {
+pub fn wild(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
         match pattern.get(p) {

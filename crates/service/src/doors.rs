@@ -4,6 +4,9 @@
 
 use crate::{Service, ops};
 use api::chats::{GatherChats, Gathered};
+use api::code::{
+    CodeGraph, Drawn, FindUsages, GetOutline, Meant, Outlined, ResolveSymbol, SearchSymbols, Used,
+};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
@@ -61,6 +64,26 @@ impl Caller for Service {
 
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
         ops::setup::setup(self, ask)
+    }
+
+    fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error> {
+        ops::code::get_outline(self, ask)
+    }
+
+    fn resolve_symbol(&self, ask: &ResolveSymbol) -> Result<Meant, Error> {
+        ops::code::resolve_symbol(self, ask)
+    }
+
+    fn search_symbols(&self, ask: &SearchSymbols) -> Result<Meant, Error> {
+        ops::code::search_symbols(self, ask)
+    }
+
+    fn find_usages(&self, ask: &FindUsages) -> Result<Used, Error> {
+        ops::code::find_usages(self, ask)
+    }
+
+    fn code_graph(&self, ask: &CodeGraph) -> Result<Drawn, Error> {
+        ops::code::code_graph(self, ask)
     }
 }
 

@@ -3,6 +3,7 @@
 mod align;
 mod analyze;
 pub(crate) mod archive;
+pub(crate) mod code;
 mod coverage;
 pub(crate) mod doctor;
 pub(crate) mod forget;

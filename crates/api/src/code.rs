@@ -1,0 +1,314 @@
+//! The code base itself: what a type looks like, what a name means, who uses it, who depends on whom.
+//!
+//! Does not know how source is read.
+
+use crate::ops::{Handy, Means, Number, Operation, Request, Words};
+use crate::params::param;
+use crate::{Code, Error, Param, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const ROOT: Param = param(
+    "root",
+    Shape::Text,
+    "DIR",
+    "The source tree [default: the enclosing git repository, or the working directory]",
+);
+const NAMED: &str = "A type or member by its name or the end of it: NodeStore, Core.NodeStore.Get*, store.get(int), or the beginning of an id";
+
+const ONE: Option<Words> = Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
+
+// ---- outlines
+
+pub const OUTLINE: Operation = Operation {
+    name: "get_outline",
+    command: "code outline",
+    about: "Show what a type offers in a fraction of its source: signatures, documentation, bases, dependencies",
+    answer: "the outline as text, what it costs in tokens and what its source would",
+    example: "loci code outline NodeStore",
+    words: ONE,
+    params: &[param("path", Shape::Text, "NAME", NAMED), ROOT],
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GetOutline {
+    pub path: String,
+    pub root: Option<String>,
+}
+
+impl Request for GetOutline {
+    const OPERATION: &'static Operation = &OUTLINE;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.path, &OUTLINE)
+    }
+}
+
+fn is_named(path: &str, operation: &Operation) -> Result<(), Error> {
+    if path.trim().is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "of what? A name is missing").hint(operation.example));
+    }
+    Ok(())
+}
+
+/// The symbol that was meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SymbolRef {
+    /// Its full name.
+    pub path: String,
+    pub type_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+    pub kind: String,
+    pub access: String,
+    pub file: String,
+    pub line: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Outlined {
+    pub resolved: SymbolRef,
+    pub outline: String,
+    /// Counted with a vocabulary that models really use; for others an estimate.
+    pub outline_tokens: u64,
+    pub source_tokens: u64,
+    pub coverage: Coverage,
+}
+
+/// How much of the tree the answer rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Coverage {
+    pub files: u64,
+    /// Files with places that could not be understood.
+    pub with_gaps: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+}
+
+// ---- names
+
+pub const RESOLVE: Operation = Operation {
+    name: "resolve_symbol",
+    command: "code resolve",
+    about: "Say which type or member a name means, or may mean",
+    answer: "the symbol, if there is no doubt, and what else fits as well, the likeliest first",
+    example: "loci code resolve Store.Get*",
+    words: ONE,
+    params: &[param("path", Shape::Text, "NAME", NAMED), ROOT],
+    handy: &[],
+    read_only: true,
+    rows: &["candidates"],
+    stats: &["kind"],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResolveSymbol {
+    pub path: String,
+    pub root: Option<String>,
+}
+
+impl Request for ResolveSymbol {
+    const OPERATION: &'static Operation = &RESOLVE;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.path, &RESOLVE)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meant {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<SymbolRef>,
+    pub candidates: Vec<SymbolRef>,
+    /// They are only written nearly so.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub nearly: bool,
+    pub coverage: Coverage,
+}
+
+pub const SEARCH: Operation = Operation {
+    name: "search_symbols",
+    command: "code search",
+    about: "Find types and members by a part of their names",
+    answer: "symbols, the best first, types before members",
+    example: "loci code search store --limit 5",
+    words: Some(Words { value: "TEXT", about: "A part of a name", into: &["query"], number: Number::One }),
+    params: &[
+        param("query", Shape::Text, "TEXT", "A part of a name"),
+        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+        ROOT,
+    ],
+    handy: &[],
+    read_only: true,
+    rows: &["candidates"],
+    stats: &["kind"],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchSymbols {
+    pub query: String,
+    pub limit: u64,
+    pub root: Option<String>,
+}
+
+impl Default for SearchSymbols {
+    fn default() -> SearchSymbols {
+        SearchSymbols { query: String::new(), limit: 20, root: None }
+    }
+}
+
+impl Request for SearchSymbols {
+    const OPERATION: &'static Operation = &SEARCH;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.query, &SEARCH)
+    }
+}
+
+pub const USAGES: Operation = Operation {
+    name: "find_usages",
+    command: "code usages",
+    about: "Show where a type is mentioned, and how sure that is",
+    answer: "lines that mention it, by file and line",
+    example: "loci code usages NodeStore --max-results 10",
+    words: ONE,
+    params: &[
+        param("path", Shape::Text, "NAME", "A type by its name or the end of it, or the beginning of an id"),
+        param("max_results", Shape::Count, "N", "At most this many [default: 50]"),
+        ROOT,
+    ],
+    handy: &[Handy {
+        flag: "limit",
+        value: "N",
+        means: Means::Names("max_results"),
+        about: "At most this many",
+    }],
+    read_only: true,
+    rows: &["usages"],
+    stats: &["certainty"],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FindUsages {
+    pub path: String,
+    pub max_results: u64,
+    pub root: Option<String>,
+}
+
+impl Default for FindUsages {
+    fn default() -> FindUsages {
+        FindUsages { path: String::new(), max_results: 50, root: None }
+    }
+}
+
+impl Request for FindUsages {
+    const OPERATION: &'static Operation = &USAGES;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.path, &USAGES)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Used {
+    pub resolved: SymbolRef,
+    pub usages: Vec<Usage>,
+    pub total: u64,
+    pub coverage: Coverage,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub file: String,
+    pub line: u32,
+    pub text: String,
+    /// The type in whose declaration it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// `certain` where the language's rules leave one reading, `likely` where a library could hide another.
+    pub certainty: String,
+}
+
+// ---- the graph
+
+pub const GRAPH: Operation = Operation {
+    name: "code_graph",
+    command: "code graph",
+    about: "Draw who depends on whom: Mermaid, DOT or SVG",
+    answer: "the picture as text",
+    example: "loci code graph 'namespace:Memo.Core' --form mermaid",
+    words: Some(Words {
+        value: "FILTER",
+        about: "Which types: namespace: type: access: tag: depends: with * and ?, joined by AND, OR, ! and brackets",
+        into: &["filter"],
+        number: Number::Sentence,
+    }),
+    params: &[
+        param(
+            "filter",
+            Shape::Text,
+            "FILTER",
+            "Which types: namespace: type: access: tag: depends:, joined by AND, OR, ! and brackets",
+        ),
+        param(
+            "form",
+            Shape::Choice(&["mermaid", "dot", "svg"]),
+            "FORM",
+            "How it is drawn [default: mermaid]",
+        ),
+        ROOT,
+    ],
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CodeGraph {
+    pub filter: String,
+    pub form: String,
+    pub root: Option<String>,
+}
+
+impl Default for CodeGraph {
+    fn default() -> CodeGraph {
+        CodeGraph { filter: String::new(), form: "mermaid".to_string(), root: None }
+    }
+}
+
+impl Request for CodeGraph {
+    const OPERATION: &'static Operation = &GRAPH;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.filter, &GRAPH)?;
+        if ["mermaid", "dot", "svg"].contains(&self.form.as_str()) {
+            return Ok(());
+        }
+        Err(Error::new(Code::InvalidArgument, format!("there is no form `{}`", self.form))
+            .hint("mermaid, dot or svg"))
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Drawn {
+    pub types: u64,
+    pub picture: String,
+    pub coverage: Coverage,
+}
