@@ -11,6 +11,7 @@ mod id;
 mod language;
 mod outline;
 mod project;
+mod read;
 mod resolve;
 #[doc(hidden)]
 pub mod specimen;
@@ -28,5 +29,6 @@ pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
 pub use outline::{Cost, Outliner, count_tokens};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
+pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use token::Span;
