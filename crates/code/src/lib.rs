@@ -16,6 +16,7 @@ mod outline;
 mod pack;
 mod picture;
 mod project;
+mod read;
 mod resolve;
 #[doc(hidden)]
 pub mod specimen;
@@ -42,6 +43,7 @@ pub use outline::{Cost, Outliner, count_tokens};
 pub use pack::{Pack, Price, pack};
 pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
+pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use symbol::{Fit, Meant, Names, Symbol, wild};

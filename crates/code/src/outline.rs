@@ -4,7 +4,7 @@
 //! Does not know what the type is for; a note by a model may say that.
 
 use crate::codebase::{Codebase, Type};
-use crate::file::{Member, MemberKind, TypeKind, Visibility};
+use crate::file::{Member, MemberKind, Shape, TypeKind, Visibility};
 use crate::hash::{TypeHashes, hashes};
 use crate::id::{MemberId, TypeId};
 use crate::resolve::Resolver;
@@ -252,7 +252,7 @@ impl<'a> Outliner<'a> {
             let part = &facts.types[*part as usize];
             let open =
                 part.members.iter().filter(|member| member.visibility.is_open()).map(|member| &member.shape);
-            for reference in open.chain([&part.header]).flat_map(|shape| shape.names()) {
+            for reference in open.chain([&part.header]).flat_map(Shape::names) {
                 if let Some(to) = self.resolver.target(*file, &facts.references[*reference as usize]) {
                     *count.entry(to).or_default() += 1;
                 }

@@ -196,7 +196,8 @@ impl<'a> Rules<'a> {
     /// `=> Field(it) = value`, where the call returns a reference, is read as a sum.
     fn assigned_call(&mut self, at: usize) {
         let Some(open) = self.opening(at - 1) else { return };
-        let chain = |at: usize| self.is_word(at) || matches!(self.text(at), "." | "::" | "<" | ">" | ",");
+        let chain =
+            |at: usize| self.is_word(at) || matches!(self.text(at), "." | "::" | "<" | ">" | "," | "?");
         let start = (0..open).rev().take_while(|at| chain(*at)).last();
         if start.is_some_and(|start| self.before(start) == "=>") {
             self.spell(at, "+");
