@@ -68,7 +68,10 @@ fn commands() -> String {
     page.push_str("| operation | what it is for |\n| --- | --- |\n");
     for operation in OPERATIONS {
         let name = operation.command;
-        line(&mut page, &format!("| [`loci {name}`](#loci-{name}) | {} |", operation.about));
+        line(
+            &mut page,
+            &format!("| [`loci {name}`](#loci-{}) | {} |", name.replace(' ', "-"), operation.about),
+        );
     }
     page.push_str("\n| question | what it answers |\n| --- | --- |\n");
     for view in VIEWS {

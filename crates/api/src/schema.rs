@@ -4,6 +4,7 @@
 //! server's instructions, and stands in each schema without words.
 
 use crate::chats::GatherChats;
+use crate::code::{CodeGraph, FindUsages, GetOutline, ResolveSymbol, SearchSymbols};
 use crate::control::{CONTROL, Control};
 use crate::envelope::Envelope;
 use crate::refs::{Cleanup, ReadRef};
@@ -57,6 +58,9 @@ fn required(tool: &Tool) -> &'static [&'static str] {
         "search_conversations" => &["intent_query"],
         "gather_chats" => &["chatIds"],
         "read_ref" => &["ref"],
+        "get_outline" | "resolve_symbol" | "find_usages" => &["path"],
+        "search_symbols" => &["query"],
+        "code_graph" => &["filter"],
         "query_history" => &["view"],
         _ => &[],
     }
@@ -72,6 +76,11 @@ fn shapes(tool: &Tool) -> Map<String, Value> {
         "list_sessions" => properties::<ListSessions>(),
         "read_ref" => properties::<ReadRef>(),
         "cleanup_temp_files" => properties::<Cleanup>(),
+        "get_outline" => properties::<GetOutline>(),
+        "resolve_symbol" => properties::<ResolveSymbol>(),
+        "search_symbols" => properties::<SearchSymbols>(),
+        "find_usages" => properties::<FindUsages>(),
+        "code_graph" => properties::<CodeGraph>(),
         _ => properties::<Ask>(),
     });
     all

@@ -18,13 +18,17 @@ pub struct Tool {
 pub enum Set {
     Chat,
     History,
+    Code,
 }
 
 impl Set {
     pub const ALL: &'static [(Set, &'static str, &'static str)] = &[
         (Set::Chat, "chat", "find past conversations and read them"),
         (Set::History, "history", "ask about calls, failures, messages, files"),
+        (Set::Code, "code", "outlines, names and usages of the code base itself"),
     ];
+    /// What an agent gets that asks for nothing in particular.
+    pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
 
     pub fn named(word: &str) -> Option<Set> {
         Set::ALL.iter().find(|(_, name, _)| *name == word).map(|(set, ..)| *set)
@@ -45,7 +49,8 @@ pub enum Asks {
 
 const CHAT: &[Set] = &[Set::Chat];
 const HISTORY: &[Set] = &[Set::History];
-const BOTH: &[Set] = &[Set::Chat, Set::History];
+const CODE: &[Set] = &[Set::Code];
+const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code];
 
 const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -103,8 +108,13 @@ pub const TOOLS: &[Tool] = &[
         Asks::AnyView,
         "Any view by name, such as `query messages`, `analyze errors`, `usage`.",
     ),
-    tool("read_ref", BOTH, Asks::Operation, "Read a file_ref when you cannot open its path."),
+    tool("read_ref", EVERY, Asks::Operation, "Read a file_ref when you cannot open its path."),
     tool("cleanup_temp_files", HISTORY, Asks::Operation, "Remove old file_ref files."),
+    tool("get_outline", CODE, Asks::Operation, "What a type or member offers, in a fraction of its source."),
+    tool("resolve_symbol", CODE, Asks::Operation, "Which type or member a name means: suffix, * and ? work."),
+    tool("search_symbols", CODE, Asks::Operation, "Types and members by a part of their names."),
+    tool("find_usages", CODE, Asks::Operation, "Where a type is mentioned, and how sure that is."),
+    tool("code_graph", CODE, Asks::Operation, "Who depends on whom, drawn (mermaid, dot, svg)."),
 ];
 
 /// The views that `query_history` names: every one.

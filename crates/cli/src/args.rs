@@ -4,7 +4,7 @@
 use crate::doors::{self, Deed};
 use crate::output::{Shown, refuse};
 use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
-use api::{Ask, Code, OPERATIONS, Param, Shape, VIEWS, View};
+use api::{Ask, Code, OPERATIONS, Operation, Param, Shape, VIEWS, View};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
@@ -51,7 +51,7 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     if name == crate::mcp::COMMAND {
         return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
     }
-    if let Some(operation) = OPERATIONS.iter().find(|operation| operation.command == name) {
+    if let Some((operation, sub)) = operation_typed(name, sub) {
         let (service, sound) = service(sub);
         return Ok(Some(Typed::Deed(Box::new(doors::deed(operation, sub, service, sound)))));
     }
@@ -60,6 +60,18 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         None => (api::ask::view("", name), sub),
     };
     Ok(view.map(|view| Typed::Question(Box::new(call(view, sub)))))
+}
+
+/// The operation of a command, which may stand in a group: `loci code outline`.
+pub(crate) fn operation_typed<'m>(
+    name: &str,
+    sub: &'m ArgMatches,
+) -> Option<(&'static Operation, &'m ArgMatches)> {
+    let (typed, sub) = match sub.subcommand() {
+        Some((inner, deeper)) => (format!("{name} {inner}"), deeper),
+        None => (name.to_string(), sub),
+    };
+    OPERATIONS.iter().find(|operation| operation.command == typed).map(|operation| (operation, sub))
 }
 
 /// What clap complains of, as an error of ours.
@@ -154,7 +166,7 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
         let bare = Command::new(operation.command).about(operation.about);
         root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
     }
@@ -166,6 +178,8 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         let bare = Command::new(group).about(about);
         root = root.subcommand(if full(group) { group_command(bare, group) } else { bare });
     }
+    let bare = Command::new(CODE).about("The code base itself: outlines, names, usages, who depends on whom");
+    root = root.subcommand(if full(CODE) { code_command(bare) } else { bare });
     for view in VIEWS.iter().filter(|v| v.group.is_empty()) {
         let bare = Command::new(view.name).about(view.about);
         root = root.subcommand(if full(view.name) { view_command(view) } else { bare });
@@ -181,6 +195,19 @@ fn group_command(bare: Command, group: &str) -> Command {
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands(views.map(view_command))
+}
+
+/// The group of the operations on source.
+const CODE: &str = "code";
+
+fn code_command(bare: Command) -> Command {
+    let inside = OPERATIONS.iter().filter(|operation| operation.command.starts_with("code "));
+    let examples: Vec<&str> = inside.clone().map(|operation| operation.example).take(3).collect();
+    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(inside.map(doors::command))
 }
 
 const FIRST: &str = "First steps:

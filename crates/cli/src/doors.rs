@@ -42,7 +42,8 @@ const QUOTING: &str = "gather_chats";
 // ---- the command
 
 pub(crate) fn command(operation: &'static Operation) -> Command {
-    let mut command = Command::new(operation.command).about(operation.about).after_help(after(operation));
+    let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
+    let mut command = Command::new(name).about(operation.about).after_help(after(operation));
     if let Some(words) = &operation.words {
         command = command.arg(positional(words));
     }
@@ -331,7 +332,7 @@ mod tests {
             .try_get_matches_from(&words)
             .map_err(|e| format!("{line}: {e}"))?;
         let (name, sub) = matches.subcommand().unwrap();
-        let operation = api::operation(name).unwrap();
+        let (operation, sub) = crate::args::operation_typed(name, sub).unwrap();
         let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00Z"));
         params(operation, sub, clock, Path::new("/srv/here")).map(|p| (operation, p)).map_err(|e| e.message)
     }

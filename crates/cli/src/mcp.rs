@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
                 .value_name("SETS")
                 .value_delimiter(',')
                 .value_parser(PossibleValuesParser::new(words))
-                .help("Which tools to offer [default: all]"),
+                .help("Which tools to offer [default: chat,history]"),
         )
         .arg(
             Arg::new("http")
@@ -55,7 +55,7 @@ pub(crate) fn command() -> Command {
 impl Serve {
     pub(crate) fn typed(matches: &ArgMatches) -> Serve {
         let named = matches.get_many::<String>("toolsets");
-        let all = || Set::ALL.iter().map(|(set, ..)| *set).collect();
+        let all = || Set::USUAL.to_vec();
         let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::named(word)).collect());
         Serve { sets, http: matches.get_one::<u16>("http").copied() }
     }

@@ -23,7 +23,6 @@ pub mod specimen;
 mod state;
 mod symbol;
 mod token;
-mod tree;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};
@@ -48,5 +47,4 @@ pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use symbol::{Fit, Meant, Names, Symbol, wild};
 pub use token::Span;
-pub use tree::Tree;
 pub use window::{Entry, Region, Shown, Window, fill, worth};

@@ -9,16 +9,17 @@ use api::code::{
 };
 use api::{Code, Error, Request};
 use code::{
-    Certainty, Codebase, FORMS, Field, Filter, Fit, Graph, Names, Outliner, Resolver, Symbol, Tree,
-    count_tokens, is_prefix, wild,
+    Certainty, Codebase, FORMS, Field, Filter, Fit, Graph, Names, Outliner, Resolver, Symbol, count_tokens,
+    is_prefix, wild,
 };
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A tree that was read for one question.
 struct Desk {
     root: PathBuf,
-    tree: Tree,
+    code: Codebase,
+    /// What could not be read, and why.
+    unread: Vec<String>,
 }
 
 impl Desk {
@@ -27,32 +28,29 @@ impl Desk {
             Some(named) => scope::real(&service.cwd.join(named)),
             None => scope::enclosing(&service.cwd),
         };
-        let progress = &service.progress;
-        let told = |done: usize, of: usize| {
-            progress.of.store(of as u64, Relaxed);
-            progress.files.store(done as u64, Relaxed);
-        };
-        let tree = Tree::read(&root, service.threads, &told).map_err(|error| {
+        let layout = code::discover(&root).map_err(|error| {
             Error::new(Code::NotFound, error.to_string()).hint("--root names the source tree")
         })?;
-        if tree.code.types.is_empty() {
+        let (code, mut unread) = code::read_tree(&root, &layout, service.threads);
+        unread.extend(layout.problems);
+        if code.types.is_empty() {
             let known: Vec<&str> = code::LANGUAGES.iter().map(|language| language.name).collect();
             return Err(Error::new(Code::NotFound, format!("no source was found below {}", root.display()))
                 .hint(format!("languages that are read: {}", known.join(", ")))
                 .hint("--root names the source tree"));
         }
-        Ok(Desk { root, tree })
+        Ok(Desk { root, code, unread })
     }
 
     fn code(&self) -> &Codebase {
-        &self.tree.code
+        &self.code
     }
 
     fn coverage(&self) -> Coverage {
         Coverage {
             files: self.code().files.len() as u64,
-            with_gaps: self.tree.with_gaps() as u64,
-            unread: self.tree.problems.iter().take(5).cloned().collect(),
+            with_gaps: self.code.files.iter().filter(|file| !file.facts.gaps.is_empty()).count() as u64,
+            unread: self.unread.iter().take(5).cloned().collect(),
         }
     }
 
