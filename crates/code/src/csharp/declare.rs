@@ -401,16 +401,16 @@ impl<'a> Walk<'a> {
         for attribute in self.attributes(node, from) {
             shape.append(&attribute);
         }
-        let (mut behaviour, mut shown) = (Vec::new(), String::new());
-        for word in &modifiers {
-            if OF_BODIES.contains(word) {
-                behaviour.extend(word.as_bytes());
-            } else if !is_visibility(word) && *word != "partial" {
-                shape.push(word);
-                shown.push_str(word);
-                shown.push(' ');
-            }
+        let (of_bodies, mut kept): (Vec<&str>, Vec<&str>) =
+            modifiers.iter().partition(|word| OF_BODIES.contains(word));
+        kept.retain(|word| !is_visibility(word) && *word != "partial");
+        for word in &kept {
+            shape.push(word);
         }
+        // readers expect `static` first
+        kept.sort_by_key(|word| *word != "static");
+        let shown = kept.iter().flat_map(|word| [word, " "]).collect();
+        let behaviour = of_bodies.concat().into_bytes();
         Draft {
             kind,
             visibility: given.unwrap_or(default),
@@ -512,12 +512,16 @@ impl<'a> Walk<'a> {
         let returns = node.child_by_field_name("returns").or_else(|| node.child_by_field_name("type"));
         let name = self.function_name(kind, node, explicit);
         let mut key = name.clone();
+        let converts = kind == MemberKind::Operator && name.ends_with("operator");
+        let result = returns.map_or_else(String::new, |returns| self.glued(span(returns), &[]));
         if let Some(returns) = returns {
             draft.shape.append(&self.shape(span(returns), from, &[]));
-            draft.shown.push_str(&self.glued(span(returns), &[]));
-            draft.shown.push(' ');
         }
-        draft.shown.push_str(&name);
+        match (converts, result.as_str()) {
+            (_, "") => draft.shown.push_str(&name),
+            (true, result) => draft.shown.extend([&name, " ", result]),
+            (false, result) => draft.shown.extend([result, " ", &name]),
+        }
         if let Some(list) = child(node, Kind::TypeParameters) {
             draft.shape.append(&self.shape(span(list), from, &[]));
             draft.shown.push_str(&self.glued(span(list), &[]));
