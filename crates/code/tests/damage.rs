@@ -94,7 +94,7 @@ fn nesting_beyond_measure_is_a_gap_and_not_the_end() {
     assert_eq!(all(&mut reader, &deep(400)).files[0].facts.gaps, []);
     let facts = &all(&mut reader, &deep(20_000)).files[0].facts;
     assert!(facts.gaps.iter().any(|gap| gap.kind == GapKind::TooDeep), "{:?}", facts.gaps.len());
-    let long: String = (0..5_000).map(|at| format!("a{at} + ")).collect();
+    let long = "a + ".repeat(5_000);
     let code = all(&mut reader, &format!("class C {{ int x = {long} 1; int y; }}"));
     assert_eq!(code.files[0].facts.types[0].members.len(), 2);
 }
