@@ -269,7 +269,7 @@ impl<'a> Walk<'a> {
             visibility: None,
             modifiers: Vec::new(),
             partial: false,
-            parameters: parameters.map_or_else(String::new, |list| self.glued(span(list), &[])),
+            parameters: parameters.map_or_else(String::new, |list| self.glued(span(list))),
             bases: Vec::new(),
             base_names: Vec::new(),
             attributes: Vec::new(),
@@ -301,8 +301,8 @@ impl<'a> Walk<'a> {
             self.source.within(before).any(|token| self.source.of(token).starts_with("StructLayout"));
         let behaviour = self.clauses(&mut part, node, from);
         if let Some(returns) = node.child_by_field_name("type") {
-            part.header.append(&self.shape(span(returns), from, &[]));
-            part.shown = format!("{} : {}", part.shown, self.glued(span(returns), &[]));
+            part.header.append(&self.shape(span(returns), from));
+            part.shown = format!("{} : {}", part.shown, self.glued(span(returns)));
         }
         // `ref struct` is written where modifiers end
         if node.children(&mut node.walk()).any(|child| child.kind() == "ref") || self.says_ref(node) {
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
                         part.members.extend(self.positional(child, from));
                     }
                 }
-                Kind::Constraints => part.header.append(&self.shape(span(child), from, &[])),
+                Kind::Constraints => part.header.append(&self.shape(span(child), from)),
                 _ => {}
             }
         }
@@ -367,7 +367,7 @@ impl<'a> Walk<'a> {
     }
 
     fn base(&self, part: &mut TypePart, base: Node<'a>, from: usize) {
-        part.bases.push(self.shape(span(base), from, &[]));
+        part.bases.push(self.shape(span(base), from));
         part.base_names.extend(self.reference_at(base.start_byte() as u32, from));
     }
 

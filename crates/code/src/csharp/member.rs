@@ -104,18 +104,18 @@ impl<'a> Walk<'a> {
         let equals = declarator.children(&mut declarator.walk()).find(|it| it.kind() == "=");
         let value = equals.map(|mark| Span::new(mark.end_byte(), declarator.end_byte()));
         if let Some(declared) = declared {
-            draft.shape.append(&self.shape(span(declared), from, &[]));
-            draft.shown.push_str(&self.glued(span(declared), &[]));
+            draft.shape.append(&self.shape(span(declared), from));
+            draft.shown.push_str(&self.glued(span(declared)));
         }
         // `fixed int numbers[4]`
         let end = equals.map_or(declarator.end_byte(), |mark| mark.start_byte());
         let sizes = Span::new(declarator.start_byte() + name.len(), end);
-        draft.shape.append(&self.shape(sizes, from, &[]));
+        draft.shape.append(&self.shape(sizes, from));
         draft.shown.extend([" ", name]);
         match value {
             Some(value) if draft.kind == MemberKind::Constant => {
                 draft.shape.push("=");
-                draft.shape.append(&self.shape(value, from, &[]));
+                draft.shape.append(&self.shape(value, from));
                 draft.shown.push_str(&self.value_shown(value));
             }
             Some(value) => self.tokens_into(&mut draft.behaviour, value),
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
             at = here.prev_named_sibling();
         };
         if let Some(value) = explicit {
-            draft.shape.append(&self.shape(span(value), from, &[]));
+            draft.shape.append(&self.shape(span(value), from));
         }
         draft.shape.push(&format!("+{after}"));
         draft.shown.push_str(name);
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         let mut key = name.clone();
         self.takes(&mut draft, &mut key, from);
         if let (MemberKind::Operator, Some(returns)) = (draft.kind, returns) {
-            key.extend(["~", &self.glued(span(returns), &[])]);
+            key.extend(["~", &self.glued(span(returns))]);
         }
         let accessors = self.accessors(node, from);
         let body_span = self.bodies(&mut draft, node, &accessors);
@@ -185,9 +185,9 @@ impl<'a> Walk<'a> {
     /// Adds what a function returns, before its name unless that is what it converts to.
     fn result(&self, draft: &mut Draft<'a>, name: &str, returns: Option<Node<'a>>, from: usize) {
         let converts = draft.kind == MemberKind::Operator && name.ends_with("operator");
-        let result = returns.map_or_else(String::new, |returns| self.glued(span(returns), &[]));
+        let result = returns.map_or_else(String::new, |returns| self.glued(span(returns)));
         if let Some(returns) = returns {
-            draft.shape.append(&self.shape(span(returns), from, &[]));
+            draft.shape.append(&self.shape(span(returns), from));
         }
         match (converts, result.as_str()) {
             (_, "") => draft.shown.push_str(name),
@@ -200,8 +200,8 @@ impl<'a> Walk<'a> {
     fn takes(&self, draft: &mut Draft<'a>, key: &mut String, from: usize) {
         let node = draft.node;
         if let Some(list) = child(node, Kind::TypeParameters) {
-            draft.shape.append(&self.shape(span(list), from, &[]));
-            draft.shown.push_str(&self.glued(span(list), &[]));
+            draft.shape.append(&self.shape(span(list), from));
+            draft.shown.push_str(&self.glued(span(list)));
             key.extend(["`", &list.named_child_count().to_string()]);
         }
         if let Some(list) = node.child_by_field_name("parameters") {
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
         let mut cursor = node.walk();
         for clause in node.children(&mut cursor) {
             match Kind::of(clause) {
-                Kind::Constraints => draft.shape.append(&self.shape(span(clause), from, &[])),
+                Kind::Constraints => draft.shape.append(&self.shape(span(clause), from)),
                 Kind::ConstructorInitializer => self.tokens_into(&mut draft.behaviour, span(clause)),
                 _ => {}
             }
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
             MemberKind::Operator => self.operator_name(node),
             _ => name.to_owned(),
         };
-        explicit.map_or(name.clone(), |interface| self.glued(span(interface), &[]) + &name)
+        explicit.map_or(name.clone(), |interface| self.glued(span(interface)) + &name)
     }
 
     /// `operator +`, `implicit operator`, as the source has them.
@@ -294,9 +294,9 @@ impl<'a> Walk<'a> {
             };
             let mut draft = self.draft(MemberKind::Property, parameter, from);
             draft.visibility = Visibility::Public;
-            draft.shape.append(&self.shape(span(declared), from, &[]));
+            draft.shape.append(&self.shape(span(declared), from));
             draft.shape.push("get; init;");
-            draft.shown = format!("{} {}", self.glued(span(declared), &[]), self.text(name));
+            draft.shown = format!("{} {}", self.glued(span(declared)), self.text(name));
             let name = self.text(name);
             let value_type = self.plain_type(declared, from);
             found.push(draft.finish(self, name, name.to_owned(), value_type, None));
