@@ -267,17 +267,17 @@ mod tests {
             dice.below(1000)
         );
         for _ in 0..dice.below(3) {
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "  public string {} {{ get; set; }}\n",
+                "  public string {} {{ get; set; }}",
                 ["Id", "Name", "Title"][dice.below(3) as usize]
             );
         }
         for n in 0..2 + dice.below(5) {
             let word = WORDS[dice.below(12) as usize];
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "  public int Get{word}{n}(int a, {name} other) {{ var x = a * {}; return x - {} + other.Seed; }}\n",
+                "  public int Get{word}{n}(int a, {name} other) {{ var x = a * {}; return x - {} + other.Seed; }}",
                 dice.below(500),
                 dice.below(500)
             );

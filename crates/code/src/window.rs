@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_shown_in_part_before_it_is_left_out() {
         let large = entry(2, &[30, 10, 40, 40]);
-        assert_eq!(shown(&fill(200, &[], &[large.clone()], &[])), [(2, Region::Focus, 4)]);
-        assert_eq!(shown(&fill(60, &[], &[large.clone()], &[])), [(2, Region::Focus, 2)]);
-        assert_eq!(shown(&fill(35, &[], &[large.clone()], &[])), [(2, Region::Focus, 1)]);
+        assert_eq!(shown(&fill(200, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 4)]);
+        assert_eq!(shown(&fill(60, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 2)]);
+        assert_eq!(shown(&fill(35, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 1)]);
         assert_eq!(shown(&fill(20, &[], &[large.clone(), entry(3, &[15])], &[])), [(3, Region::Focus, 1)]);
         assert_eq!(fill(0, &[], &[large], &[]).shown, []);
     }

@@ -107,7 +107,7 @@ impl Desk {
 }
 
 fn line_of(text: &str, at: usize) -> u32 {
-    1 + text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() as u32
+    1 + text.get(..at).unwrap_or(text).matches('\n').count() as u32
 }
 
 /// Nobody has asked for anything before.
@@ -123,15 +123,13 @@ pub(crate) fn get_outline(service: &Service, ask: &GetOutline) -> Result<Outline
     let resolver = Resolver::new(desk.code());
     let outliner = Outliner::new(desk.code(), &resolver);
     let each = &desk.code().types[symbol.of as usize];
-    let (outline, source) = match names.member(symbol) {
-        Some(member) => {
-            let text = desk.text(symbol.member.map_or(0, |at| at.0));
-            (outliner.member(symbol.of, &member.key).unwrap_or_default(), member.span.of(&text).to_string())
-        }
-        None => {
-            let part = |at: &(u32, u32)| desk.code().part(*at).span.of(&desk.text(at.0)).to_string();
-            (outliner.text(symbol.of), each.parts.iter().map(part).collect())
-        }
+    let (outline, source) = if let Some(member) = names.member(symbol) {
+        let text = desk.text(symbol.member.map_or(0, |at| at.0));
+        let outline = outliner.member(symbol.of, &member.key).unwrap_or_default();
+        (outline, member.span.of(&text).to_string())
+    } else {
+        let part = |at: &(u32, u32)| desk.code().part(*at).span.of(&desk.text(at.0)).to_string();
+        (outliner.text(symbol.of), each.parts.iter().map(part).collect())
     };
     Ok(Outlined {
         resolved: desk.told(&names, symbol),
