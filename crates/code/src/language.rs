@@ -2,10 +2,10 @@
 //!
 //! Does not know any language: a row brings its grammar, what its text needs before it is parsed, and how its tree is read.
 
-use crate::csharp;
 use crate::csharp::symbols::Symbols;
 use crate::file::FileFacts;
 use crate::token::{Source, Token};
+use crate::{csharp, go, java, python, rust, typescript};
 use std::borrow::Cow;
 use std::path::Path;
 use tree_sitter::{Parser, Tree};
@@ -26,7 +26,15 @@ pub(crate) struct Prepared {
     pub(crate) tokens: Vec<Token>,
 }
 
-pub const LANGUAGES: &[Language] = &[csharp::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[
+    csharp::LANGUAGE,
+    rust::LANGUAGE,
+    typescript::LANGUAGE,
+    typescript::WITH_MARKUP,
+    python::LANGUAGE,
+    go::LANGUAGE,
+    java::LANGUAGE,
+];
 
 /// The language of a file, by its name.
 pub fn language_of(path: &Path) -> Option<&'static Language> {

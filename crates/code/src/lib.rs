@@ -5,12 +5,18 @@
 mod codebase;
 mod csharp;
 mod file;
+mod go;
 mod hash;
 mod id;
+mod java;
 mod language;
 mod project;
+mod python;
 mod resolve;
+mod rust;
+mod syntax;
 mod token;
+mod typescript;
 
 pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
