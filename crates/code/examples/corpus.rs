@@ -3,8 +3,12 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, decode};
-use std::collections::BTreeSet;
+use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
+use loci_code::{
+    Codebase, Cost, FileFacts, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
+    TypeHashes, classify, count_tokens, decode, hashes,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +17,13 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["gaps", folders @ ..] => folders.iter().for_each(|folder| gaps(Path::new(folder))),
+        ["laws", folders @ ..] => folders.iter().for_each(|folder| laws(Path::new(folder))),
+        ["outlines", folders @ ..] => folders.iter().for_each(|folder| outlines(Path::new(folder))),
+        ["outline", folder, name] => outline(Path::new(folder), name),
         ["oracle", out, symbols, folder] => oracle(Path::new(out), symbols, Path::new(folder)),
-        _ => println!("corpus gaps DIR…\ncorpus oracle OUT SYMBOL,SYMBOL DIR"),
+        _ => println!(
+            "corpus gaps DIR…\ncorpus laws DIR…\ncorpus outlines DIR…\ncorpus outline DIR NAME\ncorpus oracle OUT SYMBOL,SYMBOL DIR"
+        ),
     }
 }
 
@@ -46,6 +55,143 @@ fn gaps(folder: &Path) {
         spent,
         lines as f64 / spent
     );
+}
+
+/// What holds for any edit of a kind, over every file of a tree at once.
+fn laws(folder: &Path) {
+    let symbols = Symbols::default();
+    let texts = texts(folder);
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let facts: Vec<FileFacts> = texts.iter().map(|(_, text)| reader.read(text, &symbols)).collect();
+    let old = all_hashes(&texts, |text, _| text.to_owned());
+    for style in STYLES {
+        compare(
+            &format!("layout {style:?}"),
+            &old,
+            &all_hashes(&texts, |text, _| reformatted(text, &symbols, *style)),
+        );
+    }
+    compare("comments", &old, &all_hashes(&texts, |text, _| commented(text, &symbols)));
+    compare("documentation", &old, &all_hashes(&texts, |text, _| documented(text, &symbols)));
+    for open in [false, true] {
+        let edit = |text: &str, at: usize| {
+            with_statement(text, &facts[at], |member| member.visibility.is_open() == open).0
+        };
+        compare(if open { "public bodies" } else { "private bodies" }, &old, &all_hashes(&texts, edit));
+    }
+    compare("attributes", &old, &all_hashes(&texts, |text, at| attributed(text, &facts[at]).0));
+}
+
+/// The hashes of all types of a tree, each file edited.
+fn all_hashes(
+    texts: &[(PathBuf, String)],
+    edit: impl Fn(&str, usize) -> String,
+) -> BTreeMap<String, TypeHashes> {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let file = |(at, (path, text)): (usize, &(PathBuf, String))| SourceFile {
+        path: path.display().to_string(),
+        project: 0,
+        generated: false,
+        facts: reader.read(&edit(text, at), &Symbols::default()),
+    };
+    let code = Codebase::new(vec![Project::default()], texts.iter().enumerate().map(file).collect());
+    let resolver = Resolver::new(&code);
+    (0..code.types.len())
+        .map(|at| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32)))
+        .collect()
+}
+
+/// How many types an edit puts into each class; those that could not be read in full are counted apart.
+fn compare(name: &str, old: &BTreeMap<String, TypeHashes>, new: &BTreeMap<String, TypeHashes>) {
+    let mut classes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, before) in old {
+        let class = match new.get(name) {
+            Some(after) if before.degraded || after.degraded => "(with a gap)",
+            Some(after) => classify(before, after).map_or("unchanged", |change| change.class.name()),
+            None => "gone",
+        };
+        classes.entry(class).or_default().push(name);
+    }
+    let told: Vec<String> = classes
+        .iter()
+        .map(|(class, types)| {
+            format!(
+                "{class} {} ({})",
+                types.len(),
+                types.iter().take(2).copied().collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
+    println!("{name}: {}", told.join("; "));
+}
+
+/// A tree as one project, with its texts.
+fn whole(folder: &Path) -> (Codebase, BTreeMap<String, String>) {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let texts = texts(folder);
+    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let file = |(path, text): &(PathBuf, String)| SourceFile {
+        path: name(path),
+        project: 0,
+        generated: false,
+        facts: reader.read(text, &Symbols::default()),
+    };
+    let code = Codebase::new(vec![Project::default()], texts.iter().map(file).collect());
+    (code, texts.into_iter().map(|(path, text)| (name(&path), text)).collect())
+}
+
+/// The text of all declarations of a type, with what is written above each.
+fn source(code: &Codebase, texts: &BTreeMap<String, String>, at: usize) -> String {
+    let part = |(file, part): &(u32, u32)| {
+        let text = &texts[&code.files[*file as usize].path];
+        let span = code.part((*file, *part)).span;
+        let above = text[..span.from as usize].rfind(['{', '}', ';']).map_or(0, |at| at + 1);
+        text[above..span.to as usize].to_owned()
+    };
+    code.types[at].parts.iter().map(part).collect()
+}
+
+/// What outlines cost beside the source they stand for.
+fn outlines(folder: &Path) {
+    let (code, texts) = whole(folder);
+    let resolver = Resolver::new(&code);
+    let outliner = Outliner::new(&code, &resolver);
+    let mut costs: Vec<(Cost, Cost, usize)> = Vec::new();
+    for at in 0..code.types.len() {
+        let source = source(&code, &texts, at);
+        let text = Cost::new(&outliner.text(at as u32), &source);
+        costs.push((text, Cost { outline: count_tokens(&outliner.file(at as u32)), ..text }, at));
+    }
+    let median = |percent: &dyn Fn(&(Cost, Cost, usize)) -> f64, least: usize| {
+        let mut all: Vec<f64> = costs.iter().filter(|it| it.0.source >= least).map(percent).collect();
+        all.sort_by(f64::total_cmp);
+        (all.len(), all[all.len() / 2])
+    };
+    let total = |pick: &dyn Fn(&(Cost, Cost, usize)) -> usize| costs.iter().map(pick).sum::<usize>();
+    println!(
+        "{}: all outlines {} tokens of {} of source ({:.1} %)",
+        folder.display(),
+        total(&|it| it.0.outline),
+        total(&|it| it.0.source),
+        total(&|it| it.0.outline) as f64 * 100.0 / total(&|it| it.0.source) as f64
+    );
+    for least in [0, 200, 400, 800, 1600] {
+        let (count, read) = median(&|it| it.0.percent(), least);
+        let (_, kept) = median(&|it| it.1.percent(), least);
+        println!(
+            "  {count} types of {least} tokens or more: median {read:.1} % as read, {kept:.1} % with hashes"
+        );
+    }
+}
+
+fn outline(folder: &Path, name: &str) {
+    let (code, texts) = whole(folder);
+    let resolver = Resolver::new(&code);
+    let outliner = Outliner::new(&code, &resolver);
+    for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
+        let text = outliner.file(at as u32);
+        println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+    }
 }
 
 /// What the oracle of Roslyn writes of the same files, as it writes it: all of them as one project.

@@ -155,6 +155,16 @@ impl Codebase {
         &self.part((at.0, at.1)).members[at.2 as usize]
     }
 
+    /// The types nested directly in a type, by name.
+    pub fn nested(&self, of: u32) -> impl Iterator<Item = u32> {
+        // their names begin with that of the outer one and a `+`, so they follow it closely
+        let outer = &self.types[of as usize].name;
+        let from = self.types.partition_point(|each| each.name.as_str() < outer.as_str());
+        let range = self.types[from..].iter().take_while(move |each| each.name.starts_with(outer.as_str()));
+        let found = range.enumerate().filter(move |(_, each)| each.outer == Some(of));
+        found.map(move |(at, _)| (from + at) as u32)
+    }
+
     /// How many members are declared, over all parts.
     pub fn declared(&self, of: &Type) -> u32 {
         self.parts(of).map(|part| part.declared).sum()

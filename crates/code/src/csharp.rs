@@ -4,6 +4,7 @@
 
 mod declare;
 mod kinds;
+pub(crate) mod known;
 mod lex;
 mod prepare;
 mod refer;
@@ -12,6 +13,7 @@ pub(crate) mod symbols;
 
 use crate::language::{Language, Prepared};
 use crate::token::Source;
+pub(crate) use lex::lex;
 use symbols::Symbols;
 
 pub(crate) const LANGUAGE: Language = Language {
@@ -23,7 +25,7 @@ pub(crate) const LANGUAGE: Language = Language {
 };
 
 fn prepare(text: &str, symbols: &Symbols) -> Prepared {
-    let tokens = lex::lex(text, symbols);
+    let tokens = lex(text, symbols);
     let bytes = prepare::prepare(&Source { text, tokens: &tokens });
     Prepared { bytes, tokens }
 }

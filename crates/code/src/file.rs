@@ -213,6 +213,8 @@ pub struct TypePart {
     pub header_body: Digest,
     /// The header as a reader wants to see it, behind the name.
     pub shown: String,
+    /// Whether an attribute says how its fields lie in memory.
+    pub says_layout: bool,
     pub members: Vec<Member>,
     /// How many members are declared, `int a, b;` being one.
     pub declared: u32,

@@ -1,5 +1,20 @@
-//! x
+//! What a type is, in five numbers: what others may rely on (structure), what its open members do (public), what only it can see
+//! (internal), its documentation, and every byte (cosmetic). Two versions that share one differ only in the rest.
+//!
+//! Does not know the other version; `classify` compares.
+//!
+//! Inputs are canonical: members in one order, parts of a partial type joined, names as what they mean where that is known. They
+//! carry `HASH_VERSION`, which changes with any of this.
+
+use crate::codebase::Codebase;
+use crate::file::{Member, MemberKind, Shape, TypePart, Visibility};
+use crate::resolve::Resolver;
 use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::fmt::Write as _;
+
+/// Changes when the same source would have other hashes.
+pub const HASH_VERSION: u32 = 1;
 
 /// The first eight bytes of a SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -12,4 +27,179 @@ impl Digest {
         first.copy_from_slice(&full[..8]);
         Digest(u64::from_be_bytes(first))
     }
+
+    /// Of several texts in one order, whatever order they come in.
+    fn of_all(name: &str, mut texts: Vec<String>) -> Digest {
+        texts.sort_unstable();
+        Digest::of(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
+    }
+}
+
+impl fmt::Display for Digest {
+    /// Eight letters of it.
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str(&crate::id::spelled(self.0)[..8])
+    }
+}
+
+/// The five hashes of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hashes {
+    pub structure: Digest,
+    pub public: Digest,
+    pub internal: Digest,
+    pub cosmetic: Digest,
+    pub doc: Digest,
+}
+
+impl Hashes {
+    /// Public and internal behaviour in one.
+    pub fn implementation(&self) -> Digest {
+        Digest::of(format!("v1|{:016x}|{:016x}", self.public.0, self.internal.0).as_bytes())
+    }
+}
+
+/// The same of a member; what it has no part in is zero.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemberHashes {
+    pub kind: MemberKind,
+    pub key: String,
+    pub visibility: Visibility,
+    pub structure: Digest,
+    pub public: Digest,
+    pub internal: Digest,
+    pub doc: Digest,
+}
+
+/// A type as it is compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TypeHashes {
+    pub hashes: Hashes,
+    /// By kind and key.
+    pub members: Vec<MemberHashes>,
+    /// Whether some of it could not be read.
+    pub degraded: bool,
+}
+
+/// The hashes of a type and of each of its members.
+pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
+    let each = &code.types[of as usize];
+    let mut members: Vec<MemberHashes> = Vec::new();
+    for (file, part) in &each.parts {
+        for member in &code.part((*file, *part)).members {
+            members.push(member_hashes(resolver, *file, member));
+        }
+    }
+    members.sort_by(|one, other| {
+        (one.kind, &one.key, one.structure, one.public).cmp(&(
+            other.kind,
+            &other.key,
+            other.structure,
+            other.public,
+        ))
+    });
+    let of_members = |pick: fn(&MemberHashes) -> Digest| {
+        members
+            .iter()
+            .map(pick)
+            .filter(|digest| digest.0 != 0)
+            .map(|digest| format!("member {:016x}", digest.0))
+    };
+    let mut structure = header(code, resolver, of);
+    structure.extend(of_members(|member| member.structure));
+    structure.extend(field_order(code, of));
+    let mut public: Vec<String> = of_members(|member| member.public).collect();
+    let mut doc: Vec<String> = of_members(|member| member.doc).collect();
+    for part in code.parts(each) {
+        if part.header_body.0 != 0 {
+            public.push(format!("header {:016x}", part.header_body.0));
+        }
+        doc.extend(part.doc.as_ref().map(|doc| format!("type {:016x}", doc.digest.0)));
+    }
+    let raw = code.parts(each).map(|part| format!("{:016x}", part.raw.0));
+    let hashes = Hashes {
+        structure: Digest::of_all("structure", structure),
+        public: Digest::of_all("public", public),
+        internal: Digest::of_all("internal", of_members(|member| member.internal).collect()),
+        cosmetic: Digest::of_all("cosmetic", raw.collect()),
+        doc: Digest::of_all("doc", doc),
+    };
+    TypeHashes { hashes, members, degraded: code.parts(each).any(|part| part.degraded) }
+}
+
+/// What a type says of itself, a line for each thing; what several parts repeat counts once.
+fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
+    let each = &code.types[of as usize];
+    let mut lines = vec![format!("{} {} {}", each.visibility.name(), each.kind.name(), each.name)];
+    for (file, part) in &each.parts {
+        let part = code.part((*file, *part));
+        let shapes = |name: &str, shapes: &[Shape]| -> Vec<String> {
+            shapes.iter().map(|shape| format!("{name} {}", rendered(resolver, *file, shape))).collect()
+        };
+        lines.extend(part.modifiers.iter().map(|word| format!("modifier {word}")));
+        lines.extend(Some(&part.parameters).filter(|it| !it.is_empty()).map(|it| format!("parameters {it}")));
+        lines.extend(shapes("attribute", &part.attributes));
+        lines.extend(shapes("base", &part.bases));
+        if !part.header.is_empty() {
+            lines.extend(shapes("header", std::slice::from_ref(&part.header)));
+        }
+    }
+    for nested in code.nested(of) {
+        let nested = &code.types[nested as usize];
+        if nested.visibility.is_seen() {
+            lines.push(format!("nested {} {} {}", nested.visibility.name(), nested.kind.name(), nested.name));
+        }
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// Where a type says how it lies in memory, the order of its fields is something to rely on.
+fn field_order(code: &Codebase, of: u32) -> Option<String> {
+    let each = &code.types[of as usize];
+    let says = |part: &TypePart| part.says_layout;
+    let mut parts = code.parts(each);
+    parts.any(says).then(|| {
+        let members = code.parts(each).flat_map(|part| &part.members);
+        let fields = members.filter(|member| member.kind == MemberKind::Field && !member.is_static);
+        format!("order {}", fields.map(|field| field.name.as_str()).collect::<Vec<_>>().join(" "))
+    })
+}
+
+fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashes {
+    let shape = rendered(resolver, file, &member.shape);
+    let told = format!("{} {} {} {shape}", member.visibility.name(), member.kind.name(), member.name);
+    let with = |digest: Digest| {
+        if digest.0 == 0 { Digest(0) } else { Digest::of(format!("{told}\n{:016x}", digest.0).as_bytes()) }
+    };
+    let zero = Digest(0);
+    let open = member.visibility.is_open();
+    let structure = if member.visibility.is_seen() { Digest::of(told.as_bytes()) } else { zero };
+    let internal = match member.visibility {
+        Visibility::Private => Digest::of(format!("{told}\n{:016x}", member.body.0).as_bytes()),
+        _ if open => with(member.hidden),
+        _ => with(Digest(member.body.0 ^ member.hidden.0.rotate_left(1))),
+    };
+    MemberHashes {
+        kind: member.kind,
+        key: member.key.clone(),
+        visibility: member.visibility,
+        structure,
+        public: if open { with(member.body) } else { zero },
+        internal,
+        doc: member.doc.as_ref().map_or(zero, |doc| with(doc.digest)),
+    }
+}
+
+/// A shape with each name as what it means.
+fn rendered(resolver: &Resolver, file: u32, shape: &Shape) -> String {
+    let mut out = String::new();
+    shape.render(
+        |reference, out| {
+            let _ = write!(out, "{}", resolver.meaning(file, reference));
+        },
+        &mut out,
+    );
+    out
 }

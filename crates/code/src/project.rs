@@ -1,15 +1,302 @@
-//! x
+//! Which projects a tree has, which files belong to each, and what a project tells the compiler about all of its files: defined
+//! symbols, namespaces that are imported everywhere, the projects it may use.
+//!
+//! Does not know what is in a source file. A manifest is read, never run: conditions that only a build could decide are taken not
+//! to hold.
+
+mod framework;
+mod manifest;
+
 use crate::csharp::symbols::Symbols;
+use crate::language::language_of;
+use ignore::WalkBuilder;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What is built together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
+    /// That of its assembly; with the path of its manifest where two share it.
     pub name: String,
-    /// Its manifest, from the root of the tree.
+    /// Its manifest, from the root of the tree; empty for files that no manifest claims.
     pub path: String,
+    /// The framework it is read for: the first that its manifest names.
+    pub framework: String,
     /// The projects it refers to, by index.
     pub references: Vec<u32>,
     pub symbols: Symbols,
     /// Namespaces that every file of it imports.
     pub usings: Vec<String>,
+}
+
+/// A tree as its manifests divide it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// By path of manifest; the first, which has none, is for files that no manifest claims.
+    pub projects: Vec<Project>,
+    /// Source files from the root of the tree, each with its project, by path.
+    pub files: Vec<(String, u32)>,
+    pub solutions: Vec<Solution>,
+    /// What could not be read, and why.
+    pub problems: Vec<String>,
+}
+
+/// What people open together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    pub path: String,
+    /// The manifests it lists, from the root of the tree.
+    pub projects: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    #[error("no such folder: `{0}`")]
+    NoFolder(PathBuf),
+}
+
+/// Walks a tree by git's rules of what is not part of it, and reads its manifests.
+pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
+    if !root.is_dir() {
+        return Err(LayoutError::NoFolder(root.to_path_buf()));
+    }
+    let mut layout = Layout::default();
+    let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in walk(root) {
+        let path = match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
+            Ok(_) => continue,
+            Err(error) => {
+                layout.problems.push(error.to_string());
+                continue;
+            }
+        };
+        let name = relative(root, &path);
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csproj") => manifests.push(name),
+            Some("sln" | "slnx") => solutions.push(name),
+            Some("props") if path.file_name().is_some_and(|it| it == "Directory.Build.props") => {
+                shared.push(name)
+            }
+            _ if language_of(&path).is_some() => layout.files.push((name, 0)),
+            _ => {}
+        }
+    }
+    manifests.sort();
+    solutions.sort();
+    layout.files.sort();
+    layout.read_projects(root, &manifests, &shared);
+    layout.read_solutions(root, &solutions);
+    layout.assign(&manifests);
+    Ok(layout)
+}
+
+/// Every file below a folder that git would not ignore. A person's own ignore file is left out, so that a tree has the same
+/// files for everyone; a folder needs no repository.
+fn walk(root: &Path) -> ignore::Walk {
+    WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .ignore(false)
+        .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | ".loci")))
+        .build()
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(root).unwrap_or(path).components();
+    parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
+}
+
+impl Layout {
+    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) {
+        self.projects.push(Project::default());
+        let mut wanted = Vec::new();
+        for path in manifests {
+            let mut inherited: Vec<&String> =
+                shared.iter().filter(|props| is_below(path, folder(props))).collect();
+            // MSBuild takes the nearest
+            inherited.sort_by_key(|props| std::cmp::Reverse(props.len()));
+            let texts: Vec<String> =
+                inherited.into_iter().take(1).chain([path]).map(|it| self.text(root, it)).collect();
+            let read = manifest::read(&texts);
+            wanted.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
+            let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".csproj");
+            self.projects.push(Project {
+                name: read.assembly.unwrap_or_else(|| stem.to_owned()),
+                path: path.clone(),
+                framework: read.framework,
+                references: Vec::new(),
+                symbols: read.symbols,
+                usings: read.usings,
+            });
+        }
+        for (at, wanted) in wanted.iter().enumerate() {
+            let found = wanted.iter().filter_map(|path| manifests.binary_search(path).ok());
+            self.projects[at + 1].references = found.map(|at| at as u32 + 1).collect();
+        }
+        self.tell_apart();
+    }
+
+    /// Two projects of one name are told apart by where they lie, whichever is found first.
+    fn tell_apart(&mut self) {
+        let mut count: BTreeMap<String, u32> = BTreeMap::new();
+        for project in &self.projects {
+            *count.entry(project.name.clone()).or_default() += 1;
+        }
+        for project in self.projects.iter_mut().filter(|project| count[&project.name] > 1) {
+            project.name = format!("{} ({})", project.name, project.path);
+        }
+    }
+
+    fn read_solutions(&mut self, root: &Path, solutions: &[String]) {
+        for path in solutions {
+            let text = self.text(root, path);
+            let listed = manifest::solution(&text);
+            let projects = listed.iter().map(|project| joined(folder(path), project)).collect();
+            self.solutions.push(Solution { path: path.clone(), projects });
+        }
+    }
+
+    fn text(&mut self, root: &Path, path: &str) -> String {
+        match fs::read(root.join(path)) {
+            Ok(bytes) => crate::language::decode(&bytes).into_owned(),
+            Err(error) => {
+                self.problems.push(format!("{path}: {error}"));
+                String::new()
+            }
+        }
+    }
+
+    /// A file belongs to the manifest in the nearest folder above it.
+    fn assign(&mut self, manifests: &[String]) {
+        let mut folders: BTreeMap<&str, u32> = BTreeMap::new();
+        for (at, path) in manifests.iter().enumerate() {
+            folders.entry(folder(path)).or_insert(at as u32 + 1);
+        }
+        for (path, project) in &mut self.files {
+            let mut at = folder(path);
+            loop {
+                if let Some(found) = folders.get(at) {
+                    *project = *found;
+                    break;
+                }
+                if at.is_empty() {
+                    break;
+                }
+                at = folder(at);
+            }
+        }
+    }
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn is_below(path: &str, above: &str) -> bool {
+    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A path that a manifest gives, from the folder it lies in: `..\Core\Core.csproj`.
+fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Whether a tool wrote a file, by its name or by what its first lines say.
+pub fn is_generated(path: &str, text: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    const ENDINGS: &[&str] = &[".g.cs", ".g.i.cs", ".designer.cs", ".generated.cs", "modelsnapshot.cs"];
+    let head: String = text.chars().take(400).collect();
+    ENDINGS.iter().any(|ending| name.ends_with(ending)) || head.contains("<auto-generated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_nearest_manifest_and_git_says_what_is_left_out() {
+        let root = tree(&[
+            (".gitignore", "obj/\n*.tmp.cs\n"),
+            ("All.sln", "Project(\"{F}\") = \"Core\", \"src\\Core\\Core.csproj\", \"{1}\"\nEndProject\n"),
+            ("All.slnx", "<Solution><Project Path=\"src/Core/Core.csproj\" /></Solution>"),
+            ("loose.cs", ""),
+            ("src/Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"></Project>"),
+            ("src/Core/A.cs", ""),
+            ("src/Core/deep/B.cs", ""),
+            ("src/Core/obj/C.cs", ""),
+            ("src/Core/D.tmp.cs", ""),
+            (
+                "src/Web/Web.csproj",
+                "<Project><ItemGroup><ProjectReference Include=\"..\\Core\\Core.csproj\" /></ItemGroup></Project>",
+            ),
+            ("src/Web/E.cs", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let files: Vec<(&str, &str)> = layout
+            .files
+            .iter()
+            .map(|(path, project)| (path.as_str(), layout.projects[*project as usize].name.as_str()))
+            .collect();
+        assert_eq!(
+            files,
+            [
+                ("loose.cs", ""),
+                ("src/Core/A.cs", "Core"),
+                ("src/Core/deep/B.cs", "Core"),
+                ("src/Web/E.cs", "Web")
+            ]
+        );
+        assert_eq!(layout.projects[2].references, [1]);
+        assert_eq!(layout.solutions.len(), 2);
+        assert!(layout.solutions.iter().all(|solution| solution.projects == ["src/Core/Core.csproj"]));
+        assert_eq!(layout.problems, [""; 0]);
+    }
+
+    #[test]
+    fn two_projects_of_one_name_are_told_apart_by_where_they_lie() {
+        let root = tree(&[("a/X.csproj", "<Project/>"), ("b/X.csproj", "<Project/>")]);
+        let layout = discover(root.path()).unwrap();
+        let names: Vec<&str> = layout.projects[1..].iter().map(|project| project.name.as_str()).collect();
+        assert_eq!(names, ["X (a/X.csproj)", "X (b/X.csproj)"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        assert!(matches!(discover(Path::new("no/such/folder")), Err(LayoutError::NoFolder(_))));
+    }
+
+    #[test]
+    fn what_a_tool_wrote_is_known() {
+        for (path, text, generated) in [
+            ("a/Form1.Designer.cs", "", true),
+            ("a/x.g.cs", "", true),
+            ("a/x.cs", "// <auto-generated/>\n", true),
+            ("a/Designer.cs", "class C;", false),
+        ] {
+            assert_eq!(is_generated(path, text), generated, "{path}");
+        }
+    }
 }

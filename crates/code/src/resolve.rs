@@ -4,6 +4,7 @@
 //! member of that name, the answer is only likely.
 
 use crate::codebase::{Codebase, Container, GLOBAL};
+use crate::csharp::known;
 use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -72,6 +73,8 @@ struct Imports {
     aliases: FxHashMap<u32, Option<Symbol>>,
     namespaces: Vec<u32>,
     statics: Vec<u32>,
+    /// Namespaces that the source does not have, as written.
+    unseen: Vec<String>,
 }
 
 /// Where a name is looked up.
@@ -154,6 +157,54 @@ impl<'a> Resolver<'a> {
             }
         }
         edges.into_values().collect()
+    }
+
+    /// What a reference means, in one spelling: the full name of a type of the source; otherwise the name as written, after the
+    /// namespace it comes from if that is known, or with a mark of all namespaces it may come from.
+    pub(crate) fn meaning(&self, file: u32, reference: u32) -> String {
+        let facts = &self.code.files[file as usize].facts;
+        let reference = &facts.references[reference as usize];
+        if let Some(target) = self.target(file, reference) {
+            return self.code.types[target as usize].name.clone();
+        }
+        let path = facts.path(reference);
+        let written = spelled(facts, path);
+        let Some(first) = path.segments.first().filter(|_| path.alias.is_none()) else { return written };
+        if let Some(alias) = self.alias_as_written(file, reference.scope, first.word) {
+            return alias;
+        }
+        let imported = self.unseen(file, reference.scope);
+        if let Some(home) = known::home(facts.word(first.word), &imported) {
+            return format!("{home}.{written}");
+        }
+        if written.rsplit_once('.').is_some_and(|(namespace, _)| known::is_known(namespace)) {
+            return written;
+        }
+        let unknown: Vec<&str> =
+            imported.into_iter().filter(|namespace| !known::is_known(namespace)).collect();
+        format!("{written}@{}", unknown.join(","))
+    }
+
+    /// What an alias stands for, if the source does not have it.
+    fn alias_as_written(&self, file: u32, scope: u32, word: u32) -> Option<String> {
+        let facts = &self.code.files[file as usize].facts;
+        let mut imports = self
+            .scopes(Place { file, scope, owner: None })
+            .flat_map(|scope| &facts.scopes[scope as usize].imports);
+        let alias = imports.find(|import| import.kind == ImportKind::Alias(word))?;
+        Some(spelled(facts, &facts.paths[alias.path as usize]))
+    }
+
+    /// The namespaces that a scope imports and the source does not have, sorted.
+    fn unseen(&self, file: u32, scope: u32) -> Vec<&str> {
+        let project = self.code.files[file as usize].project as usize;
+        let own = self.scopes(Place { file, scope, owner: None });
+        let own = own.flat_map(|scope| &self.imports[file as usize][scope as usize].unseen);
+        let shared = self.global.get(project).into_iter().flat_map(|global| &global.unseen);
+        let mut found: Vec<&str> = own.chain(shared).map(String::as_str).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     fn has_outside(&self, owner: Option<u32>) -> bool {
@@ -477,6 +528,10 @@ impl<'a> Resolver<'a> {
                         (true, Some(global)) => global,
                         _ => &mut self.imports[file as usize][scope as usize],
                     };
+                    if symbol.is_none() && import.kind == ImportKind::Namespace {
+                        let path = &source.facts.paths[import.path as usize];
+                        imports.unseen.push(spelled(&source.facts, path));
+                    }
                     add(imports, import.kind, symbol, |word| self.code.tables.word(file, word));
                 }
             }
@@ -485,7 +540,10 @@ impl<'a> Resolver<'a> {
             for namespace in &project.usings {
                 let mut words = namespace.split('.').map(|word| self.code.tables.name(word));
                 let found = words.try_fold(GLOBAL, |of, word| self.code.tables.namespace(of, word?));
-                self.global[at].namespaces.extend(found);
+                match found {
+                    Some(found) => self.global[at].namespaces.push(found),
+                    None => self.global[at].unseen.push(namespace.clone()),
+                }
             }
         }
     }
@@ -544,6 +602,12 @@ impl<'a> Resolver<'a> {
             }
         }
     }
+}
+
+/// A path as it is written, without type arguments.
+fn spelled(facts: &FileFacts, path: &Path) -> String {
+    let words: Vec<&str> = path.segments.iter().map(|segment| facts.word(segment.word)).collect();
+    words.join(".")
 }
 
 fn add(imports: &mut Imports, kind: ImportKind, symbol: Option<Symbol>, name: impl Fn(u32) -> u32) {

@@ -635,6 +635,7 @@ pub(crate) fn empty_part(kind: TypeKind, scope: u32) -> TypePart {
         header: Shape::default(),
         header_body: Digest::default(),
         shown: String::new(),
+        says_layout: false,
         members: Vec::new(),
         declared: 0,
         doc: None,

@@ -279,6 +279,7 @@ impl<'a> Walk<'a> {
             header: Shape::default(),
             header_body: Digest::default(),
             shown: String::new(),
+            says_layout: false,
             members: Vec::new(),
             declared: 0,
             doc: self.doc(node),
@@ -298,6 +299,9 @@ impl<'a> Walk<'a> {
         modifiers.retain(|word| !is_visibility(word) && *word != "partial");
         part.modifiers = modifiers.into_iter().map(str::to_owned).collect();
         part.attributes = self.attributes(node, from);
+        let before = Span::new(node.start_byte(), after_attributes(node));
+        part.says_layout =
+            self.source.within(before).any(|token| self.source.of(token).starts_with("StructLayout"));
         let mut behaviour = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {

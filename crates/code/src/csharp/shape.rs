@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
             let mut inner = list.walk();
             for attribute in list.named_children(&mut inner).filter(|it| Kind::of(*it) == Kind::Attribute) {
                 let name = attribute.child_by_field_name("name").map_or("", |name| self.text(name));
-                if IGNORED_ATTRIBUTES.contains(&name.rsplit('.').next().unwrap_or_default()) {
+                if IGNORED_ATTRIBUTES.contains(&name.rsplit('.').next().unwrap_or_default().trim()) {
                     continue;
                 }
                 let mut shape = Shape::default();
@@ -282,8 +282,10 @@ impl<'a> Walk<'a> {
         if text.is_empty() {
             return None;
         }
-        let words: Vec<&str> = text.iter().flat_map(|line| line.split_whitespace()).collect();
-        Some(Doc { summary: summary(&words.join(" ")), digest: Digest::of(words.join(" ").as_bytes()) })
+        // where a line breaks means nothing, beside a tag or anywhere else
+        let text = text.join(" ").replace('<', " <").replace('>', "> ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(Doc { summary: summary(&text), digest: Digest::of(text.as_bytes()) })
     }
 }
 

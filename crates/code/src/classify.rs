@@ -1,0 +1,130 @@
+//! What an edit means: the deepest thing that differs between two versions of a type, and the same of each member.
+//!
+//! Does not know what follows from it: who is stale, what is written anew.
+
+use crate::file::MemberKind;
+use crate::hash::{MemberHashes, TypeHashes};
+use std::collections::BTreeMap;
+
+/// From the deepest to the shallowest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum ChangeClass {
+    /// A signature, visibility, attribute or base: what others may rely on.
+    Structure,
+    /// What open members do, and their default values.
+    PublicBehavior,
+    /// What nobody else can see.
+    Internal,
+    /// Documentation alone.
+    Docs,
+    /// Comments and layout.
+    Cosmetic,
+}
+
+impl ChangeClass {
+    pub fn name(self) -> &'static str {
+        match self {
+            ChangeClass::Structure => "Structure",
+            ChangeClass::PublicBehavior => "PublicBehavior",
+            ChangeClass::Internal => "Internal",
+            ChangeClass::Docs => "Docs",
+            ChangeClass::Cosmetic => "Cosmetic",
+        }
+    }
+}
+
+/// How one version of a type differs from another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    pub class: ChangeClass,
+    /// The members that differ, by kind and key; none if only the type's own header, documentation or layout does.
+    pub members: Vec<MemberChange>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemberChange {
+    pub kind: MemberKind,
+    pub key: String,
+    pub class: ChangeClass,
+    pub fate: Fate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Added,
+    Removed,
+    Changed,
+}
+
+/// The difference between two versions of one type; none if they are the same bytes.
+pub fn classify(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
+    let (one, other) = (&old.hashes, &new.hashes);
+    let class = if one.structure != other.structure {
+        ChangeClass::Structure
+    } else if one.public != other.public {
+        ChangeClass::PublicBehavior
+    } else if one.internal != other.internal {
+        ChangeClass::Internal
+    } else if one.doc != other.doc {
+        ChangeClass::Docs
+    } else if one.cosmetic != other.cosmetic {
+        ChangeClass::Cosmetic
+    } else {
+        return None;
+    };
+    Some(Change { class, members: members(old, new) })
+}
+
+/// Members by kind and key; the two halves of a partial method share theirs.
+fn by_key(of: &TypeHashes) -> BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> {
+    let mut found: BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> = BTreeMap::new();
+    for member in &of.members {
+        found.entry((member.kind, &member.key)).or_default().push(member);
+    }
+    found
+}
+
+fn members(old: &TypeHashes, new: &TypeHashes) -> Vec<MemberChange> {
+    let (old, new) = (by_key(old), by_key(new));
+    let mut changes = Vec::new();
+    for (key, before) in &old {
+        let (class, fate) = match new.get(key) {
+            Some(after) => match deepest(before, after) {
+                Some(class) => (class, Fate::Changed),
+                None => continue,
+            },
+            None => (alone(before), Fate::Removed),
+        };
+        changes.push(MemberChange { kind: key.0, key: key.1.to_owned(), class, fate });
+    }
+    for (key, after) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+        changes.push(MemberChange {
+            kind: key.0,
+            key: key.1.to_owned(),
+            class: alone(after),
+            fate: Fate::Added,
+        });
+    }
+    changes.sort_by(|one, other| (one.kind, &one.key).cmp(&(other.kind, &other.key)));
+    changes
+}
+
+/// The class of a member that only one version has.
+fn alone(members: &[&MemberHashes]) -> ChangeClass {
+    let seen = members.iter().any(|member| member.visibility.is_seen());
+    if seen { ChangeClass::Structure } else { ChangeClass::Internal }
+}
+
+fn deepest(before: &[&MemberHashes], after: &[&MemberHashes]) -> Option<ChangeClass> {
+    let differs = |pick: fn(&MemberHashes) -> u64| {
+        let all = |members: &[&MemberHashes]| members.iter().map(|member| pick(member)).collect::<Vec<_>>();
+        all(before) != all(after)
+    };
+    let layers: [(ChangeClass, fn(&MemberHashes) -> u64); 4] = [
+        (ChangeClass::Structure, |member| member.structure.0),
+        (ChangeClass::PublicBehavior, |member| member.public.0),
+        (ChangeClass::Internal, |member| member.internal.0),
+        (ChangeClass::Docs, |member| member.doc.0),
+    ];
+    layers.into_iter().find(|(_, pick)| differs(*pick)).map(|(class, _)| class)
+}

@@ -1,0 +1,114 @@
+//! Edits of whole files whose meaning is known beforehand, to hold hashes against: layout, comments, documentation, bodies,
+//! signatures. For tests and for the example that runs them over real code.
+//!
+//! Does not know hashes.
+
+use crate::csharp;
+use crate::csharp::symbols::Symbols;
+use crate::file::{FileFacts, Member, MemberKind, Visibility};
+use crate::token::{Lexeme, Token};
+
+/// How a text is laid out anew, token by token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// As few lines as can be.
+    Dense,
+    /// A line for each token, indented oddly, with the ends of lines that another system has.
+    Airy,
+    /// Braces on lines of their own, tabs before everything.
+    Braces,
+}
+
+pub const STYLES: &[Style] = &[Style::Dense, Style::Airy, Style::Braces];
+
+/// The same tokens with other blanks between them. Marks that touch go on touching, since `> >` is not `>>`.
+pub fn reformatted(text: &str, symbols: &Symbols, style: Style) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let mut out = String::new();
+    let mut before: Option<&Token> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        let touching = before.is_some_and(|before| {
+            before.kind == Lexeme::Mark && token.kind == Lexeme::Mark && before.span.to == token.span.from
+        });
+        if !touching {
+            out.push_str(gap(before, token, text, style, at));
+        }
+        out.push_str(token.span.of(text).trim_end_matches(['\r', '\n']));
+        before = Some(token);
+    }
+    out.push('\n');
+    out
+}
+
+/// What goes between two tokens.
+fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usize) -> &'static str {
+    let Some(before) = before else { return "" };
+    let line = |kind| matches!(kind, Lexeme::Directive | Lexeme::Inactive | Lexeme::Comment | Lexeme::Doc);
+    if line(before.kind) || line(token.kind) {
+        return "\n";
+    }
+    let brace = |token: &Token| matches!(token.span.of(text), "{" | "}");
+    match style {
+        Style::Dense => " ",
+        Style::Airy => ["\r\n", "\r\n   ", "\r\n\t\t"][at % 3],
+        Style::Braces if brace(before) || brace(token) || before.span.of(text) == ";" => "\n\t",
+        Style::Braces => " ",
+    }
+}
+
+/// The text with a comment after each semicolon.
+pub fn commented(text: &str, symbols: &Symbols) -> String {
+    with_each(text, symbols, |token| token == ";", "; /* a word */")
+}
+
+fn with_each(text: &str, symbols: &Symbols, is: impl Fn(&str) -> bool, instead: &str) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let places = tokens.iter().filter(|token| token.kind.counts() && is(token.span.of(text)));
+    replaced(text, places.map(|token| (token.span.from as usize, token.span.to as usize, instead.to_owned())))
+}
+
+/// The text with a word more in each line of documentation.
+pub fn documented(text: &str, symbols: &Symbols) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let lines =
+        tokens.iter().filter(|token| token.kind == Lexeme::Doc && token.span.of(text).starts_with("///"));
+    replaced(
+        text,
+        lines.map(|token| {
+            (token.span.from as usize + 3, token.span.from as usize + 3, " moreover ".to_owned())
+        }),
+    )
+}
+
+/// The text with a statement more in the block of each method that `of` picks, and the number of those.
+pub fn with_statement(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> bool) -> (String, usize) {
+    let functions = |member: &&Member| matches!(member.kind, MemberKind::Method | MemberKind::Constructor);
+    let members = facts.types.iter().flat_map(|part| &part.members).filter(functions);
+    let blocks = members.filter(|member| of(member)).filter_map(|member| member.body_span);
+    let places: Vec<usize> =
+        blocks.map(|body| body.from as usize).filter(|at| text[*at..].starts_with('{')).collect();
+    let count = places.len();
+    (replaced(text, places.into_iter().map(|at| (at + 1, at + 1, " SomethingElse(); ".to_owned()))), count)
+}
+
+/// The text with an attribute on each public method, and the number of those.
+pub fn attributed(text: &str, facts: &FileFacts) -> (String, usize) {
+    let members = facts.types.iter().flat_map(|part| &part.members);
+    let methods = members.filter(|it| it.kind == MemberKind::Method && it.visibility == Visibility::Public);
+    let places: Vec<usize> = methods.map(|member| member.signature.from as usize).collect();
+    let count = places.len();
+    (replaced(text, places.into_iter().map(|at| (at, at, "[Noted] ".to_owned()))), count)
+}
+
+/// The text with ranges replaced; they come in any order and do not overlap.
+fn replaced(text: &str, places: impl Iterator<Item = (usize, usize, String)>) -> String {
+    let mut places: Vec<_> = places.collect();
+    places.sort();
+    let (mut out, mut at) = (String::new(), 0);
+    for (from, to, instead) in places {
+        out.push_str(&text[at..from]);
+        out.push_str(&instead);
+        at = to;
+    }
+    out + &text[at..]
+}

@@ -1,0 +1,2 @@
+using T = Far.Other.Thing;
+class Clock { public T Tick; }

@@ -1,0 +1,2 @@
+using T = Far.Away.Thing;
+class Clock { public T Tick; }

@@ -1,0 +1,2 @@
+class C : B, J, I { }
+class B { }

@@ -1,0 +1,2 @@
+class C : B, I, J { }
+class B { }

@@ -1,0 +1,1 @@
+public delegate long Pick(string name);

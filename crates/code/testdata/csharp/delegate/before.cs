@@ -1,0 +1,1 @@
+public delegate int Pick(string name);

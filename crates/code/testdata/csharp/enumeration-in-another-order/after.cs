@@ -1,0 +1,1 @@
+public enum Color { Blue = 7, Red, Green }

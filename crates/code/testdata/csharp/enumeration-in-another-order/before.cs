@@ -1,0 +1,1 @@
+public enum Color { Red, Green, Blue = 7 }

@@ -1,0 +1,1 @@
+public enum Color { Red, Green = 6, Blue, Grey }

@@ -1,0 +1,1 @@
+public class C { public event E Done; public event E Other { add { A(); } remove { } } }

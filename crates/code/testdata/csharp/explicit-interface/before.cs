@@ -1,0 +1,1 @@
+class C : I { void I.Run() { A(); } }

@@ -1,0 +1,1 @@
+static class X { extension(string text) { public bool Empty => text == ""; } }

@@ -1,0 +1,2 @@
+using System.Threading;
+class Clock { public Timer Tick; }

@@ -1,0 +1,2 @@
+using System.Timers;
+class Clock { public Timer Tick; }

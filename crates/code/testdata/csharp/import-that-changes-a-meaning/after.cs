@@ -1,0 +1,2 @@
+using B;
+namespace Shop { public class Cart { public Node First; } }

@@ -1,0 +1,2 @@
+using A;
+namespace Shop { public class Cart { public Node First; } }

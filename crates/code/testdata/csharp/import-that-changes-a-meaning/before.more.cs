@@ -1,0 +1,2 @@
+namespace A { public class Node { } }
+namespace B { public class Node { } }

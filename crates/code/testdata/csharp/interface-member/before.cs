@@ -1,0 +1,1 @@
+public interface I { void Run(int times); }

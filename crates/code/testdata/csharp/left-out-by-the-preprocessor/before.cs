@@ -1,0 +1,10 @@
+class C
+{
+    public void M()
+    {
+#if NEVER
+        Old();
+#endif
+        Now();
+    }
+}

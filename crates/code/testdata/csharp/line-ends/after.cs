@@ -1,0 +1,5 @@
+class C
+{
+    public string M() => @"a
+b";
+}

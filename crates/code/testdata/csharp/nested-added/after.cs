@@ -1,0 +1,1 @@
+public class Outer { public int A; public class Inner { } }

@@ -1,0 +1,2 @@
+[StructLayout(LayoutKind.Sequential)] struct S { public int A; public long B; }
+struct T { public int A; public long B; }

@@ -1,0 +1,1 @@
+public class Greeter(object name) { public string Hello() => name; }

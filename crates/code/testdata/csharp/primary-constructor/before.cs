@@ -1,0 +1,1 @@
+public class Greeter(string name) { public string Hello() => name; }

@@ -1,0 +1,1 @@
+namespace Shop { public class Cart { public Model.Node First; } }

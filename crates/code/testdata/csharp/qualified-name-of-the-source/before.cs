@@ -1,0 +1,2 @@
+using Model;
+namespace Shop { public class Cart { public Node First; } }

@@ -1,0 +1,1 @@
+namespace Model { public class Node { } }

@@ -1,0 +1,2 @@
+public record Point(int X, int Y = 0);
+public record struct Size(int W);

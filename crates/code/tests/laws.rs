@@ -1,0 +1,112 @@
+//! What holds for any edit of a kind, over a page of C# that has a bit of everything: `testdata/everything.cs`. The example
+//! `corpus` holds the same against real code.
+
+use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
+use loci_code::{
+    ChangeClass, Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes,
+    Visibility, classify, hashes,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+const EVERYTHING: &str = include_str!("../testdata/everything.cs");
+
+fn read(text: &str) -> FileFacts {
+    let facts = Reader::new(&LANGUAGES[0]).unwrap().read(text, &Symbols::default());
+    assert_eq!(facts.gaps, [], "{text}");
+    facts
+}
+
+fn all(texts: &[&str]) -> BTreeMap<String, TypeHashes> {
+    let file = |(at, text): (usize, &&str)| SourceFile {
+        path: format!("{at}.cs"),
+        project: 0,
+        generated: false,
+        facts: read(text),
+    };
+    let code = Codebase::new(vec![Project::default()], texts.iter().enumerate().map(file).collect());
+    let resolver = Resolver::new(&code);
+    let one = |at: usize| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32));
+    (0..code.types.len()).map(one).collect()
+}
+
+/// The class of each type whose bytes an edit changes.
+fn classes(after: &str) -> BTreeMap<String, ChangeClass> {
+    let (old, new) = (all(&[EVERYTHING]), all(&[after]));
+    assert_eq!(old.keys().collect::<Vec<_>>(), new.keys().collect::<Vec<_>>());
+    let change = |(name, old): (&String, &TypeHashes)| Some((name.clone(), classify(old, &new[name])?.class));
+    old.iter().filter_map(change).collect()
+}
+
+fn distinct(classes: &BTreeMap<String, ChangeClass>) -> Vec<ChangeClass> {
+    classes.values().copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn the_page_has_a_bit_of_everything() {
+    let types = all(&[EVERYTHING]);
+    assert!(types.len() > 15, "{:?}", types.keys());
+    assert!(types.values().map(|each| each.members.len()).sum::<usize>() > 50);
+}
+
+#[test]
+fn layout_is_cosmetic_for_every_type() {
+    let all = all(&[EVERYTHING]).len();
+    for style in STYLES {
+        let classes = classes(&reformatted(EVERYTHING, &Symbols::default(), *style));
+        assert_eq!(distinct(&classes), [ChangeClass::Cosmetic], "{style:?}: {classes:?}");
+        assert_eq!(classes.len(), all, "{style:?}");
+    }
+}
+
+#[test]
+fn comments_are_cosmetic() {
+    assert_eq!(distinct(&classes(&commented(EVERYTHING, &Symbols::default()))), [ChangeClass::Cosmetic]);
+}
+
+#[test]
+fn documentation_is_docs_and_nothing_for_types_without() {
+    let classes = classes(&documented(EVERYTHING, &Symbols::default()));
+    assert_eq!(distinct(&classes), [ChangeClass::Docs]);
+    assert_eq!(
+        classes.keys().collect::<Vec<_>>(),
+        ["Everything.IShape", "Everything.Square", "Everything.Words"]
+    );
+}
+
+#[test]
+fn bodies_are_internal_or_public_behaviour() {
+    let facts = read(EVERYTHING);
+    let edit = |open: bool| with_statement(EVERYTHING, &facts, |member| member.visibility.is_open() == open);
+    let (text, count) = edit(false);
+    assert_eq!(distinct(&classes(&text)), [ChangeClass::Internal]);
+    assert!(count > 2);
+    let (text, count) = edit(true);
+    assert_eq!(distinct(&classes(&text)), [ChangeClass::PublicBehavior]);
+    assert!(count > 5);
+}
+
+#[test]
+fn an_attribute_is_structure() {
+    let (text, count) = attributed(EVERYTHING, &read(EVERYTHING));
+    assert_eq!(distinct(&classes(&text)), [ChangeClass::Structure]);
+    assert!(count > 5);
+}
+
+#[test]
+fn the_order_of_files_does_not_matter() {
+    let other = "namespace Everything { partial class Parts { private int more; } }";
+    assert_eq!(all(&[EVERYTHING, other]), all(&[other, EVERYTHING]));
+}
+
+#[test]
+fn visibility_is_that_of_the_language_where_it_is_not_said() {
+    let facts = read(EVERYTHING);
+    let part = |name: &str| facts.types.iter().find(|part| part.name == name).unwrap();
+    let of = |name: &str, member: &str| {
+        part(name).members.iter().find(|it| it.name == member).map(|it| it.visibility).unwrap()
+    };
+    assert_eq!(of("IShape", "Area"), Visibility::Public);
+    assert_eq!(of("Color", "Red"), Visibility::Public);
+    assert_eq!(of("Parts", "hidden"), Visibility::Private);
+    assert_eq!(of("Square", "IShape.Name"), Visibility::Public);
+}
