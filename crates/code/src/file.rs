@@ -20,6 +20,10 @@ pub struct FileFacts {
     pub gaps: Vec<Gap>,
     pub lines: u32,
     pub bytes: u32,
+    /// Whether names of outer namespaces have to be imported.
+    pub closed: bool,
+    /// Whether names say where in its project the file stands.
+    pub placed: bool,
 }
 
 impl FileFacts {

@@ -3,6 +3,7 @@
 //! Does not know which types satisfy an interface: nothing in the text says so.
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{
     self, Dialect, Docs, Head, Piece, Role, Walk, child, empty_part, is_capital, others, span,
@@ -16,6 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["go"],
     grammar: || tree_sitter_go::LANGUAGE.into(),
     prepare: syntax::unprepared,
+    home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
@@ -57,6 +59,7 @@ static DIALECT: Dialect = Dialect {
     ],
     docs: Docs::Above,
     tuples: &[],
+    sees_outer: true,
     quotes_alike: false,
     overloads: false,
     is_doc: |_| false,
@@ -66,6 +69,15 @@ static DIALECT: Dialect = Dialect {
     own,
     finish: |_| {},
 };
+
+/// A folder is a package, and its path behind that of the module is what others import.
+fn home(project: &str, path: &str) -> Home {
+    let mut folders = steps(path);
+    folders.pop();
+    let root: Vec<String> = project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let module: Vec<String> = root.iter().cloned().chain(folders).collect();
+    Home { folder: module.clone(), module, root }
+}
 
 fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
@@ -188,7 +200,7 @@ fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.add_member(MemberKind::Method, node, &head);
     walk.owner = outer;
     walk.facts.types[at].raw = walk.bytes_of(node);
-    walk.take(node.start_byte(), node.end_byte());
+    walk.take_type(node.start_byte(), node.end_byte());
 }
 
 fn descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {

@@ -14,6 +14,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
     prepare: syntax::unprepared,
+    home: None,
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
@@ -56,6 +57,7 @@ static DIALECT: Dialect = Dialect {
     ],
     docs: Docs::Marked(&["/**"]),
     tuples: &[],
+    sees_outer: true,
     quotes_alike: false,
     overloads: true,
     is_doc: |_| false,

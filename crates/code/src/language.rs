@@ -4,6 +4,7 @@
 
 use crate::csharp::symbols::Symbols;
 use crate::file::FileFacts;
+use crate::home::Home;
 use crate::token::{Source, Token};
 use crate::{csharp, go, java, python, rust, typescript};
 use std::borrow::Cow;
@@ -18,6 +19,8 @@ pub struct Language {
     pub(crate) grammar: fn() -> tree_sitter::Language,
     /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
     pub(crate) prepare: fn(&str, &Symbols) -> Prepared,
+    /// Where a file of it stands, by the name of its project and the path in it; none if the file itself says so.
+    pub(crate) home: Option<fn(&str, &str) -> Home>,
     pub(crate) extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
 }
 

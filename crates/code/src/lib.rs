@@ -8,6 +8,7 @@ mod csharp;
 mod file;
 mod go;
 mod hash;
+mod home;
 mod id;
 mod java;
 mod language;

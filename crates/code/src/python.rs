@@ -3,6 +3,7 @@
 //! Does not know what is assigned to `self` in a body, nor what decorators make of a function.
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children};
 use crate::token::Source;
@@ -14,6 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["py", "pyi"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
     prepare: syntax::unprepared,
+    home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
@@ -50,6 +52,7 @@ static DIALECT: Dialect = Dialect {
     ],
     docs: Docs::Inside,
     tuples: &["tuple", "tuple_pattern", "expression_list", "pattern_list"],
+    sees_outer: true,
     quotes_alike: true,
     overloads: false,
     is_doc,
@@ -59,6 +62,20 @@ static DIALECT: Dialect = Dialect {
     own,
     finish: |_| {},
 };
+
+/// Folders that hold packages and are none.
+const HOLDERS: &[&str] = &["src/", "lib/", "python/"];
+
+fn home(_: &str, path: &str) -> Home {
+    let inner = HOLDERS.iter().find_map(|holder| path.strip_prefix(holder)).unwrap_or(path);
+    let mut module = steps(inner);
+    let name = module.pop().unwrap_or_default();
+    let folder = module.clone();
+    if name != "__init__" {
+        module.push(name);
+    }
+    Home { module, folder, root: Vec::new() }
+}
 
 /// A text that stands first in a module, a class or a function.
 fn is_doc(node: Node) -> bool {

@@ -4,6 +4,7 @@
 //! Does not know what macros make of their text: names in it are taken as they stand.
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, span, value_member};
 use crate::token::{Source, Span};
@@ -15,6 +16,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["rs"],
     grammar: || tree_sitter_rust::LANGUAGE.into(),
     prepare: syntax::unprepared,
+    home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
@@ -65,6 +67,7 @@ static DIALECT: Dialect = Dialect {
     ],
     docs: Docs::Marked(&["///", "//!", "/**", "/*!"]),
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
+    sees_outer: false,
     quotes_alike: false,
     overloads: false,
     is_doc: |_| false,
@@ -78,6 +81,22 @@ static DIALECT: Dialect = Dialect {
     own,
     finish: |_| {},
 };
+
+/// Folders in which each file is a crate of its own.
+const CRATES: &[&str] = &["tests", "examples", "benches", "bin"];
+
+/// `src/a/mod.rs` and `src/a.rs` are `a`; each test, example and program is a crate of its own.
+fn home(project: &str, path: &str) -> Home {
+    let mut steps = steps(path.strip_prefix("src/").unwrap_or(path));
+    let own = CRATES.contains(&steps[0].as_str()) && steps.len() > 1;
+    let root = if own { steps.drain(..2).nth(1).unwrap_or_default() } else { project.replace('-', "_") };
+    if steps.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main")) {
+        steps.pop();
+    }
+    let root = vec![if root.is_empty() { "crate".to_owned() } else { root }];
+    let module: Vec<String> = root.iter().cloned().chain(steps).collect();
+    Home { folder: module.clone(), module, root }
+}
 
 /// Attributes that no user can rely on.
 const IGNORED: &[&str] = &["inline", "cold", "allow", "expect", "warn", "deny", "doc", "rustfmt"];

@@ -68,6 +68,8 @@ pub(crate) struct Dialect {
     pub(crate) docs: Docs,
     /// Nodes in which the comma after a single element means something.
     pub(crate) tuples: &'static [&'static str],
+    /// Whether a nested module sees what is imported around it.
+    pub(crate) sees_outer: bool,
     /// Whether `'a'` is `"a"`.
     pub(crate) quotes_alike: bool,
     /// Whether functions of one name are told apart by the types of their parameters.
@@ -198,8 +200,12 @@ pub(crate) struct Walk<'a> {
     /// The module of each scope that has one, and the node it is.
     modules: FxHashMap<u32, u32>,
     module_nodes: Vec<(u32, Node<'a>)>,
+    /// The scope around each scope of a nested module.
+    scopes_around: Vec<(u32, u32)>,
     /// What belongs to types, members and imports, from the comments before it on.
     taken: Vec<Span>,
+    /// The same of types alone.
+    apart: Vec<Span>,
 }
 
 /// Trees are read from the text as it is; the tokens come from the tree.
@@ -229,6 +235,7 @@ impl<'a> Walk<'a> {
         let facts = FileFacts {
             scopes: vec![Scope::default()],
             bytes: source.text.len() as u32,
+            closed: true,
             lines,
             ..FileFacts::default()
         };
@@ -248,7 +255,9 @@ impl<'a> Walk<'a> {
             depth: 0,
             modules: FxHashMap::default(),
             module_nodes: Vec::new(),
+            scopes_around: Vec::new(),
             taken: Vec::new(),
+            apart: Vec::new(),
         }
     }
 
@@ -369,8 +378,10 @@ impl<'a> Walk<'a> {
         let outer = self.scope;
         let mut namespace = self.facts.scopes[outer as usize].namespace.clone();
         namespace.extend(words.iter().map(|word| self.word(word)).collect::<Vec<_>>());
-        self.facts.scopes.push(Scope { parent: Some(outer), namespace, imports: Vec::new() });
+        let parent = Some(outer).filter(|_| self.dialect.sees_outer);
+        self.facts.scopes.push(Scope { parent, namespace, imports: Vec::new() });
         self.scope = self.facts.scopes.len() as u32 - 1;
+        self.scopes_around.push((self.scope, outer));
         self.module_nodes.push((self.scope, node));
         let owner = self.owner.take();
         self.below(&mut body.walk());
@@ -416,10 +427,11 @@ impl<'a> Walk<'a> {
             part.span = span(node);
             part.signature = Span::new(node.start_byte(), node.start_byte());
         }
-        let names = &self.facts.scopes[scope as usize];
-        if let (Some(last), Some(parent)) = (names.namespace.last(), names.parent) {
+        let around = self.scopes_around.iter().find(|(of, _)| *of == scope);
+        if let (Some(last), Some((_, around))) = (self.facts.scopes[scope as usize].namespace.last(), around)
+        {
             self.facts.word(*last).clone_into(&mut part.name);
-            part.scope = parent;
+            part.scope = *around;
         }
         self.facts.types.push(part);
         self.modules.insert(scope, at);
@@ -467,7 +479,7 @@ impl<'a> Walk<'a> {
         self.type_parameters.truncate(known);
         let start = self.with_comments(head.from);
         self.facts.types[at as usize].raw = self.raw(start, head.whole.end_byte(), at);
-        self.take(head.from, head.whole.end_byte());
+        self.take_type(head.from, head.whole.end_byte());
     }
 
     /// Visits what stands before a body, and attributes that stand beside.
@@ -546,10 +558,17 @@ impl<'a> Walk<'a> {
         self.taken.push(Span::new(from, to));
     }
 
+    /// The same for a type, whose bytes are not its module's.
+    pub(crate) fn take_type(&mut self, from: usize, to: usize) {
+        self.take(from, to);
+        self.apart.extend(self.taken.last());
+    }
+
     /// Where the comments before a byte begin: behind the last token that counts.
     fn with_comments(&self, byte: usize) -> usize {
         let index = self.source.index(byte as u32);
-        let before = self.source.tokens[..index].iter().rfind(|token| token.kind.counts());
+        let before =
+            self.source.tokens[..index].iter().rfind(|it| it.kind.counts() && it.span.from < it.span.to);
         before.map_or(0, |token| token.span.to as usize)
     }
 
@@ -583,14 +602,16 @@ impl<'a> Walk<'a> {
 
     /// Tells of each module what stands free in it: what it does when it is loaded, and every byte.
     fn finish_modules(&mut self) {
-        self.taken.sort_unstable();
         for (scope, node) in self.module_nodes.clone() {
             let inner = self.module_nodes.iter().filter(|(of, _)| *of != scope).map(|(_, it)| span(*it));
-            let mut without: Vec<Span> = inner.filter(|it| it.from > span(node).from).collect();
-            without.extend(self.taken.iter().filter(|it| it.from >= span(node).from));
-            without.sort_unstable();
+            let inner: Vec<Span> = inner.filter(|it| it.from > span(node).from).collect();
+            let without = |more: &[Span]| {
+                let mut all = [&inner[..], more].concat();
+                all.sort_unstable();
+                all
+            };
             let mut loads = Vec::new();
-            for range in Walk::left(self.loading(node), &without) {
+            for range in Walk::left(self.loading(node), &without(&self.taken)) {
                 self.tokens_into(&mut loads, range);
             }
             self.scope = scope;
@@ -598,7 +619,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let at = self.module() as usize;
-            let raw = self.digest(&Walk::left(span(node), &without));
+            let raw = self.digest(&Walk::left(span(node), &without(&self.apart)));
             let doc = self.module_doc(node);
             let part = &mut self.facts.types[at];
             part.raw = raw;

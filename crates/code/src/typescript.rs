@@ -3,6 +3,7 @@
 //! Does not know what a package's manifest makes of a path, nor members that are added when a program runs.
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{
     self, Dialect, Docs, FOLDERS, Head, Piece, Role, Walk, child, children, span, value_member,
@@ -16,6 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["ts", "mts", "cts"],
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
     prepare: syntax::unprepared,
+    home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&PLAIN, tree, source.text) },
 };
 
@@ -25,6 +27,7 @@ pub(crate) const WITH_MARKUP: Language = Language {
     endings: &["js", "jsx", "tsx", "mjs", "cjs"],
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
     prepare: syntax::unprepared,
+    home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&MARKUP, tree, source.text) },
 };
 
@@ -39,6 +42,7 @@ const fn dialect(grammar: fn() -> tree_sitter::Language) -> Dialect {
         pieces: PIECES,
         docs: Docs::Marked(&["/**"]),
         tuples: &[],
+        sees_outer: true,
         quotes_alike: true,
         overloads: true,
         is_doc: |_| false,
@@ -101,6 +105,17 @@ const PIECES: &[(&str, Piece)] = &[
     ("object_type", Piece::Lines),
     ("switch_case", Piece::Lines),
 ];
+
+fn home(project: &str, path: &str) -> Home {
+    let root: Vec<String> = project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let mut folder: Vec<String> = root.iter().cloned().chain(steps(path)).collect();
+    let name = folder.pop().unwrap_or_default();
+    let mut module = folder.clone();
+    if name != "index" {
+        module.push(name);
+    }
+    Home { module, folder, root }
+}
 
 /// Semicolons at the end of lines, separators of members, and the parentheses around a lone parameter.
 fn is_taste(mark: Node, parent: Node) -> bool {

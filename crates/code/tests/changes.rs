@@ -41,7 +41,12 @@ fn side(case: &Path, name: &str) -> Codebase {
             let bytes = fs::read(&path).unwrap();
             let facts = reader.read(&decode(&bytes), &Symbols::default());
             assert_eq!(facts.gaps, [], "{}", path.display());
-            files.push(SourceFile { path: file.to_owned(), project: 0, generated: false, facts });
+            files.push(SourceFile {
+                path: file.replacen(name, "it", 1),
+                project: 0,
+                generated: false,
+                facts,
+            });
         }
     }
     Codebase::new(vec![Project::default()], files)
