@@ -5,7 +5,7 @@
 
 use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
 use loci_code::{
-    Codebase, Cost, FileFacts, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
+    Codebase, Cost, FileFacts, LANGUAGES, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
     TypeHashes, classify, count_tokens, decode, hashes,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,16 @@ fn main() {
 }
 
 fn gaps(folder: &Path) {
-    let texts = texts(folder);
-    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    for language in LANGUAGES {
+        let texts = texts(folder, language);
+        if !texts.is_empty() {
+            gaps_in(folder, language, &texts);
+        }
+    }
+}
+
+fn gaps_in(folder: &Path, language: &'static Language, texts: &[(PathBuf, String)]) {
+    let mut reader = Reader::new(language).unwrap();
     let start = busy();
     let facts: Vec<FileFacts> =
         texts.iter().map(|(_, text)| reader.read(text, &Symbols::default())).collect();
@@ -47,9 +55,10 @@ fn gaps(folder: &Path) {
     let types: usize = facts.iter().map(|facts| facts.types.len()).sum();
     let references: usize = facts.iter().map(|facts| facts.references.len()).sum();
     println!(
-        "{}: {} files, {lines} lines, {types} declarations of types, {references} references; {damaged} files with a gap \
+        "{}, {}: {} files, {lines} lines, {types} declarations of types, {references} references; {damaged} files with a gap \
          ({:.2} %); {:.2} s of a processor, {:.0} lines a second",
         folder.display(),
+        language.name,
         texts.len(),
         damaged as f64 * 100.0 / texts.len() as f64,
         spent,
@@ -60,7 +69,7 @@ fn gaps(folder: &Path) {
 /// What holds for any edit of a kind, over every file of a tree at once.
 fn laws(folder: &Path) {
     let symbols = Symbols::default();
-    let texts = texts(folder);
+    let texts = texts(folder, &LANGUAGES[0]);
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
     let facts: Vec<FileFacts> = texts.iter().map(|(_, text)| reader.read(text, &symbols)).collect();
     let old = all_hashes(&texts, |text, _| text.to_owned());
@@ -128,7 +137,7 @@ fn compare(name: &str, old: &BTreeMap<String, TypeHashes>, new: &BTreeMap<String
 /// A tree as one project, with its texts.
 fn whole(folder: &Path) -> (Codebase, BTreeMap<String, String>) {
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
-    let texts = texts(folder);
+    let texts = texts(folder, &LANGUAGES[0]);
     let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
     let file = |(path, text): &(PathBuf, String)| SourceFile {
         path: name(path),
@@ -198,7 +207,7 @@ fn outline(folder: &Path, name: &str) {
 fn oracle(out: &Path, symbols: &str, folder: &Path) {
     let symbols: Symbols = symbols.split(',').collect();
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
-    let texts = texts(folder);
+    let texts = texts(folder, &LANGUAGES[0]);
     let file = |(path, text): &(PathBuf, String)| SourceFile {
         path: path.display().to_string(),
         project: 0,
@@ -242,12 +251,12 @@ fn occurrences(code: &Codebase, resolver: &Resolver, texts: &[(PathBuf, String)]
     lines.into_iter().collect()
 }
 
-fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
+fn texts(folder: &Path, language: &Language) -> Vec<(PathBuf, String)> {
     let (mut open, mut found) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
-        } else if path.extension().is_some_and(|ending| ending == "cs") {
+        } else if path.extension().and_then(|it| it.to_str()).is_some_and(|it| language.endings.contains(&it)) {
             found.push((path.clone(), decode(&fs::read(&path).unwrap()).into_owned()));
         }
     }
