@@ -115,12 +115,15 @@ fn alone(members: &[&MemberHashes]) -> ChangeClass {
     if seen { ChangeClass::Structure } else { ChangeClass::Internal }
 }
 
+/// Picks one hash of a member.
+type Layer = fn(&MemberHashes) -> u64;
+
 fn deepest(before: &[&MemberHashes], after: &[&MemberHashes]) -> Option<ChangeClass> {
-    let differs = |pick: fn(&MemberHashes) -> u64| {
+    let differs = |pick: Layer| {
         let all = |members: &[&MemberHashes]| members.iter().map(|member| pick(member)).collect::<Vec<_>>();
         all(before) != all(after)
     };
-    let layers: [(ChangeClass, fn(&MemberHashes) -> u64); 4] = [
+    let layers: [(ChangeClass, Layer); 4] = [
         (ChangeClass::Structure, |member| member.structure.0),
         (ChangeClass::PublicBehavior, |member| member.public.0),
         (ChangeClass::Internal, |member| member.internal.0),

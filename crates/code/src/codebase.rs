@@ -52,6 +52,9 @@ pub(crate) enum Container {
     Type(u32),
 }
 
+/// Where a member is declared: file, part, member.
+pub(crate) type MemberAt = (u32, u32, u32);
+
 /// The namespace that has no name.
 pub(crate) const GLOBAL: u32 = 0;
 
@@ -64,8 +67,8 @@ pub(crate) struct Tables {
     types: FxHashMap<(Container, u32, u16), Vec<u32>>,
     /// The modules that stand for a namespace.
     modules: FxHashMap<u32, Vec<u32>>,
-    /// Where members of a name are declared: file, part, member.
-    members: FxHashMap<(u32, u32), Vec<(u32, u32, u32)>>,
+    /// Where members of a name are declared.
+    members: FxHashMap<(u32, u32), Vec<MemberAt>>,
     /// For each file, the type that each of its declarations belongs to.
     of_parts: Vec<Vec<u32>>,
     /// For each scope of each file, the namespaces from its own outwards.
@@ -98,7 +101,7 @@ impl Tables {
         self.types.get(&(container, name, arity)).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn members(&self, of: u32, name: u32) -> &[(u32, u32, u32)] {
+    pub(crate) fn members(&self, of: u32, name: u32) -> &[MemberAt] {
         self.members.get(&(of, name)).map_or(&[], Vec::as_slice)
     }
 
@@ -162,7 +165,7 @@ impl Codebase {
         of.parts.iter().map(|at| self.part(*at))
     }
 
-    pub(crate) fn member(&self, at: (u32, u32, u32)) -> &Member {
+    pub(crate) fn member(&self, at: MemberAt) -> &Member {
         &self.part((at.0, at.1)).members[at.2 as usize]
     }
 
@@ -290,16 +293,19 @@ fn written(facts: &FileFacts, reference: u32) -> Option<String> {
 fn full_names(facts: &FileFacts) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(facts.types.len());
     for part in &facts.types {
-        let mut name = match part.outer {
-            Some(outer) => format!("{}+", names[outer as usize]),
-            None => {
-                let words = &facts.scopes[part.scope as usize].namespace;
-                words.iter().map(|word| facts.word(*word).to_owned() + ".").collect()
-            }
-        };
+        let mut name = part.outer.map_or_else(
+            || {
+                facts.scopes[part.scope as usize]
+                    .namespace
+                    .iter()
+                    .map(|it| facts.word(*it).to_owned() + ".")
+                    .collect()
+            },
+            |outer| names[outer as usize].clone() + "+",
+        );
         name.push_str(&part.name);
         if part.arity > 0 {
-            name.push_str(&format!("`{}", part.arity));
+            name.extend(["`", &part.arity.to_string()]);
         }
         names.push(name);
     }

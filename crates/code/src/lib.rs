@@ -15,6 +15,7 @@ mod language;
 mod outline;
 mod project;
 mod python;
+mod read;
 mod resolve;
 mod rust;
 #[doc(hidden)]
@@ -35,5 +36,6 @@ pub use id::{MemberId, TypeId, is_prefix};
 pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
 pub use outline::{Cost, Outliner, count_tokens};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
+pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use token::Span;

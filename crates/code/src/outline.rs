@@ -4,7 +4,7 @@
 //! Does not know what the type is for; a note by a model may say that.
 
 use crate::codebase::{Codebase, Type};
-use crate::file::{Member, MemberKind, TypeKind, Visibility};
+use crate::file::{Member, MemberKind, Shape, TypeKind, Visibility};
 use crate::hash::{TypeHashes, hashes};
 use crate::id::{MemberId, TypeId};
 use crate::resolve::Resolver;
@@ -122,7 +122,7 @@ impl<'a> Outliner<'a> {
                 part.modifiers
                     .iter()
                     .map(String::as_str)
-                    .filter(|it| matches!(*it, "abstract" | "static" | "sealed")),
+                    .filter(|it| matches!(*it, "abstract" | "static" | "sealed" | "readonly" | "ref")),
             );
         }
         words.dedup();
@@ -204,7 +204,8 @@ impl<'a> Outliner<'a> {
             }
         }
         for (Pieces { visibility, modifiers, accessors, .. }, cores) in alike {
-            let _ = writeln!(out, "+ {visibility}{modifiers}{}{accessors}", cores.join(", "));
+            let _ =
+                writeln!(out, "+ {}{modifiers}{}{accessors}", unless_public(visibility), cores.join(", "));
         }
         for member in functions {
             let _ = writeln!(out, "+ {}", signature(member));
@@ -252,7 +253,7 @@ impl<'a> Outliner<'a> {
             let part = &facts.types[*part as usize];
             let open =
                 part.members.iter().filter(|member| member.visibility.is_open()).map(|member| &member.shape);
-            for reference in open.chain([&part.header]).flat_map(|shape| shape.names()) {
+            for reference in open.chain([&part.header]).flat_map(Shape::names) {
                 if let Some(to) = self.resolver.target(*file, &facts.references[*reference as usize]) {
                     *count.entry(to).or_default() += 1;
                 }
@@ -275,10 +276,11 @@ impl<'a> Outliner<'a> {
 
 /// A signature, with its visibility unless that is public.
 fn signature(member: &Member) -> String {
-    match member.visibility {
-        Visibility::Public => member.shown.clone(),
-        other => format!("{} {}", other.name(), member.shown),
-    }
+    unless_public(member.visibility) + &member.shown
+}
+
+fn unless_public(visibility: Visibility) -> String {
+    if visibility == Visibility::Public { String::new() } else { format!("{} ", visibility.name()) }
 }
 
 fn is_data(kind: MemberKind) -> bool {
@@ -289,7 +291,7 @@ fn is_data(kind: MemberKind) -> bool {
 /// third less.
 #[derive(Clone, Copy)]
 struct Pieces<'a> {
-    visibility: &'static str,
+    visibility: Visibility,
     modifiers: &'a str,
     core: &'a str,
     accessors: &'a str,
@@ -306,7 +308,11 @@ impl<'a> Pieces<'a> {
         while let Some((_, rest)) = core.split_once(' ').filter(|(word, _)| MODIFIERS.contains(word)) {
             core = rest;
         }
-        let visibility = if member.visibility == Visibility::Public { "" } else { "protected " };
-        Pieces { visibility, modifiers: &front[..front.len() - core.len()], core, accessors }
+        Pieces {
+            visibility: member.visibility,
+            modifiers: &front[..front.len() - core.len()],
+            core,
+            accessors,
+        }
     }
 }

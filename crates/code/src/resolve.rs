@@ -117,7 +117,9 @@ impl<'a> Resolver<'a> {
         let mut mentions = self.follow(place, path, reference.position, reference.veiled);
         let unsure = matches!(reference.position, Position::Value | Position::Called | Position::Bare);
         if unsure && path.alias.is_none() && self.has_outside(owner) {
-            mentions.iter_mut().for_each(|mention| mention.certainty = Certainty::Likely);
+            for mention in &mut mentions {
+                mention.certainty = Certainty::Likely;
+            }
         }
         mentions
     }
@@ -225,9 +227,7 @@ impl<'a> Resolver<'a> {
         let longer = facts.word(last.word).to_owned() + "Attribute";
         if let Some(name) = self.code.tables.name(&longer) {
             let found = self.chain(place, path, Position::Attribute, false, Some(name));
-            if found.len() == path.segments.len()
-                || found.last().is_some_and(|it| it.segment as usize + 1 == path.segments.len())
-            {
+            if found.last().is_some_and(|mention| mention.segment as usize + 1 == path.segments.len()) {
                 return found;
             }
         }
@@ -458,9 +458,8 @@ impl<'a> Resolver<'a> {
 
     /// The same for a variable, whose type is looked up where the variable is used.
     fn names_type_too(&self, place: Place, name: u32, next: Option<u32>) -> bool {
-        let target = match self.simple(place, name, 0, next, Position::Type, false) {
-            Some(Symbol::Type(target)) => target,
-            _ => return false,
+        let Some(Symbol::Type(target)) = self.simple(place, name, 0, next, Position::Type, false) else {
+            return false;
         };
         next.is_some_and(|next| self.is_static(target, next))
     }

@@ -49,10 +49,9 @@ fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usiz
     }
     let brace = |token: &Token| matches!(token.span.of(text), "{" | "}");
     match style {
-        Style::Dense => " ",
         Style::Airy => ["\r\n", "\r\n   ", "\r\n\t\t"][at % 3],
         Style::Braces if brace(before) || brace(token) || before.span.of(text) == ";" => "\n\t",
-        Style::Braces => " ",
+        Style::Dense | Style::Braces => " ",
     }
 }
 

@@ -1,6 +1,8 @@
 //! Each folder of `testdata/<language>` that has an `expected.txt` is an edit, with what it means there: files that begin with
 //! `before` against those that begin with `after`. `Added` and `Removed` are types that only one side has.
 
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
 use loci_code::{
     Codebase, Project, Reader, Resolver, SourceFile, Symbols, classify, decode, hashes, language_of,
 };

@@ -1,6 +1,8 @@
 //! What holds for any edit of a kind, over a page of C# that has a bit of everything: `testdata/everything.cs`. The example
 //! `corpus` holds the same against real code.
 
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
 use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
 use loci_code::{
     ChangeClass, Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes,

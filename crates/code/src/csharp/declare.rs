@@ -4,7 +4,7 @@
 //! Does not know other files: a part of a partial type is told as if it were alone.
 
 use super::kinds::Kind;
-use super::refer::Locals;
+use super::refer::{Chain, Locals};
 use super::shape::{Accessors, Parameters};
 use crate::file::{
     FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Scope, Segment, Shape, TypeKind,
@@ -29,7 +29,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) type_parameters: Vec<&'a str>,
     pub(crate) locals: Locals<'a>,
     /// Kept from one chain of names to the next, to save an allocation for each.
-    pub(crate) segments: Vec<(&'a str, u16, u32)>,
+    pub(crate) chain: Chain<'a>,
     pub(crate) depth: u32,
     /// The receiver of the block of extensions that is being read.
     receiver: Option<Parameters>,
@@ -46,7 +46,7 @@ pub(crate) fn extract(tree: &Tree, source: &Source) -> FileFacts {
         owner: None,
         type_parameters: Vec::new(),
         locals: Locals::default(),
-        segments: Vec::new(),
+        chain: Chain::default(),
         depth: 0,
         receiver: None,
     };
@@ -402,16 +402,16 @@ impl<'a> Walk<'a> {
         for attribute in self.attributes(node, from) {
             shape.append(&attribute);
         }
-        let (mut behaviour, mut shown) = (Vec::new(), String::new());
-        for word in &modifiers {
-            if OF_BODIES.contains(word) {
-                behaviour.extend(word.as_bytes());
-            } else if !is_visibility(word) && *word != "partial" {
-                shape.push(word);
-                shown.push_str(word);
-                shown.push(' ');
-            }
+        let (of_bodies, mut kept): (Vec<&str>, Vec<&str>) =
+            modifiers.iter().partition(|word| OF_BODIES.contains(word));
+        kept.retain(|word| !is_visibility(word) && *word != "partial");
+        for word in &kept {
+            shape.push(word);
         }
+        // readers expect `static` first
+        kept.sort_by_key(|word| *word != "static");
+        let shown = kept.iter().flat_map(|word| [word, " "]).collect();
+        let behaviour = of_bodies.concat().into_bytes();
         Draft {
             kind,
             visibility: given.unwrap_or(default),
@@ -463,7 +463,7 @@ impl<'a> Walk<'a> {
                 }
             }
             let value_type = declared.and_then(|node| self.plain_type(node, from));
-            found.push(draft.finish(self, name.to_owned(), name.to_owned(), value_type, value));
+            found.push(draft.finish(self, name, name.to_owned(), value_type, value));
         }
         found
     }
@@ -492,7 +492,7 @@ impl<'a> Walk<'a> {
         if let Some(value) = explicit.filter(|_| after == 0) {
             draft.shown.push_str(&self.value_shown(span(value)));
         }
-        draft.finish(self, name.to_owned(), name.to_owned(), None, None)
+        draft.finish(self, name, name.to_owned(), None, None)
     }
 
     fn function(&self, kind: Kind, node: Node<'a>, from: usize) -> Member {
@@ -513,16 +513,20 @@ impl<'a> Walk<'a> {
         let returns = node.child_by_field_name("returns").or_else(|| node.child_by_field_name("type"));
         let name = self.function_name(kind, node, explicit);
         let mut key = name.clone();
+        let converts = kind == MemberKind::Operator && name.ends_with("operator");
+        let result = returns.map_or_else(String::new, |returns| self.glued(span(returns), &[]));
         if let Some(returns) = returns {
             draft.shape.append(&self.shape(span(returns), from, &[]));
-            draft.shown.push_str(&self.glued(span(returns), &[]));
-            draft.shown.push(' ');
         }
-        draft.shown.push_str(&name);
+        match (converts, result.as_str()) {
+            (_, "") => draft.shown.push_str(&name),
+            (true, result) => draft.shown.extend([&name, " ", result]),
+            (false, result) => draft.shown.extend([result, " ", &name]),
+        }
         if let Some(list) = child(node, Kind::TypeParameters) {
             draft.shape.append(&self.shape(span(list), from, &[]));
             draft.shown.push_str(&self.glued(span(list), &[]));
-            key.push_str(&format!("`{}", list.named_child_count()));
+            key.extend(["`", &list.named_child_count().to_string()]);
         }
         if let Some(list) = node.child_by_field_name("parameters") {
             let parameters = self.parameters(list, from);
@@ -551,7 +555,7 @@ impl<'a> Walk<'a> {
             draft.shown = format!("extension{} {}", receiver.shown, draft.shown);
         }
         let value_type = returns.and_then(|node| self.plain_type(node, from));
-        let mut member = draft.finish(self, name, key, value_type, body_span);
+        let mut member = draft.finish(self, &name, key, value_type, body_span);
         if !accessors.hidden.is_empty() {
             member.hidden = Digest::of(&accessors.hidden);
         }
@@ -634,9 +638,9 @@ impl<'a> Walk<'a> {
             draft.shape.append(&self.shape(span(declared), from, &[]));
             draft.shape.push("get; init;");
             draft.shown = format!("{} {}", self.glued(span(declared), &[]), self.text(name));
-            let name = self.text(name).to_owned();
+            let name = self.text(name);
             let value_type = self.plain_type(declared, from);
-            found.push(draft.finish(self, name.clone(), name, value_type, None));
+            found.push(draft.finish(self, name, name.to_owned(), value_type, None));
         }
         found
     }
@@ -717,7 +721,7 @@ impl<'a> Draft<'a> {
     fn finish(
         self,
         walk: &Walk<'a>,
-        name: String,
+        name: &str,
         key: String,
         value_type: Option<u32>,
         body_span: Option<Span>,

@@ -90,7 +90,7 @@ impl Lexer<'_> {
         ["\u{feff}", "\u{a0}", "\u{3000}"].iter().find(|blank| self.starts(blank)).map(|blank| blank.len())
     }
 
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         let rest = &self.bytes[self.at..];
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
@@ -98,7 +98,7 @@ impl Lexer<'_> {
     fn comment(&mut self) -> Lexeme {
         if self.starts("//") {
             let doc = self.starts("///") && !self.starts("////");
-            self.to_line_end();
+            self.skip_line();
             return if doc { Lexeme::Doc } else { Lexeme::Comment };
         }
         let doc = self.starts("/**") && !self.starts("/***") && !self.starts("/**/");
@@ -172,7 +172,7 @@ impl Lexer<'_> {
             self.at += 1;
         }
         let prefix = &self.bytes[from..self.at];
-        let holes = prefix.iter().filter(|b| **b == b'$').count();
+        let holes = memchr::memchr_iter(b'$', prefix).count();
         let verbatim = prefix.contains(&b'@');
         self.quoted(from, holes, verbatim)
     }
@@ -283,7 +283,7 @@ impl Lexer<'_> {
 
     fn directive(&mut self) {
         let from = self.at;
-        self.to_line_end();
+        self.skip_line();
         let line = self.text.get(from..self.at).unwrap_or_default();
         self.conditions.line(line);
         self.push(Lexeme::Directive, from);
@@ -298,7 +298,7 @@ impl Lexer<'_> {
         while !self.conditions.active() && self.at < self.bytes.len() {
             self.at += 1;
             let start = self.at;
-            self.to_line_end();
+            self.skip_line();
             let line = self.text.get(start..self.at).unwrap_or_default().trim_start();
             if !line.starts_with('#') {
                 continue;

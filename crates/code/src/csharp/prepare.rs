@@ -196,7 +196,8 @@ impl<'a> Rules<'a> {
     /// `=> Field(it) = value`, where the call returns a reference, is read as a sum.
     fn assigned_call(&mut self, at: usize) {
         let Some(open) = self.opening(at - 1) else { return };
-        let chain = |at: usize| self.is_word(at) || matches!(self.text(at), "." | "::" | "<" | ">" | ",");
+        let chain =
+            |at: usize| self.is_word(at) || matches!(self.text(at), "." | "::" | "<" | ">" | "," | "?");
         let start = (0..open).rev().take_while(|at| chain(*at)).last();
         if start.is_some_and(|start| self.before(start) == "=>") {
             self.spell(at, "+");
@@ -257,7 +258,8 @@ impl<'a> Rules<'a> {
     /// In `$@"…""{x}"""` the scanner loses the end; the doubled quotes become blanks.
     fn verbatim(&mut self, at: usize) {
         let span = self.tokens[at].span;
-        let range = &mut self.bytes[span.from as usize + 3..span.to as usize - 1];
+        // an unclosed one may be nothing but its opening
+        let Some(range) = self.bytes.get_mut(span.from as usize + 3..span.to as usize - 1) else { return };
         let mut byte = 0;
         while byte + 1 < range.len() {
             if range[byte] == b'"' && range[byte + 1] == b'"' {

@@ -15,9 +15,31 @@ enum Role {
     Name(Position),
     /// A variable is declared.
     Local,
-    /// Called without a dot: a method, but its type arguments are types.
-    Called,
+    /// Nothing that can be a type, such as a method that is called without a dot; its type arguments are.
     Nothing,
+}
+
+/// `A::B.C<D>.E` while it is read.
+#[derive(Default)]
+pub(crate) struct Chain<'a> {
+    alias: Option<&'a str>,
+    parts: Vec<Part<'a>>,
+}
+
+struct Part<'a> {
+    word: &'a str,
+    arity: u16,
+    /// Where the word ends.
+    end: u32,
+}
+
+impl Chain<'_> {
+    /// Where the part before the first type argument ends.
+    fn until(&self) -> u32 {
+        let plain = self.parts.iter().take_while(|part| part.arity == 0).count();
+        let last = self.parts.get(plain).or(self.parts.last());
+        last.map_or(0, |part| part.end)
+    }
 }
 
 /// A member's variables, with the last word of the type each is declared with.
@@ -96,7 +118,6 @@ impl<'a> Walk<'a> {
                 let declared = declared.map_or("", |node| self.last_word(node));
                 self.locals.insert(self.text(node), declared);
             }
-            Role::Called => self.type_arguments(node),
             Role::Nothing => self.type_arguments(node),
         }
     }
@@ -128,12 +149,13 @@ impl<'a> Walk<'a> {
             | (Kind::Foreach, "left")
             | (Kind::TuplePattern | Kind::Designation | Kind::JoinInto | Kind::Query, _) => Role::Local,
             (Kind::Join | Kind::Let, _) if followed("in") || followed("=") => Role::Local,
-            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Nothing,
+            (_, "name")
+            | (Kind::Constraints | Kind::Goto, _)
+            | (Kind::Assignment, "left")
+            | (Kind::Invocation, "function") => Role::Nothing,
             (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Nothing,
             (Kind::Subpattern, _) if followed(":") => Role::Nothing,
             (Kind::AnonymousObject, _) if followed("=") => Role::Nothing,
-            (Kind::Assignment, "left") => Role::Nothing,
-            (Kind::Invocation, "function") => Role::Called,
             (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
             (Kind::Binary, "left") if is_tested(parent) => Role::Name(Position::Bare),
             (Kind::Argument, _) if self.asks_for_name(parent) => Role::Name(Position::Bare),
@@ -154,49 +176,33 @@ impl<'a> Walk<'a> {
 
     /// Records a chain of names, and what its type arguments mention. False if it does not begin with a name.
     fn chain(&mut self, node: Node<'a>, position: Position) -> bool {
-        let mut segments = std::mem::take(&mut self.segments);
-        segments.clear();
-        let alias = self.flatten(node, &mut segments);
-        let found = alias.is_some();
-        if let Some(alias) = alias {
-            let until = segments
-                .iter()
-                .take_while(|(_, arity, _)| *arity == 0)
-                .last()
-                .into_iter()
-                .chain(segments.iter().find(|(_, arity, _)| *arity > 0))
-                .map(|(_, _, end)| *end)
-                .max();
-            self.refer(node, alias, &segments, until.unwrap_or_default(), position);
+        let mut chain = std::mem::take(&mut self.chain);
+        chain.alias = None;
+        chain.parts.clear();
+        let found = self.flatten(node, &mut chain).is_some();
+        if found {
+            self.refer(node, &chain, position);
         }
-        self.segments = segments;
+        self.chain = chain;
         if found {
             self.type_arguments(node);
         }
         found
     }
 
-    fn refer(
-        &mut self,
-        node: Node<'a>,
-        alias: Option<&'a str>,
-        segments: &[(&'a str, u16, u32)],
-        until: u32,
-        position: Position,
-    ) {
-        let Some((first, arity, _)) = segments.first() else { return };
-        if alias.is_none() && *arity == 0 && self.type_parameters.contains(first) {
+    fn refer(&mut self, node: Node<'a>, chain: &Chain<'a>, position: Position) {
+        let Some(first) = chain.parts.first() else { return };
+        if chain.alias.is_none() && first.arity == 0 && self.type_parameters.contains(&first.word) {
             return;
         }
-        let alias = alias.map(|alias| self.word(alias));
-        let segments =
-            segments.iter().map(|(word, arity, _)| Segment { word: self.word(word), arity: *arity });
-        let path = Path { alias, segments: segments.collect() };
+        let alias = chain.alias.map(|alias| self.word(alias));
+        let parts = chain.parts.iter().map(|part| Segment { word: self.word(part.word), arity: part.arity });
+        let path = Path { alias, segments: parts.collect() };
         let path = self.path(path);
         self.facts.references.push(Reference {
             path,
             at: node.start_byte() as u32,
-            until,
+            until: chain.until(),
             scope: self.scope,
             owner: self.owner,
             position,
@@ -204,31 +210,29 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The words of a chain with their arities and ends; the outer option is whether it is one, the inner its alias.
-    fn flatten(&self, node: Node<'a>, out: &mut Vec<(&'a str, u16, u32)>) -> Option<Option<&'a str>> {
+    /// Collects the words of a chain; none if it is not one.
+    fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
         match Kind::of(node) {
             Kind::Identifier => {
-                out.push((self.text(node), 0, node.end_byte() as u32));
-                Some(None)
+                out.parts.push(Part { word: self.text(node), arity: 0, end: node.end_byte() as u32 });
             }
             Kind::GenericName => {
                 let name = node.named_child(0)?;
                 let arity = node.named_child(1).map_or(0, arity);
-                out.push((self.text(name), arity, name.end_byte() as u32));
-                Some(None)
+                out.parts.push(Part { word: self.text(name), arity, end: name.end_byte() as u32 });
             }
             Kind::AliasQualifiedName => {
                 self.flatten(node.child_by_field_name("name")?, out)?;
-                Some(Some(self.text(node.child_by_field_name("alias")?)))
+                out.alias = Some(self.text(node.child_by_field_name("alias")?));
             }
             kind @ (Kind::QualifiedName | Kind::MemberAccess) => {
                 let before = if kind == Kind::QualifiedName { "qualifier" } else { "expression" };
-                let alias = self.flatten(node.child_by_field_name(before)?, out)?;
+                self.flatten(node.child_by_field_name(before)?, out)?;
                 self.flatten(node.child_by_field_name("name")?, out)?;
-                Some(alias)
             }
-            _ => None,
+            _ => return None,
         }
+        Some(())
     }
 
     /// Visits the type arguments of a name, wherever in it they stand.
@@ -295,7 +299,7 @@ impl<'a> Walk<'a> {
 
 /// How many types a list of type arguments has; `<,>` has two.
 fn arity(list: Node) -> u16 {
-    let commas = (0..list.child_count()).filter_map(|at| list.child(at as u32)).filter(|it| it.kind() == ",");
+    let commas = (0..list.child_count()).filter_map(|at| list.child(at)).filter(|it| it.kind() == ",");
     commas.count() as u16 + 1
 }
 

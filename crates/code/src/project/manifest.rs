@@ -1,6 +1,6 @@
 //! What a `.csproj`, with the properties it inherits, and a solution say.
 //!
-//! Does not know MSBuild: properties are replaced where they are known, conditions are `==` and `!=` joined by `and` and `or`,
+//! Does not know `MSBuild`: properties are replaced where they are known, conditions are `==` and `!=` joined by `and` and `or`,
 //! and what needs more than that does not hold.
 
 use super::framework;
@@ -218,7 +218,7 @@ fn unescaped(text: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Text with properties replaced; one that is not known is empty, as in MSBuild.
+/// Text with properties replaced; one that is not known is empty, as in `MSBuild`.
 fn replaced(text: &str, properties: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     let mut rest = text;

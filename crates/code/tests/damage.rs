@@ -1,0 +1,100 @@
+//! Text that no compiler takes is still read: what is left of it is told, what is not is a gap.
+
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
+use loci_code::{
+    Codebase, GapKind, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols, hashes,
+};
+
+const EVERYTHING: &str = include_str!("../testdata/everything.cs");
+
+/// Reads a text and does everything that is done with what it tells.
+fn all(reader: &mut Reader, text: &str) -> Codebase {
+    let facts = reader.read(text, &Symbols::default());
+    let inside = |from: u32, to: u32| from <= to && to as usize <= text.len();
+    assert!(facts.types.iter().all(|part| inside(part.span.from, part.span.to)));
+    assert!(facts.references.iter().all(|it| inside(it.at, it.until) || it.until == 0));
+    let file = SourceFile { path: "a.cs".to_owned(), project: 0, generated: false, facts };
+    let code = Codebase::new(vec![Project::default()], vec![file]);
+    let resolver = Resolver::new(&code);
+    let outliner = Outliner::new(&code, &resolver);
+    for at in 0..code.types.len() as u32 {
+        hashes(&code, &resolver, at);
+        outliner.file(at);
+    }
+    code
+}
+
+#[test]
+fn a_text_may_end_anywhere() {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let places = (0..EVERYTHING.len()).step_by(23).filter(|at| EVERYTHING.is_char_boundary(*at));
+    for at in places {
+        all(&mut reader, &EVERYTHING[..at]);
+        all(&mut reader, &EVERYTHING[at..]);
+    }
+}
+
+#[test]
+fn marks_alone_are_a_text() {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    for text in [
+        "",
+        "{",
+        "}}}}",
+        "class",
+        "class C",
+        "class C {",
+        "$@\"",
+        "@$\"{",
+        "[",
+        "[property",
+        "extension(",
+        "extension<",
+        "union X(",
+        "a?.",
+        "operator +=",
+        "=> f(x) =",
+        ") =",
+        "#if",
+        "#endif",
+        "namespace",
+        "using",
+        "using X =",
+        "enum E {",
+        "record R(",
+        "class C { int this[ }",
+        "class C { operator }",
+        "delegate",
+        "/// x",
+        "\u{feff}class C { }",
+        "class \u{1} { }",
+    ] {
+        all(&mut reader, text);
+    }
+}
+
+#[test]
+fn a_gap_says_where_it_is_and_what_else_there_was_is_told() {
+    let text = "class A { void M() { } }\nclass B { void M() { int x = ; } }\nclass C { public int X; }\n";
+    let code = all(&mut Reader::new(&LANGUAGES[0]).unwrap(), text);
+    let facts = &code.files[0].facts;
+    assert!(!facts.gaps.is_empty());
+    assert!(facts.gaps.iter().all(|gap| gap.line == 2), "{:?}", facts.gaps);
+    let degraded: Vec<(&str, bool)> =
+        facts.types.iter().map(|part| (part.name.as_str(), part.degraded)).collect();
+    assert_eq!(degraded, [("A", false), ("B", true), ("C", false)]);
+}
+
+#[test]
+fn nesting_beyond_measure_is_a_gap_and_not_the_end() {
+    let deep =
+        |depth: usize| format!("class C {{ int x = {}1{}; int y; }}", "(".repeat(depth), ")".repeat(depth));
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    assert_eq!(all(&mut reader, &deep(400)).files[0].facts.gaps, []);
+    let facts = &all(&mut reader, &deep(20_000)).files[0].facts;
+    assert!(facts.gaps.iter().any(|gap| gap.kind == GapKind::TooDeep), "{:?}", facts.gaps.len());
+    let long = "a + ".repeat(5_000);
+    let code = all(&mut reader, &format!("class C {{ int x = {long} 1; int y; }}"));
+    assert_eq!(code.files[0].facts.types[0].members.len(), 2);
+}
