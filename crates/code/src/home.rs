@@ -48,6 +48,25 @@ pub(crate) fn place(projects: &[Project], file: &mut SourceFile) {
     let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
     settle(&mut file.facts, &home(name, path));
+    for (ours, theirs) in project.map_or(&[][..], |project| &project.aliases) {
+        rename(&mut file.facts, &home(ours, "").root, &home(theirs, "").root);
+    }
+}
+
+/// Paths that begin with a project's name for another one begin with that one's own.
+fn rename(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
+    let ([ours], false) = (ours, theirs.is_empty()) else { return };
+    for at in 0..facts.paths.len() {
+        let path = &facts.paths[at];
+        let first = path.segments.first().map(|first| facts.word(first.word) == ours);
+        if path.alias.is_none() && first == Some(true) {
+            let rest = path.segments[1..].to_vec();
+            let words: Vec<u32> = theirs.iter().map(|word| intern(facts, word)).collect();
+            let global = intern(facts, "global");
+            let before = words.into_iter().map(|word| Segment { word, arity: 0 });
+            facts.paths[at] = Path { alias: Some(global), segments: before.chain(rest).collect() };
+        }
+    }
 }
 
 fn settle(facts: &mut FileFacts, home: &Home) {

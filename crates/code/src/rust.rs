@@ -88,7 +88,7 @@ const CRATES: &[&str] = &["tests", "examples", "benches", "bin"];
 /// `src/a/mod.rs` and `src/a.rs` are `a`; each test, example and program is a crate of its own.
 fn home(project: &str, path: &str) -> Home {
     let mut steps = steps(path.strip_prefix("src/").unwrap_or(path));
-    let own = CRATES.contains(&steps[0].as_str()) && steps.len() > 1;
+    let own = steps.len() > 1 && CRATES.contains(&steps[0].as_str());
     let root = if own { steps.drain(..2).nth(1).unwrap_or_default() } else { project.replace('-', "_") };
     if steps.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main")) {
         steps.pop();
