@@ -146,7 +146,9 @@ impl Tables {
 impl Codebase {
     /// Joins what files tell. The order in which they come does not matter.
     pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
-        files.iter_mut().for_each(|file| home::place(&projects, file));
+        for file in &mut files {
+            home::place(&projects, file);
+        }
         files.sort_by(|one, other| (one.project, &one.path).cmp(&(other.project, &other.path)));
         let mut tables = Tables::default();
         for file in &files {

@@ -18,8 +18,10 @@ pub(crate) struct Home {
     pub(crate) root: Vec<String>,
 }
 
+type Root = (&'static str, fn(&Home) -> &[String], usize);
+
 /// How a path begins that says where: what it is relative to, and how many steps up.
-const ROOTS: &[(&str, fn(&Home) -> &[String], usize)] = &[
+const ROOTS: &[Root] = &[
     ("crate", |home| &home.root, 0),
     ("self", |home| &home.module, 0),
     ("super", |home| &home.module, 1),

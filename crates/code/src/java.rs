@@ -166,7 +166,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
         "static_initializer" | "block" if walk.declaring => {
             let mut head = head(walk, node);
             let fixed = node.kind() == "static_initializer";
-            head.name = if fixed { "static {}" } else { "{}" }.to_owned();
+            if fixed { "static {}" } else { "{}" }.clone_into(&mut head.name);
             head.is_static = fixed;
             head.visibility = Some(Visibility::Private);
             head.body = if fixed { child(node, "block") } else { Some(node) };

@@ -166,9 +166,9 @@ impl Layout {
                 .iter()
                 .any(|(other, of, _): &(String, usize, u32)| of == family && folder(other) == folder(path));
             let text = self.text(root, path);
-            let Some(told) = (FAMILIES[*family].read)(&text).filter(|_| !known) else { continue };
+            let told = (FAMILIES[*family].read)(&text);
             shared.extend(told.shared.into_iter().map(|(name, wanted)| (path.clone(), name, wanted)));
-            if told.is_frame {
+            if told.is_frame || known {
                 continue;
             }
             let at = self.projects.len() as u32;

@@ -228,11 +228,16 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     }
 }
 
-/// What tells `from` of one `impl From<A>` from that of another.
+/// What tells `from` of one `impl From<A>` from that of another, however the trait is reached.
 fn qualifier<'a>(walk: &Walk<'a>, node: Node<'a>) -> String {
     let around = node.parent().and_then(|list| list.parent());
-    let implemented = around.and_then(|it| it.child_by_field_name("trait"));
-    implemented.map_or_else(String::new, |it| walk.glued(span(it), &[]) + "::")
+    let Some(implemented) = around.and_then(|it| it.child_by_field_name("trait")) else {
+        return String::new();
+    };
+    let text = walk.glued(span(implemented), &[]);
+    let name_end = text.find('<').unwrap_or(text.len());
+    let name = text[..name_end].rfind("::").map_or(0, |at| at + 2);
+    format!("{}::", &text[name..])
 }
 
 /// `pub use` is part of what a module offers; the others only bring names.

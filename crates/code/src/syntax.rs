@@ -611,7 +611,7 @@ impl<'a> Walk<'a> {
                 all
             };
             let mut loads = Vec::new();
-            for range in Walk::left(self.loading(node), &without(&self.taken)) {
+            for range in Walk::left(Walk::loading(node), &without(&self.taken)) {
                 self.tokens_into(&mut loads, range);
             }
             self.scope = scope;
@@ -632,7 +632,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What of a module is read when it is loaded: all of a file, the body of a nested one.
-    fn loading(&self, node: Node<'a>) -> Span {
+    fn loading(node: Node<'a>) -> Span {
         node.child_by_field_name("body")
             .map_or(span(node), |body| Span::new(body.start_byte() + 1, body.end_byte().saturating_sub(1)))
     }

@@ -140,16 +140,14 @@ fn is_identifier(node: Node) -> bool {
 
 fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
-    if head.name.is_empty() {
-        head.name = match node.kind() {
-            "call_signature" => "()",
-            "construct_signature" => "new",
-            _ => "default",
-        }
-        .to_owned();
-    }
-    if node.kind() == "index_signature" {
-        head.name = "[]".to_owned();
+    let nameless = match node.kind() {
+        "index_signature" => "[]",
+        "call_signature" => "()",
+        "construct_signature" => "new",
+        _ => "default",
+    };
+    if head.name.is_empty() || nameless == "[]" {
+        nameless.clone_into(&mut head.name);
     }
     head.attributes = children(node, "decorator");
     let around = node.parent();

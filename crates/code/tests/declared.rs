@@ -1,5 +1,7 @@
 //! What each language's fixtures declare, written out: `testdata/<language>/<case>/` holds sources and `declared.txt`.
 
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
 use loci_code::{
     FileFacts, ImportKind, Member, Path as Name, Position, Reader, Reference, Symbols, TypePart, decode,
     language_of,

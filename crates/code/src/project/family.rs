@@ -13,7 +13,7 @@ pub(super) struct Told {
     pub(super) wanted: Vec<(String, Wanted)>,
     /// The same for all projects below that ask for one of these names: a workspace says it once.
     pub(super) shared: Vec<(String, Wanted)>,
-    /// Whether it only holds others together.
+    /// Whether it is not that of a project: it holds others together, or cannot be read.
     pub(super) is_frame: bool,
 }
 
@@ -46,13 +46,12 @@ pub(super) struct Family {
     /// Names of manifests; where a folder has several, the first counts.
     pub(super) manifests: &'static [&'static str],
     pub(super) languages: &'static [&'static str],
-    /// None if the manifest is not that of a project.
-    pub(super) read: fn(&str) -> Option<Told>,
+    pub(super) read: fn(&str) -> Told,
 }
 
 /// The first row stands for `.csproj`, whose names are their own.
 pub(super) const FAMILIES: &[Family] = &[
-    Family { manifests: &[], languages: &["C#"], read: |_| None },
+    Family { manifests: &[], languages: &["C#"], read: |_| Told::default() },
     Family { manifests: &["Cargo.toml"], languages: &["Rust"], read: cargo::read },
     Family {
         manifests: &["package.json", "tsconfig.json"],

@@ -4,7 +4,7 @@
 
 use super::family::{Told, Wanted};
 
-pub(super) fn read(text: &str) -> Option<Told> {
+pub(super) fn read(text: &str) -> Told {
     let mut told = Told::default();
     let mut block = "";
     for line in text.lines() {
@@ -21,7 +21,8 @@ pub(super) fn read(text: &str) -> Option<Told> {
             _ => {}
         }
     }
-    told.name.is_some().then_some(told)
+    told.is_frame = told.name.is_none();
+    told
 }
 
 /// The folder in `a => ../b`.
@@ -40,10 +41,9 @@ mod tests {
         let told = read(
             "module example.com/a // the first\n\ngo 1.22\nrequire x.org/b v1.0.0\nrequire (\n\tx.org/c v1.0.0 // indirect\n)\n\
              replace x.org/c => ../c\nreplace (\n\tx.org/d v1 => ./d\n\tx.org/e => x.org/f v1\n)\n",
-        )
-        .unwrap();
+        );
         assert_eq!(told.name.as_deref(), Some("example.com/a"));
         assert_eq!(told.wants(), ["x.org/b", "x.org/c", "x.org/c in ../c", "x.org/d in ./d"]);
-        assert_eq!(read("go 1.22"), None);
+        assert!(read("go 1.22").is_frame);
     }
 }

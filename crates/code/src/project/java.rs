@@ -8,8 +8,8 @@ use super::manifest::elements;
 /// Elements whose artifact is another one.
 const OTHERS: &[&str] = &["parent", "dependency", "plugin", "exclusion", "extension"];
 
-pub(super) fn read(text: &str) -> Option<Told> {
-    Some(if text.trim_start().starts_with('<') { pom(text) } else { script(text) })
+pub(super) fn read(text: &str) -> Told {
+    if text.trim_start().starts_with('<') { pom(text) } else { script(text) }
 }
 
 fn pom(text: &str) -> Told {
@@ -53,16 +53,14 @@ mod tests {
              <artifactId>core</artifactId><dependencies><dependency><groupId>g</groupId><artifactId>api</artifactId>\
              <exclusions><exclusion><artifactId>x</artifactId></exclusion></exclusions></dependency></dependencies>\
              <build><plugins><plugin><artifactId>p</artifactId></plugin></plugins></build></project>",
-        )
-        .unwrap();
+        );
         assert_eq!(told.name.as_deref(), Some("core"));
         assert_eq!(told.wants(), ["all", "api"]);
     }
 
     #[test]
     fn a_script_names_projects_of_its_build() {
-        let told = read("dependencies {\n  implementation project(':core:api')\n  api(project(\"util\"))\n}")
-            .unwrap();
+        let told = read("dependencies {\n  implementation project(':core:api')\n  api(project(\"util\"))\n}");
         assert_eq!(told.name, None);
         assert_eq!(told.wants(), ["api", "util"]);
     }

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 const LISTS: &[&str] = &["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
 
-pub(super) fn read(text: &str) -> Option<Told> {
+pub(super) fn read(text: &str) -> Told {
     // a tsconfig has comments, and nothing that is needed
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     let name = value.get("name").and_then(Value::as_str).map(str::to_owned);
     let lists = LISTS.iter().filter_map(|list| value.get(*list)?.as_object());
     let wanted = lists.flatten().map(|(name, version)| wanted(name, version)).collect();
-    Some(Told { name, wanted, ..Told::default() })
+    Told { name, wanted, ..Told::default() }
 }
 
 fn wanted(name: &str, version: &Value) -> (String, Wanted) {
@@ -30,10 +30,9 @@ mod tests {
     #[test]
     fn a_package_has_a_name_and_uses_others() {
         let told =
-            read(r#"{"name": "@a/b", "dependencies": {"c": "^1"}, "devDependencies": {"d": "file:../d"}}"#)
-                .unwrap();
+            read(r#"{"name": "@a/b", "dependencies": {"c": "^1"}, "devDependencies": {"d": "file:../d"}}"#);
         assert_eq!(told.name.as_deref(), Some("@a/b"));
         assert_eq!(told.wants(), ["c", "d in ../d"]);
-        assert_eq!(read("// none\n{ }"), Some(Told::default()));
+        assert_eq!(read("// none\n{ }"), Told::default());
     }
 }

@@ -6,10 +6,10 @@
 use super::family::{Told, Wanted};
 use toml::{Table, Value};
 
-pub(super) fn read(text: &str) -> Option<Told> {
+pub(super) fn read(text: &str) -> Told {
     match text.parse::<Table>() {
-        Ok(table) => Some(declared(&table)),
-        Err(_) => Some(Told { name: written(text), ..Told::default() }),
+        Ok(table) => declared(&table),
+        Err(_) => Told { name: written(text), ..Told::default() },
     }
 }
 
@@ -50,18 +50,16 @@ mod tests {
     #[test]
     fn a_distribution_has_a_name_and_needs_others() {
         let told =
-            read("[project]\nname = \"a\"\ndependencies = [\"b-c[x]>=1; python_version > '3'\", \"d\"]")
-                .unwrap();
+            read("[project]\nname = \"a\"\ndependencies = [\"b-c[x]>=1; python_version > '3'\", \"d\"]");
         assert_eq!(told.name.as_deref(), Some("a"));
         assert_eq!(told.wants(), ["b-c", "d"]);
-        let told =
-            read("[tool.poetry]\nname = \"a\"\n[tool.poetry.dependencies]\nb = { path = \"../b\" }").unwrap();
+        let told = read("[tool.poetry]\nname = \"a\"\n[tool.poetry.dependencies]\nb = { path = \"../b\" }");
         assert_eq!((told.name.as_deref(), told.wants()), (Some("a"), vec!["b in ../b".to_owned()]));
     }
 
     #[test]
     fn a_program_may_say_its_name() {
-        assert_eq!(read("from x import setup\nsetup(name='a', b=1)").unwrap().name.as_deref(), Some("a"));
-        assert_eq!(read("setup(name=NAME)").unwrap().name, None);
+        assert_eq!(read("from x import setup\nsetup(name='a', b=1)").name.as_deref(), Some("a"));
+        assert_eq!(read("setup(name=NAME)").name, None);
     }
 }

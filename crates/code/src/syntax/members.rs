@@ -6,6 +6,7 @@ use super::{Head, Walk, span};
 use crate::file::{Member, MemberKind, Shape, Visibility};
 use crate::hash::Digest;
 use crate::token::Span;
+use std::fmt::Write as _;
 use tree_sitter::Node;
 
 /// A default value longer than this is shown as `…`.
@@ -48,7 +49,7 @@ impl<'a> Walk<'a> {
         let same = part.members.iter().filter(|it| it.kind == member.kind && it.key == member.key).count();
         if same > 0 {
             // two of a name, for two systems or as getter and setter
-            member.key.push_str(&format!("#{}", same + 1));
+            let _ = write!(member.key, "#{}", same + 1);
         }
         part.declared += 1;
         part.members.push(member);
@@ -115,7 +116,7 @@ impl<'a> Walk<'a> {
         if let Some(body) = head.body.filter(|_| head.is_inlined) {
             let value = self.glued(span(body), &[]);
             let value = if value.len() > SHOWN_VALUE { "…" } else { &value };
-            shown.push_str(&format!(" = {value}"));
+            let _ = write!(shown, " = {value}");
         }
         shown
     }
@@ -130,11 +131,11 @@ impl<'a> Walk<'a> {
             let names = NAMES.iter().flat_map(|field| {
                 parameter.children_by_field_name(field, &mut parameter.walk()).collect::<Vec<_>>()
             });
-            let mut spans: Vec<Span> = names.map(|name| self.own_name(name)).collect();
+            let mut spans: Vec<Span> = names.map(Walk::own_name).collect();
             spans.extend(parameter.child_by_field_name("value").map(span));
             let words = parameter.children(&mut inner).filter(|it| it.kind() == "mutable_specifier");
             if spans.is_empty() {
-                spans.extend(self.untyped(parameter));
+                spans.extend(Walk::untyped(parameter));
             } else {
                 spans.extend(words.map(span));
             }
@@ -147,17 +148,17 @@ impl<'a> Walk<'a> {
     }
 
     /// The name within `...rest`.
-    fn own_name(&self, name: Node<'a>) -> Span {
+    fn own_name(name: Node<'a>) -> Span {
         let splat = matches!(name.kind(), "rest_pattern" | "list_splat_pattern" | "dictionary_splat_pattern");
         name.named_child(0).filter(|_| splat).map_or(span(name), span)
     }
 
     /// A parameter that is a name and no more, or a name behind a star or before its type.
-    fn untyped(&self, parameter: Node<'a>) -> Option<Span> {
+    fn untyped(parameter: Node<'a>) -> Option<Span> {
         match parameter.kind() {
             "identifier" => Some(span(parameter)),
             "list_splat_pattern" | "dictionary_splat_pattern" => parameter.named_child(0).map(span),
-            "typed_parameter" => parameter.named_child(0).map(|name| self.own_name(name)),
+            "typed_parameter" => parameter.named_child(0).map(Walk::own_name),
             "spread_parameter" => {
                 parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32).map(span)
             }

@@ -9,7 +9,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 pub(super) fn tokens(dialect: &'static Dialect, tree: &Tree, text: &str) -> Vec<Token> {
     let mut out =
-        Tokens { dialect, text, tokens: Vec::with_capacity(text.len() / 5), end: 0, open: Vec::new() };
+        Leaves { dialect, text, tokens: Vec::with_capacity(text.len() / 5), end: 0, open: Vec::new() };
     let mut cursor = tree.walk();
     loop {
         if out.enter(&cursor) && cursor.goto_first_child() {
@@ -25,19 +25,19 @@ pub(super) fn tokens(dialect: &'static Dialect, tree: &Tree, text: &str) -> Vec<
     }
 }
 
-struct Tokens<'a> {
+struct Leaves<'a, 't> {
     dialect: &'static Dialect,
     text: &'a str,
     tokens: Vec<Token>,
     /// Where the last leaf ended.
     end: usize,
-    /// Of each node around, what it is in the text.
-    open: Vec<Piece>,
+    /// The nodes around, each with what it is in the text. To ask a node for its parent is to search the tree from its root.
+    open: Vec<(Piece, Node<'t>)>,
 }
 
-impl Tokens<'_> {
+impl<'t> Leaves<'_, 't> {
     /// Takes a node; true if its children are to be looked at.
-    fn enter(&mut self, cursor: &TreeCursor) -> bool {
+    fn enter(&mut self, cursor: &TreeCursor<'t>) -> bool {
         let node = cursor.node();
         let piece = self.piece(node);
         if matches!(piece, Piece::Inner | Piece::Lines) && node.child_count() > 0 {
@@ -45,7 +45,7 @@ impl Tokens<'_> {
                 self.push(Lexeme::Doc, node);
                 return false;
             }
-            self.open.push(piece);
+            self.open.push((piece, node));
             return true;
         }
         self.between(node.start_byte());
@@ -73,7 +73,9 @@ impl Tokens<'_> {
 
     /// Ends a statement that only the tree knows to end. The mark stands on its last byte, so that it is inside.
     fn line_end(&mut self, node: Node) {
-        if self.open.last() == Some(&Piece::Lines) && node.end_byte() > node.start_byte() {
+        if self.open.last().is_some_and(|(piece, _)| *piece == Piece::Lines)
+            && node.end_byte() > node.start_byte()
+        {
             let last = self.tokens.last().map_or(0, |token| token.span.from as usize);
             let at = last.max(node.end_byte() - 1);
             self.tokens.push(Token { kind: Lexeme::Mark, span: Span::new(at, at) });
@@ -108,7 +110,7 @@ impl Tokens<'_> {
     }
 
     fn is_taste(&mut self, text: &str, node: Node) -> bool {
-        let Some(parent) = node.parent() else { return false };
+        let Some((_, parent)) = self.open.last().copied() else { return false };
         if matches!(text, ")" | "]" | "}" | ">") {
             self.drop_comma(parent);
         }
