@@ -14,7 +14,7 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
+use loci_code::specimen::{STYLES, attributed, commented, divided, documented, reformatted, with_statement};
 use loci_code::{
     Codebase, Cost, FileFacts, LANGUAGES, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
     TypeHashes, classify, count_tokens, decode, discover, hashes, read_tree,
@@ -162,6 +162,16 @@ fn laws(folder: &Path) -> Outcome {
         };
         good &= compare(class, &old, &edited(&texts, edit)?, &[class, "unchanged"]);
     }
+    let mut halves = Texts::new();
+    for (path, text) in &texts {
+        let (first, second, count) = divided(text, &symbols, &facts[path.as_str()]);
+        halves.insert(path.clone(), if count > 0 { first } else { text.clone() });
+        if count > 0 {
+            halves.insert(format!("{path}.2.cs"), second);
+        }
+    }
+    let new = edited(&halves, |_, text| text.to_owned())?;
+    good &= compare("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
     let new = edited(&texts, |path, text| attributed(text, &facts[path]).0)?;
     Ok(good & compare("attributes", &old, &new, &["Structure", "unchanged"]))
 }

@@ -6,6 +6,7 @@ mod declare;
 mod kinds;
 pub(crate) mod known;
 mod lex;
+mod member;
 mod prepare;
 mod refer;
 mod shape;

@@ -191,22 +191,7 @@ impl<'a> Outliner<'a> {
         }
         let (data, functions): (Vec<&Member>, Vec<&Member>) =
             members.into_iter().partition(|member| is_data(member.kind));
-        let mut alike: Vec<(Pieces, Vec<&str>)> = Vec::new();
-        for member in data {
-            let pieces = Pieces::of(member);
-            match alike.iter_mut().find(|(known, _)| {
-                known.visibility == pieces.visibility
-                    && known.modifiers == pieces.modifiers
-                    && known.accessors == pieces.accessors
-            }) {
-                Some((_, cores)) => cores.push(pieces.core),
-                None => alike.push((pieces, vec![pieces.core])),
-            }
-        }
-        for (Pieces { visibility, modifiers, accessors, .. }, cores) in alike {
-            let _ =
-                writeln!(out, "+ {}{modifiers}{}{accessors}", unless_public(visibility), cores.join(", "));
-        }
+        together(out, &data);
         for member in functions {
             let _ = writeln!(out, "+ {}", signature(member));
         }
@@ -287,32 +272,39 @@ fn is_data(kind: MemberKind) -> bool {
     matches!(kind, MemberKind::Field | MemberKind::Constant | MemberKind::Property | MemberKind::Event)
 }
 
-/// A signature in three, so that properties which differ only in type and name share a line: a type of twenty of them costs a
-/// third less.
-#[derive(Clone, Copy)]
-struct Pieces<'a> {
+/// Fields and properties that differ only in type and name share a line: a type of twenty of them costs a third less.
+fn together(out: &mut String, data: &[&Member]) {
+    let mut alike: Vec<(Around, Vec<&str>)> = Vec::new();
+    for member in data {
+        let (around, core) = pieces(member);
+        match alike.iter_mut().find(|(known, _)| *known == around) {
+            Some((_, cores)) => cores.push(core),
+            None => alike.push((around, vec![core])),
+        }
+    }
+    for (Around { visibility, modifiers, accessors }, cores) in alike {
+        let _ = writeln!(out, "+ {}{modifiers}{}{accessors}", unless_public(visibility), cores.join(", "));
+    }
+}
+
+/// What stands around the type and name of a field or property.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Around<'a> {
     visibility: Visibility,
     modifiers: &'a str,
-    core: &'a str,
     accessors: &'a str,
 }
 
-impl<'a> Pieces<'a> {
-    fn of(member: &'a Member) -> Pieces<'a> {
-        const MODIFIERS: &[&str] = &[
-            "abstract", "const", "new", "override", "readonly", "required", "sealed", "static", "virtual",
-            "volatile",
-        ];
-        let (front, accessors) = member.shown.split_at(member.shown.find(" {").unwrap_or(member.shown.len()));
-        let mut core = front;
-        while let Some((_, rest)) = core.split_once(' ').filter(|(word, _)| MODIFIERS.contains(word)) {
-            core = rest;
-        }
-        Pieces {
-            visibility: member.visibility,
-            modifiers: &front[..front.len() - core.len()],
-            core,
-            accessors,
-        }
+const MODIFIERS: &[&str] = &[
+    "abstract", "const", "new", "override", "readonly", "required", "sealed", "static", "virtual", "volatile",
+];
+
+fn pieces(member: &Member) -> (Around<'_>, &str) {
+    let (front, accessors) = member.shown.split_at(member.shown.find(" {").unwrap_or(member.shown.len()));
+    let mut core = front;
+    while let Some((_, rest)) = core.split_once(' ').filter(|(word, _)| MODIFIERS.contains(word)) {
+        core = rest;
     }
+    let modifiers = &front[..front.len() - core.len()];
+    (Around { visibility: member.visibility, modifiers, accessors }, core)
 }

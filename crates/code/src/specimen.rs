@@ -5,8 +5,8 @@
 
 use crate::csharp;
 use crate::csharp::symbols::Symbols;
-use crate::file::{FileFacts, Member, MemberKind, Visibility};
-use crate::token::{Lexeme, Token};
+use crate::file::{FileFacts, Member, MemberKind, TypeKind, TypePart, Visibility};
+use crate::token::{Lexeme, Span, Token};
 
 /// How a text is laid out anew, token by token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +97,61 @@ pub fn attributed(text: &str, facts: &FileFacts) -> (String, usize) {
     let places: Vec<usize> = methods.map(|member| member.signature.from as usize).collect();
     let count = places.len();
     (replaced(text, places.into_iter().map(|at| (at, at, "[Noted] ".to_owned()))), count)
+}
+
+/// A file as two, in which each type of two members or more is divided: the first has all but its last member, the second only
+/// that. With them the number of types that were divided.
+pub fn divided(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, String, usize) {
+    let tokens = csharp::lex(text, symbols);
+    // a condition may begin in one half and end in the other
+    let directives: Vec<Span> =
+        tokens.iter().filter(|token| token.kind == Lexeme::Directive).map(|token| token.span).collect();
+    let can = |part: &TypePart| can_be_divided(part) && !directives.iter().any(|it| it.overlaps(part.span));
+    let (mut first, mut second, mut kept, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for part in facts.types.iter().filter(|part| part.outer.is_none()) {
+        let body = part.signature.to;
+        let members: Vec<Span> = part.members.iter().map(|it| it.span).filter(|it| it.from > body).collect();
+        let Some(last) = members.last().filter(|last| can(part) && members.iter().any(|it| it != *last))
+        else {
+            second.push(part.span);
+            continue;
+        };
+        count += 1;
+        let before = tokens.iter().rev().find(|token| token.kind.counts() && token.span.to <= last.from);
+        let whole = Span { from: before.map_or(last.from, |token| token.span.to), to: last.to };
+        first.push(whole);
+        kept.push(whole);
+        second
+            .extend([Span { from: body + 1, to: whole.from }, Span { from: whole.to, to: part.span.to - 1 }]);
+    }
+    let docs = tokens.iter().filter(|token| token.kind == Lexeme::Doc).map(|token| token.span);
+    let outside = |span: &Span| !kept.iter().chain(&second).any(|other| other.overlaps(*span));
+    let docs: Vec<Span> = docs.filter(outside).collect();
+    let cut = |spans: Vec<Span>| {
+        let words = facts.types.iter().filter(|part| part.outer.is_none() && can(part)).filter_map(|part| {
+            let word = tokens
+                .iter()
+                .find(|it| it.span.from >= part.signature.from && is_keyword(it.span.of(text)))?;
+            Some((word.span.from as usize, word.span.from as usize, "partial ".to_owned()))
+        });
+        let inside =
+            |at: usize| spans.iter().any(|span| (span.from as usize..span.to as usize).contains(&at));
+        let words: Vec<_> = words.filter(|(at, ..)| !inside(*at)).collect();
+        let cuts = spans.iter().map(|span| (span.from as usize, span.to as usize, " ".to_owned()));
+        replaced(text, cuts.chain(words))
+    };
+    second.extend(docs);
+    (cut(first), cut(second), count)
+}
+
+/// One whose declaration has a body, is not partial already, and does not say how its fields lie in memory.
+fn can_be_divided(part: &TypePart) -> bool {
+    let kind = !matches!(part.kind, TypeKind::Enum | TypeKind::Delegate);
+    kind && part.header_body.0 == 0 && !part.partial && !part.says_layout && part.signature.to < part.span.to
+}
+
+fn is_keyword(word: &str) -> bool {
+    matches!(word, "class" | "struct" | "interface" | "record")
 }
 
 /// The text with ranges replaced; they come in any order and do not overlap.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::specimen::{STYLES, attributed, commented, documented, reformatted, with_statement};
+use loci_code::specimen::{STYLES, attributed, commented, divided, documented, reformatted, with_statement};
 use loci_code::{
     ChangeClass, Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes,
     Visibility, classify, hashes,
@@ -92,6 +92,17 @@ fn an_attribute_is_structure() {
     let (text, count) = attributed(EVERYTHING, &read(EVERYTHING));
     assert_eq!(distinct(&classes(&text)), [ChangeClass::Structure]);
     assert!(count > 5);
+}
+
+#[test]
+fn dividing_types_over_files_changes_nothing_but_bytes() {
+    let (first, second, count) = divided(EVERYTHING, &Symbols::default(), &read(EVERYTHING));
+    let (old, new) = (all(&[EVERYTHING]), all(&[&first, &second]));
+    let changed: Vec<ChangeClass> =
+        old.iter().filter_map(|(name, old)| Some(classify(old, new.get(name)?)?.class)).collect();
+    assert_eq!(old.len(), new.len());
+    assert!(changed.iter().all(|class| *class == ChangeClass::Cosmetic), "{changed:?}");
+    assert!(count > 2 && changed.len() >= count);
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Lexer<'_> {
         let from = self.at;
         let kind = match byte {
             b'/' if matches!(self.peek(1), Some(b'/' | b'*')) => self.comment(),
-            b'"' => self.quoted(from, 0, false),
+            b'"' => self.quoted(0, false),
             b'\'' => self.character(),
             b'$' | b'@' if self.opens_string() => self.prefixed(),
             b'0'..=b'9' => self.number(),
@@ -174,11 +174,11 @@ impl Lexer<'_> {
         let prefix = &self.bytes[from..self.at];
         let holes = memchr::memchr_iter(b'$', prefix).count();
         let verbatim = prefix.contains(&b'@');
-        self.quoted(from, holes, verbatim)
+        self.quoted(holes, verbatim)
     }
 
     /// A string whose first quote stands here; `holes` is how many braces open a hole in it, 0 if none do.
-    fn quoted(&mut self, _from: usize, holes: usize, verbatim: bool) -> Lexeme {
+    fn quoted(&mut self, holes: usize, verbatim: bool) -> Lexeme {
         let quotes = self.bytes[self.at..].iter().take_while(|b| **b == b'"').count();
         if quotes >= 3 && !verbatim {
             self.at += quotes;
@@ -265,7 +265,7 @@ impl Lexer<'_> {
                     }
                 }
                 b'"' => {
-                    self.quoted(self.at, 0, false);
+                    self.quoted(0, false);
                 }
                 b'\'' => {
                     self.character();

@@ -40,12 +40,12 @@ pub(crate) struct Accessors {
 }
 
 impl<'a> Walk<'a> {
-    /// The tokens of a range, with a place for each name of a type; `without` is left out.
-    pub(crate) fn shape(&self, span: Span, from: usize, without: &[Span]) -> Shape {
+    /// The tokens of a range, with a place for each name of a type.
+    pub(crate) fn shape(&self, span: Span, from: usize) -> Shape {
         let mut shape = Shape::default();
         let mut resume = 0;
         for token in self.source.within(span) {
-            if token.span.from < resume || without.iter().any(|it| it.overlaps(token.span)) {
+            if token.span.from < resume {
                 continue;
             }
             match self.reference_at(token.span.from, from).filter(|_| token.kind == Lexeme::Word) {
@@ -82,11 +82,11 @@ impl<'a> Walk<'a> {
                 let mut shape = Shape::default();
                 shape.push("[");
                 if let Some(target) = target {
-                    shape.append(&self.shape(span(target), from, &[]));
+                    shape.append(&self.shape(span(target), from));
                 }
-                shape.append(&self.shape(span(attribute), from, &[]));
+                shape.append(&self.shape(span(attribute), from));
                 shape.push("]");
-                found.push((self.glued(span(attribute), &[]), shape));
+                found.push((self.glued(span(attribute)), shape));
             }
         }
         found.sort_by(|one, other| one.0.cmp(&other.0));
@@ -148,8 +148,8 @@ impl<'a> Walk<'a> {
         }
         *count += 1;
         let name = name.map_or("", |name| self.text(name));
-        let text = self.glued(declared, &[]);
-        out.shape.append(&self.shape(declared, from, &[]));
+        let text = self.glued(declared);
+        out.shape.append(&self.shape(declared, from));
         out.key.push_str(&text);
         out.shown.push_str(&text);
         if !text.is_empty() {
@@ -249,18 +249,15 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn value_shown(&self, value: Span) -> String {
-        let text = self.glued(value, &[]);
+        let text = self.glued(value);
         if text.len() > SHOWN_VALUE { " = …".to_owned() } else { format!(" = {text}") }
     }
 
     /// Tokens with blanks only where a reader wants them.
-    pub(crate) fn glued(&self, span: Span, without: &[Span]) -> String {
+    pub(crate) fn glued(&self, span: Span) -> String {
         let mut out = String::new();
         let mut before: Option<&Token> = None;
         for token in self.source.within(span) {
-            if without.iter().any(|it| it.overlaps(token.span)) {
-                continue;
-            }
             let text = self.source.of(token);
             if before.is_some_and(|before| apart(self.source.of(before), before.kind, text, token.kind)) {
                 out.push(' ');
