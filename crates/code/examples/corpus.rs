@@ -16,7 +16,7 @@
 
 use loci_code::specimen::{STYLES, attributed, commented, divided, documented, reformatted, with_statement};
 use loci_code::{
-    Codebase, Cost, FileFacts, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
+    Codebase, Cost, FileFacts, LANGUAGES, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
     TypeHashes, classify, count_tokens, decode, discover, hashes, read_tree,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +70,16 @@ fn each(folders: &[&str], ask: impl Fn(&Path) -> Outcome) -> Outcome {
 }
 
 fn gaps(folder: &Path) -> Outcome {
-    let texts = texts(folder)?;
-    let mut reader = Reader::new(&LANGUAGES[0])?;
+    let mut good = true;
+    for language in LANGUAGES {
+        let texts = texts(folder, language)?;
+        good &= texts.is_empty() || gaps_in(folder, language, &texts)?;
+    }
+    Ok(good)
+}
+
+fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome {
+    let mut reader = Reader::new(language)?;
     let start = busy();
     let facts: Vec<FileFacts> = texts.values().map(|text| reader.read(text, &Symbols::default())).collect();
     let spent = busy() - start;
@@ -86,8 +94,9 @@ fn gaps(folder: &Path) -> Outcome {
     }
     let lines: u64 = facts.iter().map(|facts| u64::from(facts.lines)).sum();
     println!(
-        "{}: {} files, {lines} lines; {damaged} files with a gap ({:.2} %); {spent:.2} s of a processor, {:.0} lines a second",
+        "{}, {}: {} files, {lines} lines; {damaged} files with a gap ({:.2} %); {spent:.2} s of a processor, {:.0} lines a second",
         folder.display(),
+        language.name,
         texts.len(),
         damaged as f64 * 100.0 / texts.len().max(1) as f64,
         lines as f64 / spent
@@ -132,7 +141,7 @@ fn index(folder: &Path) -> Outcome {
 /// What holds for any edit of a kind, over every file of a tree at once.
 fn laws(folder: &Path) -> Outcome {
     let symbols = Symbols::default();
-    let texts = texts(folder)?;
+    let texts = texts(folder, &LANGUAGES[0])?;
     let mut reader = Reader::new(&LANGUAGES[0])?;
     let facts: BTreeMap<&str, FileFacts> =
         texts.iter().map(|(path, text)| (path.as_str(), reader.read(text, &symbols))).collect();
@@ -231,7 +240,7 @@ fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
 
 /// What outlines cost beside the source they stand for.
 fn outlines(folder: &Path) -> Outcome {
-    let texts = texts(folder)?;
+    let texts = texts(folder, &LANGUAGES[0])?;
     let code = joined(&texts, &Symbols::default())?;
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
@@ -259,7 +268,7 @@ fn outlines(folder: &Path) -> Outcome {
 }
 
 fn outline(folder: &Path, name: &str) -> Outcome {
-    let texts = texts(folder)?;
+    let texts = texts(folder, &LANGUAGES[0])?;
     let code = joined(&texts, &Symbols::default())?;
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
@@ -276,7 +285,7 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         println!("skipped: there are no results of Roslyn in {}", roslyn.display());
         return Ok(true);
     }
-    let texts = texts(folder)?;
+    let texts = texts(folder, &LANGUAGES[0])?;
     let code = joined(&texts, symbols)?;
     let resolver = Resolver::new(&code);
     let name = |at: u32| code.types[at as usize].name.as_str();
@@ -349,13 +358,14 @@ fn lines(path: &Path) -> Result<BTreeSet<String>, Box<dyn Error>> {
     Ok(fs::read_to_string(path)?.lines().map(str::to_owned).collect())
 }
 
-/// Every C# file below a folder, whatever git says: so does the oracle.
-fn texts(folder: &Path) -> Result<Texts, Box<dyn Error>> {
+/// Every file of a language below a folder, whatever git says: so does the oracle.
+fn texts(folder: &Path, language: &Language) -> Result<Texts, Box<dyn Error>> {
     let (mut open, mut found): (Vec<PathBuf>, Texts) = (vec![folder.to_path_buf()], BTreeMap::new());
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(fs::read_dir(&path)?.flatten().map(|entry| entry.path()));
-        } else if path.extension().is_some_and(|ending| ending == "cs") {
+        } else if path.extension().and_then(|it| it.to_str()).is_some_and(|it| language.endings.contains(&it))
+        {
             let name = path.strip_prefix(folder)?.display().to_string();
             found.insert(name, decode(&fs::read(&path)?).into_owned());
         }

@@ -3,10 +3,11 @@
 //!
 //! Does not know how a name is looked up (`resolve` does), and nothing of files on disk.
 
-use crate::file::{FileFacts, Member, TypeKind, TypePart, Visibility};
+use crate::file::{FileFacts, ImportKind, Member, Path, TypeKind, TypePart, Visibility};
+use crate::home;
 use crate::id::TypeId;
 use crate::project::Project;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A file of a project, read.
 #[derive(Clone, Debug)]
@@ -64,6 +65,8 @@ pub(crate) struct Tables {
     words: Vec<Vec<u32>>,
     namespaces: FxHashMap<(u32, u32), u32>,
     types: FxHashMap<(Container, u32, u16), Vec<u32>>,
+    /// The modules that stand for a namespace.
+    modules: FxHashMap<u32, Vec<u32>>,
     /// Where members of a name are declared.
     members: FxHashMap<(u32, u32), Vec<MemberAt>>,
     /// For each file, the type that each of its declarations belongs to.
@@ -102,6 +105,10 @@ impl Tables {
         self.members.get(&(of, name)).map_or(&[], Vec::as_slice)
     }
 
+    pub(crate) fn modules(&self, of: u32) -> &[u32] {
+        self.modules.get(&of).map_or(&[], Vec::as_slice)
+    }
+
     pub(crate) fn type_of(&self, file: u32, part: u32) -> u32 {
         self.of_parts[file as usize][part as usize]
     }
@@ -126,6 +133,9 @@ impl Tables {
                 around.push(inner);
             }
             around.reverse();
+            if facts.closed && around.len() > 1 {
+                around.drain(1..around.len() - 1);
+            }
             scopes.push(around);
         }
         self.words.push(words);
@@ -136,6 +146,9 @@ impl Tables {
 impl Codebase {
     /// Joins what files tell. The order in which they come does not matter.
     pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
+        for file in &mut files {
+            home::place(&projects, file);
+        }
         files.sort_by(|one, other| (one.project, &one.path).cmp(&(other.project, &other.path)));
         let mut tables = Tables::default();
         for file in &files {
@@ -183,15 +196,15 @@ impl Codebase {
 fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
     let mut known: FxHashMap<(u32, String), u32> = FxHashMap::default();
     let mut types: Vec<Type> = Vec::new();
+    let parents = Parents::new(files);
     for (at, file) in files.iter().enumerate() {
-        let names = full_names(&file.facts);
+        let names = adopted(&parents, file, full_names(&file.facts));
         for (index, (part, name)) in file.facts.types.iter().zip(names).enumerate() {
             let next = types.len() as u32;
             let found = *known.entry((file.project, name.clone())).or_insert(next);
             if found == next {
-                let project = projects.get(file.project as usize).map_or("", |project| &project.name);
                 types.push(Type {
-                    id: TypeId::new(project, &name, part.kind),
+                    id: TypeId::new("", "", part.kind),
                     project: file.project,
                     name,
                     kind: part.kind,
@@ -203,8 +216,79 @@ fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
             types[found as usize].parts.push((at as u32, index as u32));
         }
     }
+    for each in &mut types {
+        // the declaration comes before what adds to it, and says what kind of type it is
+        each.parts.sort_by_key(|(file, part)| is_added(&files[*file as usize].facts.types[*part as usize]));
+        let (file, part) = each.parts[0];
+        each.kind = files[file as usize].facts.types[part as usize].kind;
+        let project = projects.get(each.project as usize).map_or("", |project| &project.name);
+        each.id = TypeId::new(project, &each.name, each.kind);
+    }
     types.sort_by(|one, other| (&one.name, one.project).cmp(&(&other.name, other.project)));
     types
+}
+
+fn is_added(part: &TypePart) -> bool {
+    part.kind == TypeKind::Impl
+}
+
+/// The types that others may add to, by project and full name, and by project and simple name where only one has it.
+struct Parents {
+    full: FxHashSet<(u32, String)>,
+    simple: FxHashMap<(u32, String), Option<String>>,
+}
+
+impl Parents {
+    fn new(files: &[SourceFile]) -> Parents {
+        let mut found = Parents { full: FxHashSet::default(), simple: FxHashMap::default() };
+        // only a language that adds needs them
+        let adding: Vec<bool> = files.iter().map(|file| file.facts.types.iter().any(is_added)).collect();
+        if !adding.contains(&true) {
+            return found;
+        }
+        for file in files {
+            let names = full_names(&file.facts);
+            let declared = file.facts.types.iter().zip(names).filter(|(part, _)| !is_added(part));
+            for (part, name) in declared.filter(|(part, _)| part.kind != TypeKind::Module) {
+                let simple = found.simple.entry((file.project, part.name.clone()));
+                simple.and_modify(|known| *known = None).or_insert_with(|| Some(name.clone()));
+                found.full.insert((file.project, name));
+            }
+        }
+        found
+    }
+}
+
+/// The names of a file's declarations, what adds to a type having that type's name, wherever it is declared.
+fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<String> {
+    for (part, name) in file.facts.types.iter().zip(&mut names).filter(|(part, _)| is_added(part)) {
+        let here = parents.full.contains(&(file.project, name.clone()));
+        let Some(reference) = part.extends.filter(|_| !here) else { continue };
+        let written =
+            written(&file.facts, reference).filter(|it| parents.full.contains(&(file.project, it.clone())));
+        let only = || parents.simple.get(&(file.project, part.name.clone())).cloned().flatten();
+        if let Some(parent) = written.or_else(only) {
+            *name = parent;
+        }
+    }
+    names
+}
+
+/// The full name that a reference spells, with the help of the file's imports.
+fn written(facts: &FileFacts, reference: u32) -> Option<String> {
+    let reference = &facts.references[reference as usize];
+    let path = facts.path(reference);
+    let spelled =
+        |path: &Path| path.segments.iter().map(|it| facts.word(it.word).to_owned()).collect::<Vec<_>>();
+    let words = spelled(path);
+    if path.alias.is_some() {
+        return Some(words.join("."));
+    }
+    let first = path.segments.first()?.word;
+    let imports = &facts.scopes[reference.scope as usize].imports;
+    let import = imports.iter().find(|import| import.kind == ImportKind::Alias(first))?;
+    let target = spelled(&facts.paths[import.path as usize]);
+    Some([&target[..], &words[1..]].concat().join("."))
 }
 
 /// The full name of each declaration of a file.
@@ -257,7 +341,14 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
             None => Visibility::Internal,
         };
         let name = tables.intern(&first.name);
-        tables.types.entry((container, name, first.arity)).or_default().push(at);
+        match (each.kind, container) {
+            // a module is a namespace to those who look names up
+            (TypeKind::Module, Container::Namespace(of)) => {
+                let inner = tables.enter(of, name);
+                tables.modules.entry(inner).or_default().push(at);
+            }
+            _ => tables.types.entry((container, name, first.arity)).or_default().push(at),
+        }
         for place in each.parts.clone() {
             for (index, member) in part(&place).members.iter().enumerate() {
                 let name = tables.intern(&member.name);

@@ -22,6 +22,7 @@ pub(crate) const LANGUAGE: Language = Language {
     endings: &["cs"],
     grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
     prepare,
+    home: None,
     extract: declare::extract,
 };
 

@@ -20,6 +20,10 @@ pub struct FileFacts {
     pub gaps: Vec<Gap>,
     pub lines: u32,
     pub bytes: u32,
+    /// Whether names of outer namespaces have to be imported.
+    pub closed: bool,
+    /// Whether names say where in its project the file stands.
+    pub placed: bool,
 }
 
 impl FileFacts {
@@ -110,6 +114,15 @@ pub enum TypeKind {
     Delegate,
     Record,
     RecordStruct,
+    Union,
+    Trait,
+    Annotation,
+    /// Another name for a type, or a type made from one: Rust's and TypeScript's `type`, Go's `type A int`.
+    Alias,
+    /// What stands free in a file or package belongs to it.
+    Module,
+    /// More members for a type that is declared elsewhere: Rust's `impl`, Go's methods.
+    Impl,
 }
 
 impl TypeKind {
@@ -122,6 +135,12 @@ impl TypeKind {
             TypeKind::Delegate => "delegate",
             TypeKind::Record => "record",
             TypeKind::RecordStruct => "record struct",
+            TypeKind::Union => "union",
+            TypeKind::Trait => "trait",
+            TypeKind::Annotation => "annotation",
+            TypeKind::Alias => "type",
+            TypeKind::Module => "module",
+            TypeKind::Impl => "impl",
         }
     }
 }
@@ -133,6 +152,12 @@ pub enum Visibility {
     ProtectedInternal,
     Protected,
     Internal,
+    /// `pub(crate)`.
+    Crate,
+    /// Java without a word, Go with a small letter.
+    Package,
+    /// `pub(super)` and `pub(in path)`.
+    Restricted,
     PrivateProtected,
     File,
     Private,
@@ -145,6 +170,9 @@ impl Visibility {
             Visibility::ProtectedInternal => "protected internal",
             Visibility::Protected => "protected",
             Visibility::Internal => "internal",
+            Visibility::Crate => "pub(crate)",
+            Visibility::Package => "package",
+            Visibility::Restricted => "pub(in)",
             Visibility::PrivateProtected => "private protected",
             Visibility::File => "file",
             Visibility::Private => "private",
@@ -180,6 +208,8 @@ pub struct TypePart {
     pub bases: Vec<Shape>,
     /// The references among the bases, for who inherits from whom.
     pub base_names: Vec<u32>,
+    /// The reference to the type that this adds members to.
+    pub extends: Option<u32>,
     pub attributes: Vec<Shape>,
     /// Constraints; the parameters of a primary constructor; what a delegate takes and returns.
     pub header: Shape,
@@ -214,6 +244,11 @@ pub enum MemberKind {
     Destructor,
     Method,
     Operator,
+    /// Of a module, not of a type.
+    Function,
+    Macro,
+    /// A type that a trait leaves open and its implementations name.
+    AssociatedType,
 }
 
 impl MemberKind {
@@ -229,6 +264,9 @@ impl MemberKind {
             MemberKind::Destructor => "destructor",
             MemberKind::Method => "method",
             MemberKind::Operator => "operator",
+            MemberKind::Function => "function",
+            MemberKind::Macro => "macro",
+            MemberKind::AssociatedType => "type",
         }
     }
 }

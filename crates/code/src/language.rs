@@ -2,10 +2,11 @@
 //!
 //! Does not know any language: a row brings its grammar, what its text needs before it is parsed, and how its tree is read.
 
-use crate::csharp;
 use crate::csharp::symbols::Symbols;
 use crate::file::FileFacts;
+use crate::home::Home;
 use crate::token::{Source, Token};
+use crate::{csharp, go, java, python, rust, typescript};
 use std::borrow::Cow;
 use std::path::Path;
 use tree_sitter::{Parser, Tree};
@@ -18,6 +19,8 @@ pub struct Language {
     pub(crate) grammar: fn() -> tree_sitter::Language,
     /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
     pub(crate) prepare: fn(&str, &Symbols) -> Prepared,
+    /// Where a file of it stands, by the name of its project and the path in it; none if the file itself says so.
+    pub(crate) home: Option<fn(&str, &str) -> Home>,
     pub(crate) extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
 }
 
@@ -26,7 +29,15 @@ pub(crate) struct Prepared {
     pub(crate) tokens: Vec<Token>,
 }
 
-pub const LANGUAGES: &[Language] = &[csharp::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[
+    csharp::LANGUAGE,
+    rust::LANGUAGE,
+    typescript::LANGUAGE,
+    typescript::WITH_MARKUP,
+    python::LANGUAGE,
+    go::LANGUAGE,
+    java::LANGUAGE,
+];
 
 /// The language of a file, by its name.
 pub fn language_of(path: &Path) -> Option<&'static Language> {

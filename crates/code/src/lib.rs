@@ -8,21 +8,28 @@ mod codebase;
 mod csharp;
 mod file;
 mod filter;
+mod go;
 mod graph;
 mod hash;
+mod home;
 mod id;
+mod java;
 mod language;
 mod outline;
 mod pack;
 mod picture;
 mod project;
+mod python;
 mod read;
 mod resolve;
+mod rust;
 #[doc(hidden)]
 pub mod specimen;
 mod state;
 mod symbol;
+mod syntax;
 mod token;
+mod typescript;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};

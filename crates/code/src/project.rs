@@ -4,11 +4,18 @@
 //! Does not know what is in a source file. A manifest is read, never run: conditions that only a build could decide are taken not
 //! to hold.
 
+mod cargo;
+mod family;
 mod framework;
+mod gomod;
+mod java;
 mod manifest;
+mod npm;
+mod python;
 
 use crate::csharp::symbols::Symbols;
 use crate::language::language_of;
+use family::{FAMILIES, MSBUILD, Wanted, of_language, of_manifest};
 use ignore::WalkBuilder;
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,12 +35,14 @@ pub struct Project {
     pub symbols: Symbols,
     /// Namespaces that every file of it imports.
     pub usings: Vec<String>,
+    /// Its own names for projects that have others, with those.
+    pub aliases: Vec<(String, String)>,
 }
 
 /// A tree as its manifests divide it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// By path of manifest; the first, which has none, is for files that no manifest claims.
+    /// Those of C# by path of manifest, then the others by theirs; the first, which has none, is for files that no manifest claims.
     pub projects: Vec<Project>,
     /// Source files from the root of the tree, each with its project, by path.
     pub files: Vec<(String, u32)>,
@@ -63,6 +72,7 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     }
     let mut layout = Layout::default();
     let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+    let mut others = Vec::new();
     for entry in walk(root) {
         let path = match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
@@ -73,6 +83,8 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
             }
         };
         let name = relative(root, &path);
+        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        others.extend(of_manifest(file).map(|family| (name.clone(), family)));
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csproj") => manifests.push(name),
             Some("sln" | "slnx") => solutions.push(name),
@@ -87,8 +99,13 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     solutions.sort();
     layout.files.sort();
     layout.read_projects(root, &manifests, &shared);
+    others.sort();
+    let mut owners: Vec<(String, usize, u32)> =
+        manifests.iter().zip(1..).map(|(path, at)| (path.clone(), MSBUILD, at)).collect();
+    owners.extend(layout.read_others(root, &others));
+    layout.tell_apart();
     layout.read_solutions(root, &solutions);
-    layout.assign(&manifests);
+    layout.assign(&owners);
     Ok(layout)
 }
 
@@ -132,13 +149,79 @@ impl Layout {
                 references: Vec::new(),
                 symbols: read.symbols,
                 usings: read.usings,
+                aliases: Vec::new(),
             });
         }
         for (at, wanted) in wanted.iter().enumerate() {
             let found = wanted.iter().filter_map(|path| manifests.binary_search(path).ok());
             self.projects[at + 1].references = found.map(|at| at as u32 + 1).collect();
         }
-        self.tell_apart();
+    }
+
+    /// Reads manifests of other languages, and says where each project's is, with its family.
+    fn read_others(&mut self, root: &Path, manifests: &[(String, usize)]) -> Vec<(String, usize, u32)> {
+        let (mut owners, mut asked, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, family) in manifests {
+            let known = owners
+                .iter()
+                .any(|(other, of, _): &(String, usize, u32)| of == family && folder(other) == folder(path));
+            let text = self.text(root, path);
+            let told = (FAMILIES[*family].read)(&text);
+            shared.extend(told.shared.into_iter().map(|(name, wanted)| (path.clone(), name, wanted)));
+            if told.is_frame || known {
+                continue;
+            }
+            let at = self.projects.len() as u32;
+            let name =
+                told.name.unwrap_or_else(|| folder(path).rsplit('/').next().unwrap_or_default().to_owned());
+            self.projects.push(Project { name, path: path.clone(), ..Project::default() });
+            asked.extend(
+                told.wanted.into_iter().map(|(name, wanted)| (at, path.clone(), *family, name, wanted)),
+            );
+            owners.push((path.clone(), *family, at));
+        }
+        for (at, path, family, name, wanted) in asked {
+            let found = self.found(&owners, &shared, (&path, family), &name, &wanted);
+            let Some(found) = found.filter(|found| *found != at) else { continue };
+            let theirs = self.projects[found as usize].name.clone();
+            let project = &mut self.projects[at as usize];
+            if !project.references.contains(&found) {
+                project.references.push(found);
+            }
+            if name != theirs {
+                project.aliases.push((name, theirs));
+            }
+        }
+        owners
+    }
+
+    /// The project that a manifest asks for; a workspace above may say what a name stands for.
+    fn found(
+        &self,
+        owners: &[(String, usize, u32)],
+        shared: &[(String, String, Wanted)],
+        (path, family): (&str, usize),
+        name: &str,
+        wanted: &Wanted,
+    ) -> Option<u32> {
+        let mut kin = owners.iter().filter(|(_, of, _)| *of == family);
+        match wanted {
+            Wanted::Folder(to) => {
+                let to = joined(folder(path), to);
+                kin.find(|(other, ..)| folder(other) == to || *other == to).map(|(_, _, at)| *at)
+            }
+            Wanted::Name(to) => {
+                let own =
+                    kin.find(|(_, _, at)| self.projects[*at as usize].name == *to).map(|(_, _, at)| *at);
+                let frame = |(frame, known, _): &&(String, String, Wanted)| {
+                    known == name && is_below(path, folder(frame))
+                };
+                own.or_else(|| {
+                    let (frame, _, wanted) = shared.iter().find(frame)?;
+                    self.found(owners, &[], (frame, family), name, wanted)
+                })
+            }
+        }
     }
 
     /// Two projects of one name are told apart by where they lie, whichever is found first.
@@ -171,16 +254,18 @@ impl Layout {
         }
     }
 
-    /// A file belongs to the manifest in the nearest folder above it.
-    fn assign(&mut self, manifests: &[String]) {
-        let mut folders: BTreeMap<&str, u32> = BTreeMap::new();
-        for (at, path) in manifests.iter().enumerate() {
-            folders.entry(folder(path)).or_insert(at as u32 + 1);
+    /// A file belongs to the manifest of its language's family in the nearest folder above it.
+    fn assign(&mut self, owners: &[(String, usize, u32)]) {
+        let mut folders: BTreeMap<(usize, &str), u32> = BTreeMap::new();
+        for (path, family, at) in owners {
+            folders.entry((*family, folder(path))).or_insert(*at);
         }
         for (path, project) in &mut self.files {
+            let language = language_of(path.as_ref());
+            let Some(family) = language.and_then(|language| of_language(language.name)) else { continue };
             let mut at = folder(path);
             loop {
-                if let Some(found) = folders.get(at) {
+                if let Some(found) = folders.get(&(family, at)) {
                     *project = *found;
                     break;
                 }
@@ -275,6 +360,57 @@ mod tests {
         assert_eq!(layout.solutions.len(), 2);
         assert!(layout.solutions.iter().all(|solution| solution.projects == ["src/Core/Core.csproj"]));
         assert_eq!(layout.problems, [""; 0]);
+    }
+
+    #[test]
+    fn each_language_has_manifests_of_its_own() {
+        let root = tree(&[
+            (
+                "Cargo.toml",
+                "[workspace]\n[workspace.dependencies]\ncore = { path = \"crates/core\", package = \"my-core\" }",
+            ),
+            ("crates/core/Cargo.toml", "[package]\nname = \"my-core\""),
+            ("crates/core/src/lib.rs", ""),
+            (
+                "crates/app/Cargo.toml",
+                "[package]\nname = \"app\"\n[dependencies]\ncore.workspace = true\nserde = \"1\"",
+            ),
+            ("crates/app/src/main.rs", ""),
+            ("crates/app/web/package.json", "{\"name\": \"@my/web\"}"),
+            ("crates/app/web/tsconfig.json", "{}"),
+            ("crates/app/web/src/a.ts", ""),
+            ("crates/app/web/src/b.jsx", ""),
+            ("tool/pyproject.toml", "[project]\nname = \"tool\""),
+            ("tool/setup.py", "setup(name='other')"),
+            ("go/go.mod", "module example.com/x\n"),
+            ("go/pkg/a.go", ""),
+            ("java/pom.xml", "<project><artifactId>j</artifactId></project>"),
+            ("java/src/A.java", ""),
+            ("gradle/build.gradle.kts", ""),
+            ("gradle/B.java", ""),
+            ("loose.py", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let of = |project: u32| layout.projects[project as usize].name.as_str();
+        let files: Vec<String> =
+            layout.files.iter().map(|(path, project)| format!("{path}: {}", of(*project))).collect();
+        assert_eq!(
+            files,
+            [
+                "crates/app/src/main.rs: app",
+                "crates/app/web/src/a.ts: @my/web",
+                "crates/app/web/src/b.jsx: @my/web",
+                "crates/core/src/lib.rs: my-core",
+                "go/pkg/a.go: example.com/x",
+                "gradle/B.java: gradle",
+                "java/src/A.java: j",
+                "loose.py: ",
+                "tool/setup.py: tool",
+            ]
+        );
+        let app = layout.projects.iter().find(|project| project.name == "app").unwrap();
+        assert_eq!(app.references.iter().map(|at| of(*at)).collect::<Vec<_>>(), ["my-core"]);
+        assert_eq!(app.aliases, [("core".to_owned(), "my-core".to_owned())]);
     }
 
     #[test]

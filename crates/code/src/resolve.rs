@@ -295,10 +295,22 @@ impl<'a> Resolver<'a> {
                 Symbol::Namespace(of) => self.in_namespace(place.file, of, word(at), arity(at)),
                 Symbol::Type(of) => self.nested(place.file, of, word(at), arity(at), 0).map(Symbol::Type),
             };
-            let Some(inner) = inner else { return found };
+            let Some(inner) = inner else {
+                found.extend(self.of_module(place.file, symbol, at));
+                return found;
+            };
             symbol = inner;
             at += 1;
         }
+    }
+
+    /// A module, if what follows it is neither a type nor a module: a function or a value of it.
+    fn of_module(&self, file: u32, symbol: Symbol, at: usize) -> Option<Mention> {
+        let (Symbol::Namespace(of), Some(segment)) = (symbol, at.checked_sub(1)) else { return None };
+        let Found::Symbol(Symbol::Type(to)) = self.pick(file, self.code.tables.modules(of)) else {
+            return None;
+        };
+        Some(Mention { segment: segment as u32, to, certainty: Certainty::Certain })
     }
 
     /// What stands before `::`.
@@ -465,7 +477,8 @@ impl<'a> Resolver<'a> {
         for scope in self.scopes(place) {
             let around = tables.around(place.file, scope);
             let parent = facts.scopes[scope as usize].parent;
-            let levels = around.len() - parent.map_or(0, |parent| tables.around(place.file, parent).len());
+            let outer = parent.filter(|_| !facts.closed);
+            let levels = around.len() - outer.map_or(0, |parent| tables.around(place.file, parent).len());
             for (level, namespace) in around.iter().take(levels).enumerate() {
                 match self.pick(place.file, tables.types(Container::Namespace(*namespace), name, arity)) {
                     Found::Nothing => {}

@@ -1,20 +1,21 @@
-//! Each folder of `testdata/csharp` is an edit, with what it means in `expected.txt`: files that begin with `before` against
-//! those that begin with `after`. `Added` and `Removed` are types that only one side has.
+//! Each folder of `testdata/<language>` that has an `expected.txt` is an edit, with what it means there: files that begin with
+//! `before` against those that begin with `after`. `Added` and `Removed` are types that only one side has.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::{
-    Codebase, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, classify, decode, hashes,
+    Codebase, Project, Reader, Resolver, SourceFile, Symbols, classify, decode, hashes, language_of,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn an_edit_is_what_its_folder_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/csharp");
-    let mut cases: Vec<_> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut cases: Vec<_> = folders(&root).iter().flat_map(|language| folders(language)).collect();
+    cases.retain(|case| case.join("expected.txt").exists());
     cases.sort();
     assert!(cases.len() > 40, "the cases are not there");
     let mut wrong = String::new();
@@ -28,17 +29,26 @@ fn an_edit_is_what_its_folder_says() {
     assert_eq!(wrong, "");
 }
 
+fn folders(of: &Path) -> Vec<PathBuf> {
+    fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
 fn side(case: &Path, name: &str) -> Codebase {
-    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
     let mut files = Vec::new();
     for entry in fs::read_dir(case).unwrap() {
         let path = entry.unwrap().path();
         let file = path.file_name().unwrap().to_str().unwrap();
         if file.starts_with(name) {
+            let mut reader = Reader::new(language_of(&path).unwrap()).unwrap();
             let bytes = fs::read(&path).unwrap();
             let facts = reader.read(&decode(&bytes), &Symbols::default());
             assert_eq!(facts.gaps, [], "{}", path.display());
-            files.push(SourceFile { path: file.to_owned(), project: 0, generated: false, facts });
+            files.push(SourceFile {
+                path: file.replacen(name, "it", 1),
+                project: 0,
+                generated: false,
+                facts,
+            });
         }
     }
     Codebase::new(vec![Project::default()], files)

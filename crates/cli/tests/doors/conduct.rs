@@ -9,8 +9,9 @@ fn every_operation_has_help_with_its_example() {
     let home = world();
     let all = loci(&home, &["--help"]).expect(0);
     for operation in OPERATIONS {
-        assert!(all.text().contains(&format!("\n  {} ", operation.command)), "{}", operation.command);
-        let help = loci(&home, &[operation.command, "--help"]).expect(0);
+        let typed: Vec<&str> = operation.command.split(' ').collect();
+        assert!(all.text().contains(&format!("\n  {} ", typed[0])), "{}", operation.command);
+        let help = loci(&home, &[&typed[..], &["--help"]].concat()).expect(0);
         assert!(help.text().contains(operation.example), "{}", help.text());
         for param in operation.params {
             assert!(

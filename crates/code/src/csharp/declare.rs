@@ -272,6 +272,7 @@ impl<'a> Walk<'a> {
             parameters: parameters.map_or_else(String::new, |list| self.glued(span(list))),
             bases: Vec::new(),
             base_names: Vec::new(),
+            extends: None,
             attributes: Vec::new(),
             header: Shape::default(),
             header_body: Digest::default(),

@@ -130,11 +130,11 @@ pub(super) fn solution(text: &str) -> Vec<String> {
 }
 
 /// An element of XML with the text directly inside, and the conditions of all that is around it.
-struct Element {
-    name: String,
+pub(super) struct Element {
+    pub(super) name: String,
     attributes: Vec<(String, String)>,
     conditions: Vec<String>,
-    text: String,
+    pub(super) text: String,
 }
 
 impl Element {
@@ -148,7 +148,7 @@ impl Element {
 }
 
 /// The elements of a text, in the order in which they open. Whatever is not well formed ends them.
-fn elements(text: &str) -> Vec<Element> {
+pub(super) fn elements(text: &str) -> Vec<Element> {
     let mut found: Vec<Element> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut rest = text;

@@ -1,0 +1,121 @@
+//! Where a file stands in its project, for languages whose names follow from paths: `src/a/b.rs` is the module `a::b`.
+//!
+//! Does not know what the file says. Facts are read without it, so that a file that only moves need not be read again.
+
+use crate::codebase::SourceFile;
+use crate::file::{FileFacts, Path, Scope, Segment, TypeKind};
+use crate::language::language_of;
+use crate::project::Project;
+
+/// The words that a file's names begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Home {
+    /// Of the module that the file is, or the package it belongs to.
+    pub(crate) module: Vec<String>,
+    /// Of the folder that its relative imports begin in.
+    pub(crate) folder: Vec<String>,
+    /// Of the whole: a crate.
+    pub(crate) root: Vec<String>,
+}
+
+type Root = (&'static str, fn(&Home) -> &[String], usize);
+
+/// How a path begins that says where: what it is relative to, and how many steps up.
+const ROOTS: &[Root] = &[
+    ("crate", |home| &home.root, 0),
+    ("self", |home| &home.module, 0),
+    ("super", |home| &home.module, 1),
+    ("super::super", |home| &home.module, 2),
+    ("super::super::super", |home| &home.module, 3),
+    (".", |home| &home.folder, 0),
+    ("..", |home| &home.folder, 1),
+    ("../..", |home| &home.folder, 2),
+    ("../../..", |home| &home.folder, 3),
+    ("../../../..", |home| &home.folder, 4),
+];
+
+/// What stands free in a file that has no name.
+const NAMELESS: &str = "module";
+
+/// Tells a file's facts where the file is. Once told, they keep it.
+pub(crate) fn place(projects: &[Project], file: &mut SourceFile) {
+    let Some(home) = language_of(file.path.as_ref()).and_then(|language| language.home) else { return };
+    if std::mem::replace(&mut file.facts.placed, true) {
+        return;
+    }
+    let project = projects.get(file.project as usize);
+    let (name, manifest) = project.map_or(("", ""), |project| (project.name.as_str(), project.path.as_str()));
+    // two of a name are told apart by ` (path)`, which no import has
+    let name = name.split(" (").next().unwrap_or_default();
+    let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
+    settle(&mut file.facts, &home(name, path));
+    for (ours, theirs) in project.map_or(&[][..], |project| &project.aliases) {
+        rename(&mut file.facts, &home(ours, "").root, &home(theirs, "").root);
+    }
+}
+
+/// Paths that begin with a project's name for another one begin with that one's own.
+fn rename(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
+    let ([ours], false) = (ours, theirs.is_empty()) else { return };
+    for at in 0..facts.paths.len() {
+        let path = &facts.paths[at];
+        let first = path.segments.first().map(|first| facts.word(first.word) == ours);
+        if path.alias.is_none() && first == Some(true) {
+            let rest = path.segments[1..].to_vec();
+            let words: Vec<u32> = theirs.iter().map(|word| intern(facts, word)).collect();
+            let global = intern(facts, "global");
+            let before = words.into_iter().map(|word| Segment { word, arity: 0 });
+            facts.paths[at] = Path { alias: Some(global), segments: before.chain(rest).collect() };
+        }
+    }
+}
+
+fn settle(facts: &mut FileFacts, home: &Home) {
+    let module: Vec<u32> = home.module.iter().map(|word| intern(facts, word)).collect();
+    for scope in &mut facts.scopes {
+        scope.namespace.splice(0..0, module.iter().copied());
+    }
+    for at in 0..facts.paths.len() {
+        facts.paths[at] = absolute(facts, at, home);
+    }
+    let around = module.split_last().map_or_else(Vec::new, |(_, around)| around.to_vec());
+    let outside = facts.scopes.len() as u32;
+    let name = home.module.last().map_or(NAMELESS, String::as_str);
+    let own = facts.types.iter_mut().find(|part| part.kind == TypeKind::Module && part.name.is_empty());
+    if let Some(own) = own {
+        name.clone_into(&mut own.name);
+        own.scope = outside;
+        facts.scopes.push(Scope { parent: None, namespace: around, imports: Vec::new() });
+    }
+}
+
+fn intern(facts: &mut FileFacts, word: &str) -> u32 {
+    let known = facts.words.iter().position(|it| **it == *word);
+    known.unwrap_or_else(|| {
+        facts.words.push(word.into());
+        facts.words.len() - 1
+    }) as u32
+}
+
+/// A path from the outermost namespace if it says what it is relative to.
+fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
+    let path = facts.paths[at].clone();
+    let alias = path.alias.map(|alias| facts.word(alias).to_owned());
+    let Some((_, words, ups)) = ROOTS.iter().find(|(name, ..)| alias.as_deref() == Some(*name)) else {
+        return path;
+    };
+    let words = words(home);
+    let words = &words[..words.len().saturating_sub(*ups)];
+    let before: Vec<Segment> =
+        words.iter().map(|word| Segment { word: intern(facts, word), arity: 0 }).collect();
+    let global = intern(facts, "global");
+    Path { alias: Some(global), segments: before.iter().chain(&path.segments).copied().collect() }
+}
+
+/// The folders and the name of a path, without what its name ends with.
+pub(crate) fn steps(path: &str) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    folder.split('/').chain([stem]).filter(|step| !step.is_empty()).map(str::to_owned).collect()
+}

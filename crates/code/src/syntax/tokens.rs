@@ -1,0 +1,150 @@
+//! Tokens from a tree: its leaves, with strings and comments in one piece, without what only a formatter cares about, and with a
+//! mark where a line ends if that ends a statement.
+//!
+//! Does not know what the tokens mean.
+
+use super::{Dialect, Piece};
+use crate::token::{Lexeme, Span, Token};
+use tree_sitter::{Node, Tree, TreeCursor};
+
+pub(super) fn tokens(dialect: &'static Dialect, tree: &Tree, text: &str) -> Vec<Token> {
+    let mut out =
+        Leaves { dialect, text, tokens: Vec::with_capacity(text.len() / 5), end: 0, open: Vec::new() };
+    let mut cursor = tree.walk();
+    loop {
+        if out.enter(&cursor) && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                out.between(text.len());
+                return out.tokens;
+            }
+            out.leave(cursor.node());
+        }
+    }
+}
+
+struct Leaves<'a, 't> {
+    dialect: &'static Dialect,
+    text: &'a str,
+    tokens: Vec<Token>,
+    /// Where the last leaf ended.
+    end: usize,
+    /// The nodes around, each with what it is in the text. To ask a node for its parent is to search the tree from its root.
+    open: Vec<(Piece, Node<'t>)>,
+}
+
+impl<'t> Leaves<'_, 't> {
+    /// Takes a node; true if its children are to be looked at.
+    fn enter(&mut self, cursor: &TreeCursor<'t>) -> bool {
+        let node = cursor.node();
+        let piece = self.piece(node);
+        if matches!(piece, Piece::Inner | Piece::Lines) && node.child_count() > 0 {
+            if (self.dialect.is_doc)(node) {
+                self.push(Lexeme::Doc, node);
+                return false;
+            }
+            self.open.push((piece, node));
+            return true;
+        }
+        self.between(node.start_byte());
+        match piece {
+            Piece::Comment => self.comment(node),
+            Piece::Whole => self.push(Lexeme::Text, node),
+            _ => self.leaf(node),
+        }
+        if node.is_named() && piece != Piece::Comment {
+            self.line_end(node);
+        }
+        false
+    }
+
+    fn leave(&mut self, node: Node) {
+        self.open.pop();
+        if node.is_named() {
+            self.line_end(node);
+        }
+    }
+
+    fn piece(&self, node: Node) -> Piece {
+        self.dialect.tables().pieces.get(node.kind_id() as usize).copied().unwrap_or(Piece::Inner)
+    }
+
+    /// Ends a statement that only the tree knows to end. The mark stands on its last byte, so that it is inside.
+    fn line_end(&mut self, node: Node) {
+        if self.open.last().is_some_and(|(piece, _)| *piece == Piece::Lines)
+            && node.end_byte() > node.start_byte()
+        {
+            let last = self.tokens.last().map_or(0, |token| token.span.from as usize);
+            let at = last.max(node.end_byte() - 1);
+            self.tokens.push(Token { kind: Lexeme::Mark, span: Span::new(at, at) });
+        }
+    }
+
+    fn push(&mut self, kind: Lexeme, node: Node) {
+        self.end = self.end.max(node.end_byte());
+        if node.end_byte() > node.start_byte() {
+            self.tokens.push(Token { kind, span: Span::new(node.start_byte(), node.end_byte()) });
+        }
+    }
+
+    fn comment(&mut self, node: Node) {
+        let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
+        let kind = if self.dialect.docs.is_doc(text) { Lexeme::Doc } else { Lexeme::Comment };
+        self.push(kind, node);
+    }
+
+    fn leaf(&mut self, node: Node) {
+        let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
+        let kind = match text.bytes().next() {
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..) => Lexeme::Word,
+            Some(b'0'..=b'9') => Lexeme::Number,
+            _ => Lexeme::Mark,
+        };
+        if kind == Lexeme::Mark && self.is_taste(text, node) {
+            self.end = self.end.max(node.end_byte());
+            return;
+        }
+        self.push(kind, node);
+    }
+
+    fn is_taste(&mut self, text: &str, node: Node) -> bool {
+        let Some((_, parent)) = self.open.last().copied() else { return false };
+        if matches!(text, ")" | "]" | "}" | ">") {
+            self.drop_comma(parent);
+        }
+        (self.dialect.is_taste)(node, parent)
+    }
+
+    /// A comma before the end of a list says nothing, unless it makes a tuple of one.
+    fn drop_comma(&mut self, list: Node) {
+        let is = |token: &Token, mark: &str| token.span.of(self.text) == mark;
+        let counted: Vec<usize> = (0..self.tokens.len())
+            .rev()
+            .filter(|at| {
+                self.tokens[*at].kind.counts() && self.tokens[*at].span.from < self.tokens[*at].span.to
+            })
+            .take(2)
+            .collect();
+        let [last, before] = counted[..] else { return };
+        let hole = is(&self.tokens[before], ",") || is(&self.tokens[before], "[");
+        let single = self.dialect.tuples.contains(&list.kind()) && list.named_child_count() == 1;
+        if is(&self.tokens[last], ",") && !hole && !single {
+            self.tokens.remove(last);
+        }
+    }
+
+    /// Text between leaves that is not blank: what a damaged tree leaves out still counts.
+    fn between(&mut self, until: usize) {
+        let gap = self.text.get(self.end..until).unwrap_or_default();
+        if !gap.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b'\\') {
+            let from = self.end + (gap.len() - gap.trim_start().len());
+            let gap = gap.trim();
+            if !gap.is_empty() && gap != "\u{feff}" {
+                self.tokens.push(Token { kind: Lexeme::Text, span: Span::new(from, from + gap.len()) });
+            }
+        }
+        self.end = self.end.max(until);
+    }
+}
