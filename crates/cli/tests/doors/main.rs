@@ -11,6 +11,7 @@ mod builder;
 #[path = "../faults/run.rs"]
 mod run;
 
+mod code;
 mod conduct;
 mod search;
 mod show;
