@@ -14,7 +14,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("query", &["record"]),
     ("mask", &[]),
     ("search", &[]),
-    ("code", &[]),
+    ("code", &["db"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     ("service", &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources"]),
@@ -56,6 +56,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "tree-sitter-go", room: "code", tests: false },
     Engine { name: "tree-sitter-java", room: "code", tests: false },
     Engine { name: "ignore", room: "code", tests: false },
+    Engine { name: "postcard", room: "code", tests: false },
     Engine { name: "bpe-openai", room: "code", tests: true },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];

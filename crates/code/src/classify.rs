@@ -7,7 +7,7 @@ use crate::hash::{MemberHashes, TypeHashes};
 use std::collections::BTreeMap;
 
 /// From the deepest to the shallowest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ChangeClass {
     /// A signature, visibility, attribute or base: what others may rely on.
     Structure,

@@ -3,11 +3,12 @@
 //!
 //! Does not know how a name is looked up (`resolve` does), and nothing of files on disk.
 
-use crate::file::{FileFacts, ImportKind, Member, Path, TypeKind, TypePart, Visibility};
+use crate::file::{FileFacts, ImportKind, Member, Path, Position, TypeKind, TypePart, Visibility};
 use crate::home;
 use crate::id::TypeId;
 use crate::project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A file of a project, read.
 #[derive(Clone, Debug)]
@@ -45,6 +46,9 @@ pub struct Codebase {
     pub(crate) tables: Tables,
 }
 
+/// What the name of an attribute may leave out.
+pub(crate) const ATTRIBUTE: &str = "Attribute";
+
 /// What has members: a namespace or a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Container {
@@ -73,11 +77,25 @@ pub(crate) struct Tables {
     of_parts: Vec<Vec<u32>>,
     /// For each scope of each file, the namespaces from its own outwards.
     scopes: Vec<Vec<Vec<u32>>>,
+    /// The names that somebody has looked for, found or not.
+    asked: Vec<AtomicBool>,
 }
 
 impl Tables {
     pub(crate) fn name(&self, text: &str) -> Option<u32> {
         self.names.get(text).copied()
+    }
+
+    fn note(&self, name: u32) {
+        if let Some(asked) = self.asked.get(name as usize) {
+            asked.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The names that were looked for since the code base was joined.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        let asked = |at: u32| self.asked.get(at as usize).is_some_and(|asked| asked.load(Ordering::Relaxed));
+        self.names.iter().filter(move |(_, at)| asked(**at)).map(|(name, _)| &**name)
     }
 
     fn intern(&mut self, text: &str) -> u32 {
@@ -94,10 +112,12 @@ impl Tables {
     }
 
     pub(crate) fn namespace(&self, parent: u32, name: u32) -> Option<u32> {
+        self.note(name);
         self.namespaces.get(&(parent, name)).copied()
     }
 
     pub(crate) fn types(&self, container: Container, name: u32, arity: u16) -> &[u32] {
+        self.note(name);
         self.types.get(&(container, name, arity)).map_or(&[], Vec::as_slice)
     }
 
@@ -138,6 +158,12 @@ impl Tables {
             }
             scopes.push(around);
         }
+        // looked for under this name first
+        for reference in facts.references.iter().filter(|it| it.position == Position::Attribute) {
+            if let Some(last) = facts.path(reference).segments.last() {
+                self.intern(&(facts.word(last.word).to_owned() + ATTRIBUTE));
+            }
+        }
         self.words.push(words);
         self.scopes.push(scopes);
     }
@@ -156,6 +182,10 @@ impl Codebase {
         }
         let mut types = joined(&projects, &files);
         place(&mut types, &files, &mut tables);
+        for word in projects.iter().flat_map(|project| &project.usings).flat_map(|it| it.split('.')) {
+            tables.intern(word);
+        }
+        tables.asked = (0..tables.names.len()).map(|_| AtomicBool::new(false)).collect();
         Codebase { projects, files, types, tables }
     }
 
@@ -275,7 +305,7 @@ fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<
 }
 
 /// The full name that a reference spells, with the help of the file's imports.
-fn written(facts: &FileFacts, reference: u32) -> Option<String> {
+pub(crate) fn written(facts: &FileFacts, reference: u32) -> Option<String> {
     let reference = &facts.references[reference as usize];
     let path = facts.path(reference);
     let spelled =
@@ -292,7 +322,7 @@ fn written(facts: &FileFacts, reference: u32) -> Option<String> {
 }
 
 /// The full name of each declaration of a file.
-fn full_names(facts: &FileFacts) -> Vec<String> {
+pub(crate) fn full_names(facts: &FileFacts) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(facts.types.len());
     for part in &facts.types {
         let mut name = part.outer.map_or_else(

@@ -5,9 +5,10 @@
 
 use crate::hash::Digest;
 use crate::token::Span;
+use serde::{Deserialize, Serialize};
 
 /// Everything told by one file.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileFacts {
     /// The words that paths are made of, each once.
     pub words: Vec<Box<str>>,
@@ -37,21 +38,21 @@ impl FileFacts {
 }
 
 /// A name as it is written, `A.B<,>.C`, with how many type arguments each part has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Path {
     /// What stands before `::`; `global` is one like any other.
     pub alias: Option<u32>,
     pub segments: Box<[Segment]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Segment {
     pub word: u32,
     pub arity: u16,
 }
 
 /// A stretch of a file in which names are looked up alike: the file, or a block of a namespace.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scope {
     pub parent: Option<u32>,
     /// The words of the namespace, from the outermost on; empty for the file.
@@ -59,7 +60,7 @@ pub struct Scope {
     pub imports: Vec<Import>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
     pub kind: ImportKind,
     pub path: u32,
@@ -67,7 +68,7 @@ pub struct Import {
     pub global: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImportKind {
     Namespace,
     Static,
@@ -76,7 +77,7 @@ pub enum ImportKind {
 }
 
 /// A mention of something that may be a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     pub path: u32,
     pub at: u32,
@@ -91,7 +92,7 @@ pub struct Reference {
 }
 
 /// Where a name stands decides how it is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Position {
     Type,
     /// In the list of bases, where the type's own nested types are not in sight.
@@ -105,7 +106,7 @@ pub enum Position {
     Bare,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TypeKind {
     Class,
     Struct,
@@ -146,7 +147,7 @@ impl TypeKind {
 }
 
 /// From the widest to the narrowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Visibility {
     Public,
     ProtectedInternal,
@@ -191,7 +192,7 @@ impl Visibility {
 }
 
 /// A type as one declaration of it tells; a partial type has several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypePart {
     pub name: String,
     pub arity: u16,
@@ -232,7 +233,7 @@ pub struct TypePart {
     pub degraded: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MemberKind {
     Field,
     Constant,
@@ -271,7 +272,7 @@ impl MemberKind {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     pub kind: MemberKind,
     pub name: String,
@@ -297,7 +298,7 @@ pub struct Member {
 
 /// A piece of a declaration in one spelling, whatever its layout was, with a place held open for each name that can be
 /// looked up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     text: String,
     names: Vec<u32>,
@@ -359,7 +360,7 @@ impl Shape {
 }
 
 /// What a comment documents, without its markup's layout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doc {
     /// The first sentence, or line, of the summary.
     pub summary: String,
@@ -367,14 +368,14 @@ pub struct Doc {
 }
 
 /// A place that could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     pub span: Span,
     pub line: u32,
     pub kind: GapKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GapKind {
     /// Text that fits no rule.
     Unexpected,

@@ -9,6 +9,7 @@
 use crate::codebase::Codebase;
 use crate::file::{Member, MemberKind, Shape, TypePart, Visibility};
 use crate::resolve::Resolver;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::fmt::Write as _;
@@ -17,7 +18,7 @@ use std::fmt::Write as _;
 pub const HASH_VERSION: u32 = 1;
 
 /// The first eight bytes of a SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Digest(pub u64);
 
 impl Digest {
@@ -43,7 +44,7 @@ impl fmt::Display for Digest {
 }
 
 /// The five hashes of a type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hashes {
     pub structure: Digest,
     pub public: Digest,
@@ -60,7 +61,7 @@ impl Hashes {
 }
 
 /// The same of a member; what it has no part in is zero.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MemberHashes {
     pub kind: MemberKind,
     pub key: String,
@@ -72,7 +73,7 @@ pub struct MemberHashes {
 }
 
 /// A type as it is compared.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TypeHashes {
     pub hashes: Hashes,
     /// By kind and key.

@@ -12,8 +12,8 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// No prefix that is shown is shorter. At 15,700 types one in 9,000 code bases has two that share so much.
 const SHORTEST: usize = 8;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct TypeId(u64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+pub struct TypeId(pub(crate) u64);
 
 impl TypeId {
     pub fn new(project: &str, name: &str, kind: TypeKind) -> TypeId {

@@ -73,6 +73,12 @@ impl<'a> Outliner<'a> {
         out
     }
 
+    /// The same with the whole id, which does not depend on what other types there are.
+    pub(crate) fn whole(&self, of: u32) -> String {
+        let id = self.code.types[of as usize].id;
+        self.text(of).replacen(&self.short_id(of), &id.to_string(), 1)
+    }
+
     /// The outline as it is kept: the same, with the hashes that say whether it still holds.
     pub fn file(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];

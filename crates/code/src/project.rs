@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is built together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Project {
     /// That of its assembly; with the path of its manifest where two share it.
     pub name: String,
@@ -47,6 +47,10 @@ pub struct Layout {
     /// Source files from the root of the tree, each with its project, by path.
     pub files: Vec<(String, u32)>,
     pub solutions: Vec<Solution>,
+    /// Every folder that was walked, the root being empty.
+    pub folders: Vec<String>,
+    /// Manifests and lists of what git leaves out: what this follows from.
+    pub rules: Vec<String>,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }
@@ -76,7 +80,12 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     for entry in walk(root) {
         let path = match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
-            Ok(_) => continue,
+            Ok(entry) => {
+                if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    layout.folders.push(relative(root, entry.path()));
+                }
+                continue;
+            }
             Err(error) => {
                 layout.problems.push(error.to_string());
                 continue;
@@ -85,6 +94,7 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
         let name = relative(root, &path);
         let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
         others.extend(of_manifest(file).map(|family| (name.clone(), family)));
+        layout.rules.extend(is_rule(file).then(|| name.clone()));
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csproj") => manifests.push(name),
             Some("sln" | "slnx") => solutions.push(name),
@@ -107,6 +117,14 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     layout.read_solutions(root, &solutions);
     layout.assign(&owners);
     Ok(layout)
+}
+
+/// Whether a file of this name says which projects there are, or what is not part of them.
+pub(crate) fn is_rule(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    of_manifest(name).is_some()
+        || matches!(ending, "csproj" | "sln" | "slnx")
+        || matches!(name, "Directory.Build.props" | ".gitignore")
 }
 
 /// Every file below a folder that git would not ignore. A person's own ignore file is left out, so that a tree has the same

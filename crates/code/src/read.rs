@@ -4,7 +4,8 @@
 
 use crate::codebase::{Codebase, SourceFile};
 use crate::language::{Reader, decode, language_of};
-use crate::project::{Layout, is_generated};
+use crate::hash::Digest;
+use crate::project::{Layout, Project, is_generated};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,51 +13,96 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Reads all files of a layout. What cannot be read is told, and costs itself alone.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new((Vec::with_capacity(layout.files.len()), Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                let (files, problems) = some(root, layout, &next);
-                if let Ok(mut done) = done.lock() {
-                    done.0.extend(files);
-                    done.1.extend(problems);
-                }
-            });
+    let told = read_files(root, &layout.projects, &layout.files, &|_, _| None, threads);
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    for told in told {
+        match told.file {
+            Ok(file) => files.extend(file),
+            Err(reason) => problems.push(format!("{}: {reason}", told.path)),
         }
-    });
-    let (files, mut problems) = done.into_inner().unwrap_or_default();
-    // threads end in any order
-    problems.sort();
+    }
     (Codebase::new(layout.projects.clone(), files), problems)
 }
 
-/// Takes one file after another until there are none.
-fn some(root: &Path, layout: &Layout, next: &AtomicUsize) -> (Vec<SourceFile>, Vec<String>) {
-    let mut readers: Vec<(&str, Reader)> = Vec::new();
-    let (mut files, mut problems) = (Vec::new(), Vec::new());
-    while let Some((path, project)) = layout.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-        let Some(language) = language_of(Path::new(path)) else { continue };
-        let bytes = match fs::read(root.join(path)) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                problems.push(format!("{path}: {error}"));
-                continue;
-            }
-        };
-        if !readers.iter().any(|(name, _)| *name == language.name) {
-            match Reader::new(language) {
-                Ok(reader) => readers.push((language.name, reader)),
-                Err(error) => problems.push(format!("{path}: {error}")),
-            }
+/// One file, looked at.
+pub(crate) struct Told {
+    pub(crate) path: String,
+    pub(crate) project: u32,
+    /// How many bytes it has, and what they are, in a number.
+    pub(crate) bytes: u64,
+    pub(crate) digest: u64,
+    /// None if its bytes are those that were known; or why it cannot be read.
+    pub(crate) file: Result<Option<SourceFile>, String>,
+}
+
+/// Reads some files of some projects, by path. `known` is the number of the bytes that were read before.
+pub(crate) fn read_files(
+    root: &Path,
+    projects: &[Project],
+    files: &[(String, u32)],
+    known: &(dyn Fn(&str, u32) -> Option<u64> + Sync),
+    threads: usize,
+) -> Vec<Told> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        let mut desk = Desk { root, projects, known, readers: Vec::new() };
+        let mut told = Vec::new();
+        while let Some((path, project)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            told.push(desk.read(path, *project));
         }
-        let Some((_, reader)) = readers.iter_mut().find(|(name, _)| *name == language.name) else { continue };
-        let text = decode(&bytes);
-        let facts = reader.read(&text, &layout.projects[*project as usize].symbols);
-        let generated = is_generated(path, &text);
-        files.push(SourceFile { path: path.clone(), project: *project, generated, facts });
+        if let Ok(mut done) = done.lock() {
+            done.extend(told);
+        }
+    };
+    // for a file or two a thread costs more than it gives
+    let threads = threads.min(files.len() / 4);
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    let mut told = done.into_inner().unwrap_or_default();
+    // threads end in any order
+    told.sort_by(|one, other| one.path.cmp(&other.path));
+    told
+}
+
+/// Where one thread reads.
+struct Desk<'a> {
+    root: &'a Path,
+    projects: &'a [Project],
+    known: &'a (dyn Fn(&str, u32) -> Option<u64> + Sync),
+    readers: Vec<(&'static str, Reader)>,
+}
+
+impl Desk<'_> {
+    fn read(&mut self, path: &str, project: u32) -> Told {
+        let mut told = Told { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
+        match fs::read(self.root.join(path)) {
+            Ok(bytes) => {
+                told.bytes = bytes.len() as u64;
+                told.digest = Digest::of(&bytes).0;
+                if (self.known)(path, project) != Some(told.digest) {
+                    told.file = self.understand(path, project, &bytes).map(Some);
+                }
+            }
+            Err(error) => told.file = Err(error.to_string()),
+        }
+        told
     }
-    (files, problems)
+
+    fn understand(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
+        let language = language_of(Path::new(path)).ok_or("no language that is read")?;
+        if !self.readers.iter().any(|(name, _)| *name == language.name) {
+            let reader = Reader::new(language).map_err(|error| error.to_string())?;
+            self.readers.push((language.name, reader));
+        }
+        let reader = self.readers.iter_mut().find(|(name, _)| *name == language.name);
+        let (_, reader) = reader.ok_or("no language that is read")?;
+        let text = decode(bytes);
+        let facts = reader.read(&text, &self.projects[project as usize].symbols);
+        Ok(SourceFile { path: path.to_owned(), project, generated: is_generated(path, &text), facts })
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Does not know metadata of libraries: a name that no source declares stays unresolved, and where an unseen base class may have a
 //! member of that name, the answer is only likely.
 
-use crate::codebase::{Codebase, Container, GLOBAL};
+use crate::codebase::{ATTRIBUTE, Codebase, Container, GLOBAL};
 use crate::csharp::known;
 use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference};
 use rustc_hash::FxHashMap;
@@ -140,11 +140,19 @@ impl<'a> Resolver<'a> {
 
     /// Who mentions whom, each pair once, by name.
     pub fn edges(&self) -> Vec<Edge> {
+        self.edges_from(&|_| true)
+    }
+
+    /// Whom some types mention.
+    pub(crate) fn edges_from(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<Edge> {
         let mut edges: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
         for (file, source) in self.code.files.iter().enumerate() {
             for reference in &source.facts.references {
                 let Some(owner) = reference.owner else { continue };
                 let from = self.code.tables.type_of(file as u32, owner);
+                if !wanted(from) {
+                    continue;
+                }
                 for mention in self.mentions(file as u32, reference) {
                     if mention.to == from {
                         continue;
@@ -224,7 +232,7 @@ impl<'a> Resolver<'a> {
     fn attribute(&self, place: Place, path: &Path) -> Vec<Mention> {
         let facts = &self.code.files[place.file as usize].facts;
         let Some(last) = path.segments.last() else { return Vec::new() };
-        let longer = facts.word(last.word).to_owned() + "Attribute";
+        let longer = facts.word(last.word).to_owned() + ATTRIBUTE;
         if let Some(name) = self.code.tables.name(&longer) {
             let found = self.chain(place, path, Position::Attribute, false, Some(name));
             if found.last().is_some_and(|mention| mention.segment as usize + 1 == path.segments.len()) {

@@ -5,10 +5,11 @@
 
 use crate::classify::ChangeClass;
 use crate::graph::Graph;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How the note about a type stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub enum Note {
     /// Nobody has asked for one.
     #[default]
@@ -35,7 +36,7 @@ impl Note {
 }
 
 /// What is known of a type besides its text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     pub note: Note,
     /// What its last own change meant.
@@ -46,7 +47,7 @@ pub struct State {
 }
 
 /// Changes that nobody else can see, since the note was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Drift {
     /// How many, those within one window counted once.
     pub count: u32,
@@ -80,7 +81,7 @@ impl State {
         self.outdate();
     }
 
-    fn outdate(&mut self) {
+    pub(crate) fn outdate(&mut self) {
         // What is being written rests on what was read before the change.
         if matches!(self.note, Note::Cached | Note::Generating) {
             self.note = Note::Stale;

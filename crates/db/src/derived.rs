@@ -36,6 +36,13 @@ pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Err
     Ok((connection, layout))
 }
 
+/// A database that nobody else sees and that ends with the process, for where none can be kept.
+pub fn open_memory(number: i64, schema: &str) -> Result<Connection, Error> {
+    let mut connection = Connection::open_in_memory()?;
+    create(&mut connection, number, schema)?;
+    Ok(connection)
+}
+
 /// Opens the database to read; readers wait for nobody and keep nobody waiting.
 pub fn open_reader(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
     let look = || Connection::open_with_flags(path, LOOK).and_then(prepared);

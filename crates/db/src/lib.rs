@@ -6,7 +6,7 @@ pub mod derived;
 
 use rusqlite::OpenFlags;
 pub use rusqlite::{
-    CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, Transaction, params,
+    CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, ToSql, Transaction, params,
     types::ValueRef,
 };
 use std::ffi::OsString;
@@ -72,6 +72,12 @@ pub fn picked(present: &[String], wanted: &[&str]) -> String {
         if present.iter().any(|p| p == name) { format!("\"{name}\"") } else { "null".to_string() }
     };
     wanted.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What a row holds cannot be understood: told like any other damage of the file.
+pub fn damaged(reason: &dyn std::fmt::Display) -> Error {
+    let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    Error::SqliteFailure(corrupt, Some(reason.to_string()))
 }
 
 /// A value as text, whatever its owner stored it as; nothing for null.

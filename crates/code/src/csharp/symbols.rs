@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 /// The names that are defined when a file is read, such as `DEBUG` or `NET8_0_OR_GREATER`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Symbols(BTreeSet<String>);
 
 impl Symbols {

@@ -1,0 +1,157 @@
+//! What it costs to keep a code base known, on folders of real code, and whether a store that was brought up to date says what a
+//! fresh one would:
+//!
+//!     cargo run --release -p loci-code --example store -- FOLDER [EDITS]
+//!
+//! A copy of the folder is made beside it in the system's temporary folder, edited there and removed.
+
+use loci_code::{Moment, Refreshed, Store};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let edits = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(20);
+    let outcome = args.first().ok_or_else(|| "which folder?".into()).and_then(|folder| run(Path::new(folder), edits));
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
+    let copy = tempfile::tempdir()?;
+    let root = copy.path().join("tree");
+    let files = copied(folder, &root)?;
+    let kept = copy.path().join("kept.db");
+    let mut store = Store::open(&kept, &root)?;
+    let start = busy();
+    let first = store.refresh(moment())?;
+    let size = fs::metadata(&kept)?.len();
+    println!("first: {:.2} s of a processor, {} kept; {}", busy() - start, size, told(&first));
+    println!("{:?}; peak {}", store.extent()?, peak());
+    let mut good = true;
+    let chosen: Vec<&PathBuf> = files.iter().step_by((files.len() / edits.max(1)).max(1)).collect();
+    for (n, path) in chosen.iter().enumerate() {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        fs::write(path, edited(&text, n))?;
+        let start = busy();
+        let done = store.refresh(moment())?;
+        println!("edit {} of {}: {:.3} s; {}", n % KINDS, path.display(), busy() - start, told(&done));
+        if n % 5 == 4 || n + 1 == chosen.len() {
+            let mut fresh = Store::in_memory(&root)?;
+            fresh.refresh(moment())?;
+            let same = fresh.fingerprint()? == store.fingerprint()?;
+            println!("  as a fresh one: {same}");
+            if !same {
+                differences(&store, &fresh)?;
+            }
+            good &= same;
+        }
+    }
+    let start = busy();
+    let done = store.refresh(moment())?;
+    println!("nothing: {:.3} s; {}", busy() - start, told(&done));
+    Ok(good)
+}
+
+fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
+    let mut shown = 0;
+    for (id, name) in other.types()? {
+        let (a, b) = (one.card(id)?, other.card(id)?);
+        if a != b && shown < 5 {
+            shown += 1;
+            println!("    {name}");
+            if let (Some(a), Some(b)) = (a, b) {
+                println!("      {:?}\n      {:?}\n{}\n{}", a.hashes.hashes, b.hashes.hashes, a.outline, b.outline);
+            }
+        }
+        let (a, b) = (one.uses(id)?, other.uses(id)?);
+        if a != b && shown < 5 {
+            shown += 1;
+            println!("    edges of {name}: {} {}", a.len(), b.len());
+        }
+    }
+    Ok(())
+}
+
+const KINDS: usize = 4;
+
+/// A body, a public member, a renamed type, a new type.
+fn edited(text: &str, n: usize) -> String {
+    match n % KINDS {
+        0 => text.replacen("return ", "return  /* x */ ", 1),
+        1 => match text.rfind('}').and_then(|end| text[..end].rfind('}')) {
+            Some(end) => format!("{} public int Zz{n}() {{ return {n}; }} {}", &text[..end], &text[end..]),
+            None => format!("{text}\n"),
+        },
+        2 => match text.find("class ") {
+            Some(at) => {
+                let name: String = text[at + 6..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                if name.is_empty() { format!("{text}\n") } else { text.replace(&name, &format!("{name}Q")) }
+            }
+            None => format!("{text}\n"),
+        },
+        _ => format!("{text}\npublic class Added{n} {{ public Added{n}(string s) {{ }} }}\n"),
+    }
+}
+
+fn told(done: &Refreshed) -> String {
+    format!(
+        "{} parsed, {} hashed, {} bytes of source, {} read, {} written, whole {}, {} changes, {} aliases",
+        done.parsed,
+        done.hashed,
+        done.source_bytes,
+        done.read_bytes,
+        done.written_bytes,
+        done.whole,
+        done.changes.len(),
+        done.aliases.len()
+    )
+}
+
+fn moment() -> Moment {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as i64);
+    Moment { now, threads: 2 }
+}
+
+fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    fs::create_dir_all(to)?;
+    let mut files = Vec::new();
+    let mut entries: Vec<_> = fs::read_dir(from)?.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() && entry.file_name() != ".git" {
+            files.extend(copied(&path, &target)?);
+        } else if kind.is_file() {
+            fs::copy(&path, &target)?;
+            if loci_code::language_of(&target).is_some() {
+                files.push(target);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Seconds of a processor that the threads of this process have had.
+fn busy() -> f64 {
+    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = told.rsplit(") ").next().unwrap_or_default().split(' ');
+    let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+    ticks.iter().sum::<f64>() / 100.0
+}
+
+/// The most memory this process has had.
+fn peak() -> String {
+    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = told.lines().find(|line| line.starts_with("VmHWM"));
+    line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())
+}

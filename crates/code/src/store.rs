@@ -1,0 +1,575 @@
+//! A code base that is known already: what its files told is kept, a question looks at what has changed since, reads that, and has
+//! the answer of a fresh reading at the price of the change.
+//!
+//! Does not know where it lies, nor what time it is. Without a place to keep anything it works all the same, and reads everything
+//! each time.
+
+mod ask;
+mod card;
+mod delta;
+mod look;
+mod table;
+mod world;
+
+pub use ask::Extent;
+pub use card::{Card, Offered, Place};
+
+use crate::alias::{self, Known};
+use crate::classify::{Change, ChangeClass, classify};
+use crate::codebase::{Codebase, SourceFile};
+use crate::graph::Graph;
+use crate::hash::{Digest, HASH_VERSION};
+use crate::home;
+use crate::id::TypeId;
+use crate::outline::Outliner;
+use crate::project::{Layout, LayoutError, Project, discover};
+use crate::read::read_files;
+use crate::resolve::{Edge, Resolver};
+use db::Connection;
+use delta::Delta;
+use look::{Folder, look, survey};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use table::{FileRow, LAYOUT, SCHEMA, Table};
+use world::world;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error("what is kept about this code base is damaged: {0}")]
+    Damaged(db::Error),
+    #[error("there is no room left to keep what the code base told")]
+    Full,
+    #[error("what is kept about this code base cannot be read: {0}")]
+    Database(db::Error),
+}
+
+impl From<db::Error> for StoreError {
+    fn from(error: db::Error) -> StoreError {
+        if db::derived::is_damage(&error) {
+            StoreError::Damaged(error)
+        } else if db::derived::is_full(&error) {
+            StoreError::Full
+        } else {
+            StoreError::Database(error)
+        }
+    }
+}
+
+/// What bringing it up to date has cost, and what was different.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Files that were parsed.
+    pub parsed: u64,
+    /// Bytes of source that were read.
+    pub source_bytes: u64,
+    /// Bytes that were read from and written to what is kept.
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    /// Types whose hashes were taken.
+    pub hashed: u64,
+    /// Whether everything was joined anew.
+    pub whole: bool,
+    pub changes: Vec<Changed>,
+    pub aliases: Vec<Renamed>,
+    /// Types that went and could each be one of several that came.
+    pub doubtful: Vec<Doubt>,
+}
+
+/// A type that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub id: TypeId,
+    pub name: String,
+    /// None if it came or went.
+    pub change: Option<Change>,
+    pub gone: bool,
+}
+
+/// A type that has another name now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renamed {
+    pub old: TypeId,
+    pub old_name: String,
+    pub new: TypeId,
+    pub new_name: String,
+    pub reason: String,
+    /// In milliseconds.
+    pub at: i64,
+}
+
+/// A type that is gone, with those that came and may be it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    pub name: String,
+    pub candidates: Vec<String>,
+}
+
+/// When a question is asked, and how it may be worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// In milliseconds since 1970.
+    pub now: i64,
+    pub threads: usize,
+}
+
+pub struct Store {
+    db: Connection,
+    root: PathBuf,
+}
+
+/// Below this share of changed files only they, and what they touch, are joined again.
+const PART: usize = 4;
+
+const PROJECTS: &str = "projects";
+const PROBLEMS: &str = "problems";
+const UNREAD: &str = "unread";
+
+impl Store {
+    /// What is kept in a file, made if there is none. One that another version made, or that is damaged, is made anew.
+    pub fn open(path: &Path, root: &Path) -> Result<Store, StoreError> {
+        let opened = db::derived::open_writer(path, LAYOUT).and_then(|(mut db, layout)| {
+            if layout != db::derived::Layout::Ours {
+                db::derived::create(&mut db, LAYOUT, SCHEMA)?;
+            }
+            Ok(db)
+        });
+        Ok(Store { db: opened?, root: root.to_path_buf() })
+    }
+
+    /// Nothing is kept.
+    pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
+        Ok(Store { db: db::derived::open_memory(LAYOUT, SCHEMA)?, root: root.to_path_buf() })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Looks at the tree, and reads what is different from what is kept.
+    pub fn refresh(&mut self, moment: Moment) -> Result<Refreshed, StoreError> {
+        let mut table = Table::new(&self.db);
+        let known = table.folders()?;
+        let now = moment.now.saturating_mul(1_000_000);
+        let seen = look(&self.root, known.into_iter(), now);
+        let first = table.meta::<Vec<Project>>(PROJECTS)?.is_none();
+        if !first && !seen.moved && seen.files.is_empty() && seen.folders.is_empty() {
+            return Ok(Refreshed { read_bytes: table.read, ..Refreshed::default() });
+        }
+        let read = table.read;
+        let writing = self.db.transaction()?;
+        let mut table = Table::new(&writing);
+        table.read = read;
+        let mut work = Work { table, root: &self.root, moment, done: Refreshed::default() };
+        if first || seen.moved {
+            work.moved(now)?;
+        } else {
+            work.edited(&seen.files)?;
+            for (path, folder) in &seen.folders {
+                work.table.set_folder(path, folder)?;
+            }
+        }
+        let mut done = work.done;
+        (done.read_bytes, done.written_bytes) = (work.table.read, work.table.written);
+        writing.commit()?;
+        Ok(done)
+    }
+}
+
+/// A file that says something else than it did.
+struct Edit {
+    old: Option<FileRow>,
+    /// None if the file is gone, or cannot be read.
+    new: Option<SourceFile>,
+    digest: u64,
+    context: u64,
+}
+
+/// One bringing up to date.
+struct Work<'a> {
+    table: Table<'a>,
+    root: &'a Path,
+    moment: Moment,
+    done: Refreshed,
+}
+
+impl Work<'_> {
+    /// The tree has other files or rules: it is walked again, and every file looked at from outside.
+    fn moved(&mut self, now: i64) -> Result<(), StoreError> {
+        let layout = discover(self.root)?;
+        let folders = survey(self.root, &layout, now);
+        let before: Option<Vec<Project>> = self.table.meta(PROJECTS)?;
+        let rows = self.table.files()?;
+        let old: BTreeMap<String, Folder> = self.table.folders()?.into_iter().collect();
+        let suspects = layout.files.iter().filter(|(path, project)| {
+            let row = rows.get(path);
+            let fits = row.is_some_and(|row| row.context == context(&layout.projects, *project, path));
+            !fits || is_other(&old, &folders, path)
+        });
+        let suspects: Vec<(String, u32)> = suspects.cloned().collect();
+        let edits = self.edits(&layout.projects, &suspects, &rows)?;
+        let here: BTreeSet<&String> = layout.files.iter().map(|(path, _)| path).collect();
+        let gone = rows.iter().filter(|(path, _)| !here.contains(path));
+        let gone = gone.map(|(_, row)| Edit { old: Some(row.clone()), new: None, digest: 0, context: 0 });
+        let edits: Vec<Edit> = edits.into_iter().chain(gone).collect();
+        for (path, project) in &layout.files {
+            if let Some(row) = rows.get(path).filter(|row| row.project != *project) {
+                self.table.set_project(row.id, *project)?;
+            }
+        }
+        let same = before.as_ref().is_some_and(|before| *before == layout.projects);
+        let whole = !same || edits.len() * PART >= layout.files.len().max(1);
+        self.apply(&layout.projects, edits, whole)?;
+        self.table.set_meta(PROJECTS, &layout.projects)?;
+        self.keep_problems(&layout)?;
+        Ok(self.table.set_folders(&folders)?)
+    }
+
+    fn keep_problems(&mut self, layout: &Layout) -> Result<(), StoreError> {
+        Ok(self.table.set_meta(PROBLEMS, &layout.problems)?)
+    }
+
+    /// Some files may say something else.
+    fn edited(&mut self, paths: &[String]) -> Result<(), StoreError> {
+        let projects: Vec<Project> = self.table.meta(PROJECTS)?.unwrap_or_default();
+        let mut rows = BTreeMap::new();
+        for path in paths {
+            rows.extend(self.table.file(path)?.map(|row| (path.clone(), row)));
+        }
+        let suspects: Vec<(String, u32)> =
+            rows.iter().map(|(path, row)| (path.clone(), row.project)).collect();
+        let edits = self.edits(&projects, &suspects, &rows)?;
+        self.apply(&projects, edits, false)
+    }
+
+    /// Reads files, and leaves out those that say what they said.
+    fn edits(
+        &mut self,
+        projects: &[Project],
+        suspects: &[(String, u32)],
+        rows: &BTreeMap<String, FileRow>,
+    ) -> Result<Vec<Edit>, StoreError> {
+        let known = |path: &str, project: u32| {
+            rows.get(path).filter(|row| row.context == context(projects, project, path)).map(|row| row.digest)
+        };
+        let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
+        let before = unread.clone();
+        let mut edits = Vec::new();
+        for told in read_files(self.root, projects, suspects, &known, self.moment.threads) {
+            self.done.source_bytes += told.bytes;
+            unread.remove(&told.path);
+            let (old, digest) = (rows.get(&told.path).cloned(), told.digest);
+            let context = context(projects, told.project, &told.path);
+            match told.file {
+                Ok(None) => {}
+                Ok(Some(file)) => {
+                    self.done.parsed += 1;
+                    edits.push(Edit { old, new: Some(file), digest, context });
+                }
+                Err(reason) => {
+                    unread.insert(told.path, reason);
+                    edits.push(Edit { old, new: None, digest, context });
+                }
+            }
+        }
+        if unread != before {
+            self.table.set_meta(UNREAD, &unread)?;
+        }
+        Ok(edits)
+    }
+
+    /// Takes edits in, and brings everything that follows from them up to date.
+    fn apply(&mut self, projects: &[Project], edits: Vec<Edit>, whole: bool) -> Result<(), StoreError> {
+        let mut delta = Delta::default();
+        let mut touched: BTreeSet<i64> = BTreeSet::new();
+        let mut old_types: BTreeSet<TypeId> = BTreeSet::new();
+        for edit in edits {
+            let old = match &edit.old {
+                Some(row) => self.table.facts(row.id)?,
+                None => crate::file::FileFacts::default(),
+            };
+            if let Some(row) = &edit.old {
+                self.table.forget_words(row.id, &old)?;
+                old_types.extend(self.table.types_in(row.id)?);
+                self.table.forget_parts(row.id)?;
+            }
+            match (edit.new, edit.old) {
+                (Some(mut file), _) => {
+                    home::place(projects, &mut file);
+                    delta.add(&old, &file.facts);
+                    touched.insert(self.table.add_file(&file, edit.digest, edit.context)?);
+                }
+                (None, Some(row)) => {
+                    delta.add(&old, &crate::file::FileFacts::default());
+                    self.table.remove_file(row.id)?;
+                }
+                (None, None) => {}
+            }
+        }
+        if whole || delta.project {
+            return self.join_whole(projects);
+        }
+        self.widen(&delta, &mut touched)?;
+        if touched.len() as u64 * PART as u64 >= self.table.count("select count(*) from files")? + PART as u64 {
+            return self.join_whole(projects);
+        }
+        self.join_part(projects, &touched, old_types)
+    }
+
+    /// Adds the files in which names may mean something else now.
+    fn widen(&self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        for name in &delta.names {
+            touched.extend(self.table.mentioning(name)?);
+        }
+        for (of, member) in &delta.members {
+            if self.table.is_declared(member)? {
+                touched.extend(self.table.mentioning(member)?);
+            }
+            // `Encoding.Default` where a variable is called Encoding: what is static decides what the first word means
+            let both: BTreeSet<i64> = self.table.mentioning(member)?.into_iter().collect();
+            touched.extend(self.table.mentioning(of)?.into_iter().filter(|file| both.contains(file)));
+        }
+        for name in &delta.bases {
+            self.derived(name, touched)?;
+        }
+        Ok(())
+    }
+
+    /// The files of everything that is derived from the types of a name.
+    fn derived(&self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        let simple = name.rsplit(['.', '+']).next().unwrap_or(name).split('`').next().unwrap_or_default();
+        let mut open = self.table.named(simple)?;
+        let mut seen: BTreeSet<TypeId> = open.iter().copied().collect();
+        while let Some(of) = open.pop() {
+            for user in self.table.users(of, true)? {
+                if seen.insert(user) {
+                    touched.extend(self.table.files_of(user)?);
+                    open.push(user);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is joined again, from what files told.
+    fn join_whole(&mut self, projects: &[Project]) -> Result<(), StoreError> {
+        self.done.whole = true;
+        let mut files = Vec::new();
+        for row in self.table.files()?.into_values() {
+            files.push(self.table.source(row.id)?);
+        }
+        let old = self.table.types()?.into_iter().map(|(id, _)| id).collect();
+        let code = Codebase::new(projects.to_vec(), files);
+        let resolver = Resolver::new(&code);
+        let edges = by_user(&code, resolver.edges());
+        let outliner = Outliner::new(&code, &resolver);
+        let cards = (0..code.types.len() as u32).map(|of| Card::of(&code, &resolver, &outliner, of));
+        self.settle(cards, old, &edges)
+    }
+
+    /// The types of some files are joined again, with whatever their names ask for.
+    fn join_part(
+        &mut self,
+        projects: &[Project],
+        touched: &BTreeSet<i64>,
+        mut old: BTreeSet<TypeId>,
+    ) -> Result<(), StoreError> {
+        for file in touched {
+            old.extend(self.table.types_in(*file)?);
+        }
+        let mut files = touched.clone();
+        for id in &old {
+            files.extend(self.table.files_of(*id)?);
+        }
+        let mut start = Vec::new();
+        for file in files {
+            start.push(self.table.source(file)?);
+        }
+        let paths: BTreeSet<String> = start.iter().map(|file| file.path.clone()).collect();
+        let (_, (cards, edges)) = world(&mut self.table, projects, start, |code, resolver| {
+            let within = |of: &u32| {
+                let parts = &code.types[*of as usize].parts;
+                parts.iter().any(|(file, _)| paths.contains(&code.files[*file as usize].path))
+            };
+            let wanted: BTreeSet<u32> = (0..code.types.len() as u32).filter(within).collect();
+            let outliner = Outliner::new(code, resolver);
+            let cards: Vec<Card> =
+                wanted.iter().map(|of| Card::of(code, resolver, &outliner, *of)).collect();
+            (cards, by_user(code, resolver.edges_from(&|of| wanted.contains(&of))))
+        })?;
+        self.settle(cards.into_iter(), old, &edges)
+    }
+
+    /// Cards and edges as they are now are held against those of before.
+    fn settle(
+        &mut self,
+        cards: impl Iterator<Item = Card>,
+        mut old: BTreeSet<TypeId>,
+        edges: &BTreeMap<TypeId, Vec<(TypeId, Edge)>>,
+    ) -> Result<(), StoreError> {
+        let (mut come, mut changed) = (Vec::new(), BTreeMap::new());
+        for card in cards {
+            self.done.hashed += 1;
+            old.remove(&card.id);
+            let before = self.table.card(card.id)?;
+            let had = before.is_some();
+            self.table.set_edges(card.id, edges.get(&card.id).map_or(&[], Vec::as_slice), had)?;
+            if before.as_ref() == Some(&card) {
+                self.table.add_parts(&card)?;
+                continue;
+            }
+            if let Some(before) = &before {
+                self.table.forget_names(before)?;
+                if let Some(change) = classify(&before.hashes, &card.hashes) {
+                    changed.insert(card.id, change.class);
+                    self.tell(&card, Some(change), false);
+                }
+            }
+            self.table.set_card(&card)?;
+            if !had {
+                come.push(card);
+            }
+        }
+        let mut gone = Vec::new();
+        for id in old {
+            gone.extend(self.table.card(id)?);
+        }
+        let first = come.len() as u64 == self.done.hashed && gone.is_empty();
+        self.follow(&gone, &come)?;
+        for card in &gone {
+            self.tell(card, None, true);
+            self.table.remove_card(card)?;
+        }
+        if !first {
+            come.iter().for_each(|card| self.tell(card, None, false));
+        }
+        self.age(&changed)
+    }
+
+    fn tell(&mut self, card: &Card, change: Option<Change>, gone: bool) {
+        self.done.changes.push(Changed { id: card.id, name: card.name.clone(), change, gone });
+    }
+
+    /// What went and came under another name goes on.
+    fn follow(&mut self, gone: &[Card], come: &[Card]) -> Result<(), StoreError> {
+        if gone.is_empty() || come.is_empty() {
+            return Ok(());
+        }
+        let (olds, news): (Vec<Known<'_>>, Vec<Known<'_>>) =
+            (gone.iter().map(known).collect(), come.iter().map(known).collect());
+        let (found, doubts) = alias::aliases(&olds, &news, &|_| None);
+        let name = |cards: &[Card], id: TypeId| {
+            cards.iter().find(|card| card.id == id).map_or_else(String::new, |card| card.name.clone())
+        };
+        for alias in found {
+            let (old_name, new_name) = (name(gone, alias.old), name(come, alias.new));
+            let at = self.moment.now;
+            let renamed =
+                Renamed { old: alias.old, old_name, new: alias.new, new_name, reason: alias.reason, at };
+            self.table.set_alias(alias.old, &renamed.old_name, &renamed)?;
+            if let Some(state) = self.table.state(alias.old)? {
+                self.table.set_state(alias.new, &state)?;
+                self.table.remove_state(alias.old)?;
+            }
+            self.done.aliases.push(renamed);
+        }
+        for doubt in doubts {
+            let candidates = doubt.candidates.iter().map(|id| name(come, *id)).collect();
+            self.done.doubtful.push(Doubt { name: name(gone, doubt.old), candidates });
+        }
+        Ok(())
+    }
+
+    /// What a change means for what is remembered of a type, and of those that rest on it.
+    fn age(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
+        for (id, class) in changed {
+            let mut state = self.table.state(*id)?.unwrap_or_default();
+            state.change(*class, self.moment.now);
+            self.table.set_state(*id, &state)?;
+            if *class == ChangeClass::Structure {
+                for user in self.table.users(*id, false)?.iter().filter(|user| !changed.contains_key(user)) {
+                    let mut state = self.table.state(*user)?.unwrap_or_default();
+                    state.reach();
+                    self.table.set_state(*user, &state)?;
+                }
+            }
+        }
+        self.age_circles(changed)
+    }
+
+    /// What is written about types that hold each other in a circle is written about all of them.
+    fn age_circles(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
+        let deep: Vec<TypeId> = changed
+            .iter()
+            .filter(|(_, class)| **class <= ChangeClass::PublicBehavior)
+            .map(|(id, _)| *id)
+            .collect();
+        let noted = self.table.noted()?;
+        if deep.is_empty() || noted.is_empty() {
+            return Ok(());
+        }
+        let mut ids: Vec<TypeId> = self.table.types()?.into_iter().map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        let graph = Graph::new(ids.len(), &self.table.edges(&ids)?);
+        for group in graph.groups().iter().filter(|group| group.len() > 1) {
+            let group: Vec<TypeId> = group.iter().map(|of| ids[*of as usize]).collect();
+            if !group.iter().any(|id| deep.contains(id)) {
+                continue;
+            }
+            for id in group.iter().filter(|id| noted.contains(id)) {
+                let mut state = self.table.state(*id)?.unwrap_or_default();
+                state.outdate();
+                self.table.set_state(*id, &state)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known(card: &Card) -> Known<'_> {
+    Known {
+        id: card.id,
+        name: &card.name,
+        kind: card.kind,
+        hashes: &card.hashes,
+        bodies: &card.bodies,
+        files: &card.files,
+    }
+}
+
+/// Whether a file looks different from outside, or nobody can be sure.
+fn is_other(old: &BTreeMap<String, Folder>, new: &BTreeMap<String, Folder>, path: &str) -> bool {
+    let (folder, name) = look::parted(path);
+    let entry = |folders: &BTreeMap<String, Folder>| folders.get(folder)?.entries.get(name).copied();
+    let (before, after) = (entry(old), entry(new));
+    before.is_none_or(|before| before.unsure) || before.map(|it| it.stamp) != after.map(|it| it.stamp)
+}
+
+/// What a project tells its files, as far as reading one depends on it.
+fn context(projects: &[Project], project: u32, path: &str) -> u64 {
+    let Some(project) = projects.get(project as usize) else { return 0 };
+    let symbols: Vec<&str> = project.symbols.iter().collect();
+    let told = format!(
+        "{HASH_VERSION}\n{}\n{}\n{}\n{:?}\n{path}",
+        project.name,
+        project.path,
+        symbols.join(","),
+        project.aliases
+    );
+    Digest::of(told.as_bytes()).0
+}
+
+/// Edges by who uses.
+fn by_user(code: &Codebase, edges: Vec<Edge>) -> BTreeMap<TypeId, Vec<(TypeId, Edge)>> {
+    let mut found: BTreeMap<TypeId, Vec<(TypeId, Edge)>> = BTreeMap::new();
+    for edge in edges {
+        let id = |of: u32| code.types[of as usize].id;
+        found.entry(id(edge.from)).or_default().push((id(edge.to), edge));
+    }
+    found
+}

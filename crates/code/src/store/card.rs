@@ -1,0 +1,103 @@
+//! Everything that is to be said of one type without looking at any other: its name, where it stands, its members, its hashes and its
+//! outline.
+//!
+//! Does not know how it is kept, nor who uses the type.
+
+use crate::alias::bodies;
+use crate::codebase::Codebase;
+use crate::file::{MemberKind, TypeKind, Visibility};
+use crate::hash::{Digest, TypeHashes, hashes};
+use crate::id::TypeId;
+use crate::outline::Outliner;
+use crate::resolve::Resolver;
+use crate::token::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Card {
+    pub id: TypeId,
+    /// In full.
+    pub name: String,
+    /// The last part of it.
+    pub simple: String,
+    pub project: String,
+    pub kind: TypeKind,
+    pub visibility: Visibility,
+    pub arity: u16,
+    /// Whether a tool wrote it.
+    pub generated: bool,
+    pub files: Vec<String>,
+    /// Its declarations.
+    pub parts: Vec<Place>,
+    pub members: Vec<Offered>,
+    pub hashes: TypeHashes,
+    /// What its members do, a number each.
+    pub bodies: BTreeSet<Digest>,
+    /// With the whole id in it.
+    pub outline: String,
+}
+
+/// A stretch of one of the files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Index among the type's files.
+    pub file: u32,
+    pub span: Span,
+    /// From the first modifier to the body.
+    pub signature: Span,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Offered {
+    pub name: String,
+    /// What tells it from the others of its type.
+    pub key: String,
+    pub kind: MemberKind,
+    pub visibility: Visibility,
+    pub place: Place,
+}
+
+impl Card {
+    pub(crate) fn of(code: &Codebase, resolver: &Resolver<'_>, outliner: &Outliner<'_>, of: u32) -> Card {
+        let each = &code.types[of as usize];
+        let (mut files, mut parts, mut members): (Vec<String>, _, _) = (Vec::new(), Vec::new(), Vec::new());
+        for at in &each.parts {
+            let path = &code.files[at.0 as usize].path;
+            let file = files.iter().position(|known| known == path).unwrap_or_else(|| {
+                files.push(path.clone());
+                files.len() - 1
+            }) as u32;
+            let part = code.part(*at);
+            parts.push(Place { file, span: part.span, signature: part.signature });
+            members.extend(part.members.iter().map(|member| Offered {
+                name: member.name.clone(),
+                key: member.key.clone(),
+                kind: member.kind,
+                visibility: member.visibility,
+                place: Place { file, span: member.span, signature: member.signature },
+            }));
+        }
+        Card {
+            id: each.id,
+            name: each.name.clone(),
+            simple: code.simple_name(of).to_owned(),
+            project: code.projects.get(each.project as usize).map_or_else(String::new, |it| it.name.clone()),
+            kind: each.kind,
+            visibility: each.visibility,
+            arity: code.parts(each).next().map_or(0, |part| part.arity),
+            generated: each.parts.iter().all(|(file, _)| code.files[*file as usize].generated),
+            files,
+            parts,
+            members,
+            hashes: hashes(code, resolver, of),
+            bodies: bodies(code, each),
+            outline: outliner.whole(of),
+        }
+    }
+
+    /// The folder in which it is declared first.
+    pub fn folder(&self) -> &str {
+        self.files.first().and_then(|file| file.rsplit_once('/')).map_or("", |(folder, _)| folder)
+    }
+}

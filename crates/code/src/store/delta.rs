@@ -1,0 +1,127 @@
+//! What a change of one file can mean for others: which names may mean something else now, and whose bases or members are different.
+//!
+//! Does not know the other files. It names words; whoever mentions one of them is looked at again. A changed body means nothing to
+//! others and names nothing.
+
+use crate::codebase::{ATTRIBUTE, full_names};
+use crate::file::{FileFacts, MemberKind, Path, TypePart};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Default, Debug, PartialEq, Eq)]
+pub(crate) struct Delta {
+    /// These may mean something else wherever they are mentioned.
+    pub(crate) names: BTreeSet<String>,
+    /// Members that came, went or became something else, with the simple name of their type.
+    pub(crate) members: BTreeSet<(String, String)>,
+    /// Types whose bases are others, by full name: what is derived from them has other names in sight.
+    pub(crate) bases: BTreeSet<String>,
+    /// What holds for every file of the project is different.
+    pub(crate) project: bool,
+}
+
+impl Delta {
+    pub(crate) fn add(&mut self, old: &FileFacts, new: &FileFacts) {
+        let (before, after) = (faces(old), faces(new));
+        for (name, face) in &before {
+            match after.get(name) {
+                Some(other) => self.compare(name, face, other),
+                None => self.name(&face.simple),
+            }
+        }
+        let come = after.iter().filter(|(name, _)| !before.contains_key(*name));
+        come.for_each(|(_, face)| self.name(&face.simple));
+        let (before, after) = (spaces(old), spaces(new));
+        for space in before.symmetric_difference(&after) {
+            self.names.extend(space.last().cloned());
+        }
+        self.project |= globals(old) != globals(new);
+    }
+
+    fn compare(&mut self, name: &str, before: &Face, after: &Face) {
+        if before.says != after.says {
+            self.name(&before.simple);
+        }
+        if before.bases != after.bases {
+            self.bases.insert(name.to_owned());
+        }
+        for (member, _) in before.members.symmetric_difference(&after.members) {
+            self.members.insert((before.simple.clone(), member.clone()));
+        }
+    }
+
+    fn name(&mut self, simple: &str) {
+        self.names.insert(simple.to_owned());
+        // `[Fact]` may be `FactAttribute`
+        self.names.extend(simple.strip_suffix(ATTRIBUTE).filter(|it| !it.is_empty()).map(str::to_owned));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Delta::default()
+    }
+}
+
+/// What others can tell of a type when they look names up.
+#[derive(Default, PartialEq, Eq)]
+struct Face {
+    simple: String,
+    says: BTreeSet<String>,
+    bases: BTreeSet<String>,
+    members: BTreeSet<(String, String)>,
+}
+
+fn faces(facts: &FileFacts) -> BTreeMap<String, Face> {
+    let mut found: BTreeMap<String, Face> = BTreeMap::new();
+    for (part, name) in facts.types.iter().zip(full_names(facts)) {
+        let face = found.entry(name).or_default();
+        face.simple.clone_from(&part.name);
+        face.says.insert(format!("{:?} {:?} {:?}", part.kind, part.visibility, part.extends.is_some()));
+        face.bases.extend(part.base_names.iter().map(|at| path(facts, *at)));
+        face.members.extend(members(facts, part));
+    }
+    found
+}
+
+fn members(facts: &FileFacts, part: &TypePart) -> Vec<(String, String)> {
+    let told = |member: &crate::file::Member| {
+        let called = matches!(member.kind, MemberKind::Constructor | MemberKind::Destructor);
+        let typed = member.value_type.map(|at| path(facts, at)).unwrap_or_default();
+        (member.name.clone(), format!("{} {called} {typed}", member.is_static))
+    };
+    part.members.iter().map(told).collect()
+}
+
+fn path(facts: &FileFacts, reference: u32) -> String {
+    let Path { alias, segments } = facts.path(&facts.references[reference as usize]);
+    let word = |at: u32| facts.word(at);
+    let segments = segments.iter().map(|it| format!("{}`{}", word(it.word), it.arity)).collect::<Vec<_>>();
+    format!("{:?}::{}", alias.map(word), segments.join("."))
+}
+
+/// Every namespace that a file declares, with those around it.
+pub(crate) fn spaces(facts: &FileFacts) -> BTreeSet<Vec<String>> {
+    let mut found = BTreeSet::new();
+    for scope in &facts.scopes {
+        let words: Vec<String> = scope.namespace.iter().map(|word| facts.word(*word).to_owned()).collect();
+        found.extend((1..=words.len()).map(|n| words[..n].to_vec()));
+    }
+    found
+}
+
+fn globals(facts: &FileFacts) -> Vec<String> {
+    let imports = facts.scopes.iter().flat_map(|scope| &scope.imports).filter(|import| import.global);
+    let told = |import: &crate::file::Import| {
+        let alias = match import.kind {
+            crate::file::ImportKind::Alias(word) => facts.word(word),
+            _ => "",
+        };
+        let path = &facts.paths[import.path as usize];
+        let words: Vec<&str> = path.segments.iter().map(|it| facts.word(it.word)).collect();
+        format!("{:?} {alias} {}", std::mem::discriminant(&import.kind), words.join("."))
+    };
+    imports.map(told).collect()
+}
+
+/// Whether a file says something that holds for all files of its project.
+pub(crate) fn is_global(facts: &FileFacts) -> bool {
+    facts.scopes.iter().flat_map(|scope| &scope.imports).any(|import| import.global)
+}

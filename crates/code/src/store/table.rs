@@ -1,0 +1,512 @@
+//! The rows in which a code base is kept: what each file told, where names are declared and mentioned, a card for each type, who uses
+//! whom.
+//!
+//! Does not know what any of it means; every statement of SQL of this room stands here.
+
+use crate::codebase::SourceFile;
+use crate::file::FileFacts;
+use crate::id::TypeId;
+use crate::resolve::{Certainty, Edge};
+use crate::state::{Note, State};
+use crate::store::card::Card;
+use crate::store::delta::{is_global, spaces};
+use crate::store::look::Folder;
+use crate::store::world::{Shelf, declared};
+use db::{Connection, Error, OptionalExtension as _, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash as _, Hasher as _};
+
+/// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
+pub(crate) const LAYOUT: i64 = 1;
+
+pub(crate) const SCHEMA: &str = "
+    create table meta (name text primary key, told blob not null) without rowid;
+    create table folders (path text primary key, told blob not null) without rowid;
+    create table files (id integer primary key, path text not null unique, project integer not null, generated integer not null,
+        digest integer not null, context integer not null, lines integer not null, gaps integer not null, global integer not null);
+    create table facts (file integer primary key, told blob not null);
+    create table declares (word integer, file integer, primary key (word, file)) without rowid;
+    create table mentions (word integer, file integer, primary key (word, file)) without rowid;
+    create table spaces (word integer, path text, file integer, primary key (word, path, file)) without rowid;
+    create table types (id integer primary key, name text not null, simple text not null);
+    create table cards (id integer primary key, told blob not null);
+    create table parts (file integer, type integer, primary key (file, type)) without rowid;
+    create index part_of on parts (type, file);
+    create table named (word integer, type integer, primary key (word, type)) without rowid;
+    create table edges (user integer, used integer, certainty integer not null, mentions integer not null, base integer not null,
+        primary key (user, used)) without rowid;
+    create index users on edges (used, user);
+    create table states (type integer primary key, noted integer not null, told blob not null);
+    create table aliases (old integer primary key, name text not null, told blob not null);
+    create table pending (type integer primary key);
+";
+
+/// A row of `files`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileRow {
+    pub(crate) id: i64,
+    pub(crate) project: u32,
+    pub(crate) generated: bool,
+    /// Of its bytes.
+    pub(crate) digest: u64,
+    /// Of what its project tells it.
+    pub(crate) context: u64,
+}
+
+/// How a word is found: by 32 bits of it. Two words that share them cost a look, nothing else.
+pub(crate) fn word_key(word: &str) -> i64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    word.hash(&mut hasher);
+    (hasher.finish() >> 32) as i64
+}
+
+fn name_key(name: &str) -> i64 {
+    word_key(&name.to_lowercase())
+}
+
+pub(crate) fn id_key(id: TypeId) -> i64 {
+    id.0 as i64
+}
+
+fn packed(value: &impl Serialize) -> Vec<u8> {
+    // plain data into memory: there is nothing that could refuse
+    postcard::to_stdvec(value).unwrap_or_default()
+}
+
+fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    postcard::from_bytes(bytes).map_err(|error| db::damaged(&error))
+}
+
+/// Reads and writes rows; counts the bytes of what it moves.
+pub(crate) struct Table<'a> {
+    pub(crate) db: &'a Connection,
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn new(db: &'a Connection) -> Table<'a> {
+        Table { db, read: 0, written: 0 }
+    }
+
+    // ---- a value by its name
+
+    pub(crate) fn meta<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Error> {
+        let found = self.blob("select told from meta where name = ?1", name)?;
+        found.map(|bytes| unpacked(&bytes)).transpose()
+    }
+
+    pub(crate) fn set_meta(&mut self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        let bytes = packed(value);
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into meta values (?1, ?2)", params![name, bytes])
+    }
+
+    fn blob(&mut self, sql: &str, key: impl db::ToSql) -> Result<Option<Vec<u8>>, Error> {
+        let found: Option<Vec<u8>> =
+            self.db.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+        self.read += found.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        Ok(found)
+    }
+
+    fn run(&self, sql: &str, with: impl db::Params) -> Result<(), Error> {
+        self.db.prepare_cached(sql)?.execute(with).map(|_| ())
+    }
+
+    fn numbers(&self, sql: &str, key: i64) -> Result<Vec<i64>, Error> {
+        let mut statement = self.db.prepare_cached(sql)?;
+        let found = statement.query_map([key], |row| row.get(0))?;
+        found.collect()
+    }
+
+    // ---- folders
+
+    pub(crate) fn folders(&mut self) -> Result<Vec<(String, Folder)>, Error> {
+        let mut statement = self.db.prepare_cached("select path, told from folders")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let bytes: Vec<u8> = row.get(1)?;
+            self.read += bytes.len() as u64;
+            found.push((row.get(0)?, unpacked(&bytes)?));
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn set_folder(&mut self, path: &str, folder: &Folder) -> Result<(), Error> {
+        let bytes = packed(folder);
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into folders values (?1, ?2)", params![path, bytes])
+    }
+
+    pub(crate) fn set_folders(&mut self, folders: &BTreeMap<String, Folder>) -> Result<(), Error> {
+        self.run("delete from folders", [])?;
+        folders.iter().try_for_each(|(path, folder)| self.set_folder(path, folder))
+    }
+
+    // ---- files
+
+    pub(crate) fn file(&self, path: &str) -> Result<Option<FileRow>, Error> {
+        let sql = "select id, project, generated, digest, context from files where path = ?1";
+        self.db.prepare_cached(sql)?.query_row([path], file_row).optional()
+    }
+
+    pub(crate) fn files(&self) -> Result<BTreeMap<String, FileRow>, Error> {
+        let mut statement =
+            self.db.prepare_cached("select id, project, generated, digest, context, path from files")?;
+        let found = statement.query_map([], |row| Ok((row.get(5)?, file_row(row)?)))?;
+        found.collect()
+    }
+
+    pub(crate) fn facts(&mut self, file: i64) -> Result<FileFacts, Error> {
+        let found = self.blob("select told from facts where file = ?1", file)?;
+        found.map_or_else(|| Ok(FileFacts::default()), |bytes| unpacked(&bytes))
+    }
+
+    pub(crate) fn source(&mut self, file: i64) -> Result<SourceFile, Error> {
+        let sql = "select path, project, generated from files where id = ?1";
+        let (path, project, generated) = self
+            .db
+            .prepare_cached(sql)?
+            .query_row([file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(SourceFile { path, project, generated, facts: self.facts(file)? })
+    }
+
+    /// Keeps what a file told; gives its number.
+    pub(crate) fn add_file(&mut self, file: &SourceFile, digest: u64, context: u64) -> Result<i64, Error> {
+        let facts = &file.facts;
+        let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global)
+            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            on conflict (path) do update set project = ?2, generated = ?3, digest = ?4, context = ?5, lines = ?6, gaps = ?7, global = ?8
+            returning id";
+        let row = params![
+            file.path,
+            file.project,
+            file.generated,
+            digest as i64,
+            context as i64,
+            facts.lines,
+            !facts.gaps.is_empty(),
+            is_global(facts)
+        ];
+        let id: i64 = self.db.prepare_cached(sql)?.query_row(row, |row| row.get(0))?;
+        let bytes = packed(facts);
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into facts values (?1, ?2)", params![id, bytes])?;
+        for word in declared(facts) {
+            self.run("insert or ignore into declares values (?1, ?2)", [word_key(&word), id])?;
+        }
+        for word in &facts.words {
+            self.run("insert or ignore into mentions values (?1, ?2)", [word_key(word), id])?;
+        }
+        for space in spaces(facts) {
+            let key = space.last().map_or(0, |word| word_key(word));
+            let path = space.join(".");
+            self.run("insert or ignore into spaces values (?1, ?2, ?3)", params![key, path, id])?;
+        }
+        Ok(id)
+    }
+
+    /// Takes away what a file told; its number stays with its path.
+    pub(crate) fn forget_words(&mut self, file: i64, facts: &FileFacts) -> Result<(), Error> {
+        for word in declared(facts) {
+            self.run("delete from declares where word = ?1 and file = ?2", [word_key(&word), file])?;
+        }
+        for word in &facts.words {
+            self.run("delete from mentions where word = ?1 and file = ?2", [word_key(word), file])?;
+        }
+        for space in spaces(facts) {
+            let key = space.last().map_or(0, |word| word_key(word));
+            self.run("delete from spaces where word = ?1 and file = ?2", [key, file])?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove_file(&mut self, file: i64) -> Result<(), Error> {
+        self.run("delete from facts where file = ?1", [file])?;
+        self.run("delete from files where id = ?1", [file])
+    }
+
+    pub(crate) fn set_project(&mut self, file: i64, project: u32) -> Result<(), Error> {
+        self.run("update files set project = ?2 where id = ?1", params![file, project])
+    }
+
+    pub(crate) fn mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
+        self.numbers("select file from mentions where word = ?1", word_key(word))
+    }
+
+    pub(crate) fn is_declared(&self, word: &str) -> Result<bool, Error> {
+        let sql = "select exists (select 1 from declares where word = ?1) or exists (select 1 from spaces where word = ?1)";
+        self.db.prepare_cached(sql)?.query_row([word_key(word)], |row| row.get(0))
+    }
+
+    fn global_files(&self) -> Result<Vec<i64>, Error> {
+        let mut statement = self.db.prepare_cached("select id from files where global")?;
+        let found = statement.query_map([], |row| row.get(0))?;
+        found.collect()
+    }
+
+    // ---- types
+
+    pub(crate) fn card(&mut self, id: TypeId) -> Result<Option<Card>, Error> {
+        let found = self.blob("select told from cards where id = ?1", id_key(id))?;
+        found.map(|bytes| unpacked(&bytes)).transpose()
+    }
+
+    /// All cards, one after another, by id.
+    pub(crate) fn each_card<E: From<Error>>(
+        &mut self,
+        mut take: impl FnMut(Card) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut statement = self.db.prepare_cached("select told from cards order by id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let bytes = row.get_ref(0)?.as_blob().map_err(Error::from)?;
+            self.read += bytes.len() as u64;
+            take(unpacked(bytes)?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_card(&mut self, card: &Card) -> Result<(), Error> {
+        let (id, bytes) = (id_key(card.id), packed(card));
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into types values (?1, ?2, ?3)", params![id, card.name, card.simple])?;
+        self.run("insert or replace into cards values (?1, ?2)", params![id, bytes])?;
+        for name in names(card) {
+            self.run("insert or ignore into named values (?1, ?2)", [name, id])?;
+        }
+        self.add_parts(card)?;
+        self.run("insert or ignore into pending values (?1)", [id])
+    }
+
+    pub(crate) fn add_parts(&mut self, card: &Card) -> Result<(), Error> {
+        let sql = "insert or ignore into parts select id, ?2 from files where path = ?1";
+        card.files.iter().try_for_each(|path| self.run(sql, params![path, id_key(card.id)]))
+    }
+
+    pub(crate) fn files_of(&self, of: TypeId) -> Result<Vec<i64>, Error> {
+        self.numbers("select file from parts where type = ?1", id_key(of))
+    }
+
+    /// Takes away what finds a card; the card itself is replaced or removed.
+    pub(crate) fn forget_names(&mut self, card: &Card) -> Result<(), Error> {
+        for name in names(card) {
+            self.run("delete from named where word = ?1 and type = ?2", [name, id_key(card.id)])?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forget_parts(&mut self, file: i64) -> Result<(), Error> {
+        self.run("delete from parts where file = ?1", [file])
+    }
+
+    pub(crate) fn remove_card(&mut self, card: &Card) -> Result<(), Error> {
+        let id = id_key(card.id);
+        self.forget_names(card)?;
+        self.run("delete from types where id = ?1", [id])?;
+        self.run("delete from cards where id = ?1", [id])?;
+        self.run("delete from edges where user = ?1", [id])?;
+        self.run("insert or ignore into pending values (?1)", [id])
+    }
+
+    pub(crate) fn types_in(&self, file: i64) -> Result<Vec<TypeId>, Error> {
+        let found = self.numbers("select type from parts where file = ?1", file)?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    /// Types whose last name, or one of whose members, is this, in any case.
+    pub(crate) fn named(&self, name: &str) -> Result<Vec<TypeId>, Error> {
+        let found = self.numbers("select type from named where word = ?1", name_key(name))?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    /// Every type with its full name, by id.
+    pub(crate) fn types(&self) -> Result<Vec<(TypeId, String)>, Error> {
+        let mut statement = self.db.prepare_cached("select id, name from types order by id")?;
+        let found = statement.query_map([], |row| Ok((TypeId(row.get::<_, i64>(0)? as u64), row.get(1)?)))?;
+        found.collect()
+    }
+
+    /// The ids on either side of one, in the order of their spelling.
+    pub(crate) fn neighbours(&self, id: TypeId) -> Result<Vec<TypeId>, Error> {
+        // numbers with the highest bit come before the others in the table, and behind them in spelling
+        let halves = if id_key(id) < 0 { "id < 0" } else { "id >= 0" };
+        let mut found = Vec::new();
+        for sql in [
+            format!("select id from types where id < ?1 and {halves} order by id desc limit 1"),
+            format!("select id from types where id > ?1 and {halves} order by id limit 1"),
+        ] {
+            found.extend(self.numbers(&sql, id_key(id))?);
+        }
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    // ---- who uses whom
+
+    pub(crate) fn set_edges(
+        &mut self,
+        user: TypeId,
+        edges: &[(TypeId, Edge)],
+        had: bool,
+    ) -> Result<(), Error> {
+        let id = id_key(user);
+        if had {
+            self.run("delete from edges where user = ?1", [id])?;
+        }
+        for (used, edge) in edges {
+            let certainty = edge.certainty as i64;
+            let row = params![id, id_key(*used), certainty, edge.mentions, edge.base];
+            self.run("insert or replace into edges values (?1, ?2, ?3, ?4, ?5)", row)?;
+        }
+        self.written += edges.len() as u64 * 24;
+        Ok(())
+    }
+
+    /// Every edge, with positions in `ids`, which are sorted.
+    pub(crate) fn edges(&mut self, ids: &[TypeId]) -> Result<Vec<Edge>, Error> {
+        let mut statement =
+            self.db.prepare_cached("select user, used, certainty, mentions, base from edges")?;
+        let at = |id: i64| ids.binary_search(&TypeId(id as u64)).ok().map(|at| at as u32);
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (Some(from), Some(to)) = (at(row.get(0)?), at(row.get(1)?)) else { continue };
+            let (certainty, mentions, base) = (certainty(row.get(2)?), row.get(3)?, row.get(4)?);
+            found.push(Edge { from, to, certainty, mentions, base });
+        }
+        self.read += found.len() as u64 * 24;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    pub(crate) fn users(&self, of: TypeId, bases_only: bool) -> Result<Vec<TypeId>, Error> {
+        let sql = if bases_only {
+            "select user from edges where used = ?1 and base"
+        } else {
+            "select user from edges where used = ?1"
+        };
+        let found = self.numbers(sql, id_key(of))?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    pub(crate) fn uses(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
+        let found = self.numbers("select used from edges where user = ?1", id_key(of))?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    pub(crate) fn bases(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
+        let found = self.numbers("select used from edges where user = ?1 and base", id_key(of))?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    // ---- what happened to a type
+
+    pub(crate) fn state(&mut self, of: TypeId) -> Result<Option<State>, Error> {
+        let found = self.blob("select told from states where type = ?1", id_key(of))?;
+        found.map(|bytes| unpacked(&bytes)).transpose()
+    }
+
+    pub(crate) fn set_state(&mut self, of: TypeId, state: &State) -> Result<(), Error> {
+        let (bytes, noted) = (packed(state), state.note != Note::None);
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into states values (?1, ?2, ?3)", params![id_key(of), noted, bytes])
+    }
+
+    /// The types about which something is written.
+    pub(crate) fn noted(&self) -> Result<Vec<TypeId>, Error> {
+        let found = self.numbers("select type from states where noted = ?1", 1)?;
+        Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    pub(crate) fn remove_state(&mut self, of: TypeId) -> Result<(), Error> {
+        self.run("delete from states where type = ?1", [id_key(of)])
+    }
+
+    pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, told: &impl Serialize) -> Result<(), Error> {
+        let row = params![id_key(old), name, packed(told)];
+        self.run("insert or replace into aliases values (?1, ?2, ?3)", row)
+    }
+
+    pub(crate) fn aliases<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, Error> {
+        let mut statement = self.db.prepare_cached("select told from aliases order by name, old")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(unpacked(row.get_ref(0)?.as_blob().map_err(Error::from)?)?);
+        }
+        Ok(found)
+    }
+
+    // ---- what is still to be written elsewhere
+
+    pub(crate) fn pending(&self) -> Result<Vec<TypeId>, Error> {
+        let mut statement = self.db.prepare_cached("select type from pending")?;
+        let found = statement.query_map([], |row| Ok(TypeId(row.get::<_, i64>(0)? as u64)))?;
+        found.collect()
+    }
+
+    pub(crate) fn clear_pending(&mut self) -> Result<(), Error> {
+        self.run("delete from pending", [])
+    }
+
+    pub(crate) fn count(&self, sql: &str) -> Result<u64, Error> {
+        let number: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(number.unwrap_or_default() as u64)
+    }
+}
+
+fn file_row(row: &db::Row<'_>) -> Result<FileRow, Error> {
+    Ok(FileRow {
+        id: row.get(0)?,
+        project: row.get(1)?,
+        generated: row.get(2)?,
+        digest: row.get::<_, i64>(3)? as u64,
+        context: row.get::<_, i64>(4)? as u64,
+    })
+}
+
+fn certainty(number: i64) -> Certainty {
+    if number == Certainty::Certain as i64 { Certainty::Certain } else { Certainty::Likely }
+}
+
+/// The words by which a type is found: the last part of its name, and those of its members.
+fn names(card: &Card) -> BTreeSet<i64> {
+    let members = card.members.iter().map(|member| name_key(&member.name));
+    members.chain([name_key(&card.simple)]).collect()
+}
+
+impl Shelf for Table<'_> {
+    type Error = Error;
+
+    fn declaring(
+        &mut self,
+        words: &BTreeSet<String>,
+        had: &BTreeSet<String>,
+    ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), Error> {
+        let (mut wanted, mut spaces) = (BTreeSet::new(), BTreeSet::new());
+        wanted.extend(self.global_files()?);
+        for word in words {
+            let key = word_key(word);
+            wanted.extend(self.numbers("select file from declares where word = ?1", key)?);
+            let mut statement =
+                self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
+            for path in statement.query_map([key], |row| row.get::<_, String>(0))? {
+                spaces.insert(path?.split('.').map(str::to_owned).collect::<Vec<_>>());
+            }
+        }
+        let mut files = Vec::new();
+        for id in wanted {
+            let path: String = self
+                .db
+                .prepare_cached("select path from files where id = ?1")?
+                .query_row([id], |row| row.get(0))?;
+            if !had.contains(&path) {
+                files.push(self.source(id)?);
+            }
+        }
+        Ok((files, spaces.into_iter().collect()))
+    }
+}
