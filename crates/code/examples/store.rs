@@ -14,7 +14,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let edits = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(20);
-    let outcome = args.first().ok_or_else(|| "which folder?".into()).and_then(|folder| run(Path::new(folder), edits));
+    let outcome =
+        args.first().ok_or_else(|| "which folder?".into()).and_then(|folder| run(Path::new(folder), edits));
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -69,7 +70,10 @@ fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
             shown += 1;
             println!("    {name}");
             if let (Some(a), Some(b)) = (a, b) {
-                println!("      {:?}\n      {:?}\n{}\n{}", a.hashes.hashes, b.hashes.hashes, a.outline, b.outline);
+                println!(
+                    "      {:?}\n      {:?}\n{}\n{}",
+                    a.hashes.hashes, b.hashes.hashes, a.outline, b.outline
+                );
             }
         }
         let (a, b) = (one.uses(id)?, other.uses(id)?);
@@ -93,7 +97,8 @@ fn edited(text: &str, n: usize) -> String {
         },
         2 => match text.find("class ") {
             Some(at) => {
-                let name: String = text[at + 6..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let name: String =
+                    text[at + 6..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 if name.is_empty() { format!("{text}\n") } else { text.replace(&name, &format!("{name}Q")) }
             }
             None => format!("{text}\n"),

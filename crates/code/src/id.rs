@@ -9,6 +9,9 @@ use std::fmt;
 /// Letters and digits that cannot be taken for each other: without `i`, `l`, `o` and `u`.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
+/// So many spell 64 bits.
+const LETTERS: usize = 13;
+
 /// No prefix that is shown is shorter. At 15,700 types one in 9,000 code bases has two that share so much.
 const SHORTEST: usize = 8;
 
@@ -20,13 +23,26 @@ impl TypeId {
         TypeId(Digest::of(format!("type/1\0{project}\0{name}\0{}", kind.name()).as_bytes()).0)
     }
 
+    /// The first and the last id that begin with some letters, `T_` before them or not.
+    pub fn range(start: &str) -> Option<(TypeId, TypeId)> {
+        let start = start.strip_prefix("T_").unwrap_or(start).to_ascii_lowercase();
+        let ends = |filler: u8| {
+            let letters = start.bytes().chain(std::iter::repeat(filler)).take(LETTERS);
+            let value = |letter| ALPHABET.iter().position(|known| *known == letter).map(|at| at as u128);
+            letters.map(value).try_fold(0_u128, |bits, value| Some(bits << 5 | value?)).map(|bits| bits >> 1)
+        };
+        let whole = !start.is_empty() && start.len() <= LETTERS;
+        let (from, to) = whole.then(|| Some((ends(b'0')?, ends(b'z')?)))??;
+        Some((TypeId(from as u64), TypeId(to as u64)))
+    }
+
     /// Its first letters, enough to tell it from all of `sorted`.
     pub fn short(self, sorted: &[TypeId]) -> String {
         let at = sorted.partition_point(|other| *other < self);
         let after = if sorted.get(at) == Some(&self) { at + 1 } else { at };
         let neighbours = [at.checked_sub(1).and_then(|at| sorted.get(at)), sorted.get(after)];
         let shared = neighbours.into_iter().flatten().map(|other| shared(self.0, other.0)).max().unwrap_or(0);
-        format!("T_{}", &spelled(self.0)[..(shared + 1).clamp(SHORTEST, 13)])
+        format!("T_{}", &spelled(self.0)[..(shared + 1).clamp(SHORTEST, LETTERS)])
     }
 }
 
@@ -61,7 +77,7 @@ impl fmt::Display for MemberId {
 /// Thirteen letters for 64 bits, the first bits first.
 pub(crate) fn spelled(bits: u64) -> String {
     let wide = u128::from(bits) << 1;
-    (0..13).rev().map(|at| char::from(ALPHABET[(wide >> (at * 5)) as usize & 31])).collect()
+    (0..LETTERS).rev().map(|at| char::from(ALPHABET[(wide >> (at * 5)) as usize & 31])).collect()
 }
 
 /// How many letters two spellings have in common from the start.
@@ -102,6 +118,13 @@ mod tests {
         let short: Vec<String> = ids.iter().map(|id| id.short(&ids)).collect();
         assert_eq!(short, ["T_0000000000000", "T_0000000000002", "T_00000000g", "T_zzzzzzzz"]);
         assert!(ids.iter().zip(&short).all(|(id, short)| is_prefix(short, *id)));
+        for (id, short) in ids.iter().zip(&short) {
+            let (from, to) = TypeId::range(short).unwrap();
+            assert!((from..=to).contains(id), "{short}");
+            assert_eq!(ids.iter().filter(|id| (from..=to).contains(id)).count(), 1, "{short}");
+        }
+        assert_eq!(TypeId::range("T_"), None);
+        assert_eq!(TypeId::range("T_il"), None, "no letter of ours");
         assert!(!is_prefix(&short[1], ids[0]) && is_prefix("ZZ", ids[3]) && !is_prefix("T_", ids[3]));
     }
 

@@ -53,7 +53,9 @@ pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated
 pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
-pub use store::{Card, Changed, Doubt, Extent, Moment, Offered, Place, Refreshed, Renamed, Store, StoreError};
-pub use symbol::{Fit, Meant, Names, Symbol, wild};
+pub use store::{
+    Card, Changed, Doubt, Extent, Mentioned, Moment, Offered, Place, Refreshed, Renamed, Store, StoreError,
+};
+pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, last_word, wild};
 pub use token::Span;
 pub use window::{Entry, Region, Shown, Window, fill, worth};

@@ -3,8 +3,8 @@
 //! Does not know what was read before; whoever keeps facts hands in only what changed.
 
 use crate::codebase::{Codebase, SourceFile};
-use crate::language::{Reader, decode, language_of};
 use crate::hash::Digest;
+use crate::language::{Reader, decode, language_of};
 use crate::project::{Layout, Project, is_generated};
 use std::fs;
 use std::path::Path;

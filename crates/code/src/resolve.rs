@@ -6,7 +6,8 @@
 use crate::codebase::{ATTRIBUTE, Codebase, Container, GLOBAL};
 use crate::csharp::known;
 use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 
 /// How sure an edge is.
@@ -54,18 +55,32 @@ enum Found {
     Nothing,
 }
 
-/// Looks names up in a code base. Imports and bases are resolved once, when it is made.
+/// Looks names up in a code base. What an import or a base means is looked up when somebody needs it, so that a name costs what it
+/// asks for, whatever else there is.
 pub struct Resolver<'a> {
     code: &'a Codebase,
-    /// For each scope of each file, what its imports mean.
-    imports: Vec<Vec<Imports>>,
+    /// For each file, what the imports of its scopes mean.
+    imports: Vec<OnceCell<Vec<Imports>>>,
     /// For each project, what holds in all its files.
-    global: Vec<Imports>,
-    bases: Vec<Vec<u32>>,
+    global: Vec<OnceCell<Imports>>,
+    /// For each project, the files that say something for all of it.
+    says_global: Vec<Vec<u32>>,
+    /// For each type its bases, as far as they are found without knowing those of others, and with that.
+    bases: [Vec<OnceCell<Vec<u32>>>; 2],
     /// Whether a type has a base, near or far, that the source does not have.
-    outside: Vec<bool>,
+    outside: Vec<OnceCell<bool>>,
+    depth: Cell<Depth>,
     /// For each project, the projects whose types it may name; empty means all.
     visible: Vec<Vec<bool>>,
+}
+
+/// Which bases are known while a name is looked up. A base may be nested in a base of another type, so bases are found in two
+/// rounds, and the answer does not depend on who asks first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Depth {
+    None,
+    First,
+    All,
 }
 
 #[derive(Default, Clone)]
@@ -87,22 +102,28 @@ struct Place {
 
 impl<'a> Resolver<'a> {
     pub fn new(code: &'a Codebase) -> Resolver<'a> {
-        let scopes = |facts: &FileFacts| vec![Imports::default(); facts.scopes.len()];
-        let mut resolver = Resolver {
-            code,
-            imports: code.files.iter().map(|file| scopes(&file.facts)).collect(),
-            global: vec![Imports::default(); code.projects.len()],
-            bases: vec![Vec::new(); code.types.len()],
-            outside: vec![false; code.types.len()],
-            visible: visible(code),
-        };
-        resolver.resolve_imports();
-        // a base may be nested in a base, so what the first round found helps the second
-        for _ in 0..2 {
-            resolver.resolve_bases();
+        fn empty<T>(count: usize) -> Vec<OnceCell<T>> {
+            (0..count).map(|_| OnceCell::new()).collect()
         }
-        resolver.find_outside();
-        resolver
+        let mut says_global = vec![Vec::new(); code.projects.len()];
+        for (at, file) in code.files.iter().enumerate() {
+            let mut imports = file.facts.scopes.iter().flat_map(|scope| &scope.imports);
+            if let Some(files) = says_global.get_mut(file.project as usize)
+                && imports.any(|import| import.global)
+            {
+                files.push(at as u32);
+            }
+        }
+        Resolver {
+            code,
+            imports: empty(code.files.len()),
+            global: empty(code.projects.len()),
+            says_global,
+            bases: [empty(code.types.len()), empty(code.types.len())],
+            outside: empty(code.types.len()),
+            depth: Cell::new(Depth::All),
+            visible: visible(code),
+        }
     }
 
     /// The types among the parts of a reference.
@@ -135,7 +156,56 @@ impl<'a> Resolver<'a> {
 
     /// The bases of a type that the source has.
     pub fn bases(&self, of: u32) -> &[u32] {
-        &self.bases[of as usize]
+        match self.depth.get() {
+            Depth::None => &[],
+            Depth::First => self.known_bases(0, of, Depth::None),
+            Depth::All => self.known_bases(1, of, Depth::First),
+        }
+    }
+
+    fn known_bases(&self, round: usize, of: u32, depth: Depth) -> &[u32] {
+        self.bases[round][of as usize].get_or_init(|| self.at(depth, || self.bases_of(of).0))
+    }
+
+    /// Looks something up while only so much is known.
+    fn at<T>(&self, depth: Depth, look: impl FnOnce() -> T) -> T {
+        let before = self.depth.replace(depth);
+        let found = look();
+        self.depth.set(before);
+        found
+    }
+
+    /// What the imports of a scope mean.
+    fn imports(&self, file: u32, scope: u32) -> &Imports {
+        let found =
+            self.imports[file as usize].get_or_init(|| self.at(Depth::None, || self.imports_of(file)));
+        &found[scope as usize]
+    }
+
+    /// What holds in all files of a project.
+    fn global(&self, project: u32) -> Option<&Imports> {
+        let found = self.global.get(project as usize)?;
+        Some(found.get_or_init(|| self.at(Depth::None, || self.global_of(project as usize))))
+    }
+
+    /// Whether a type has a base, near or far, that the source does not have. Nobody knows before the bases are known.
+    fn is_outside(&self, of: u32) -> bool {
+        if self.depth.get() != Depth::All {
+            return false;
+        }
+        *self.outside[of as usize].get_or_init(|| {
+            let (mut open, mut seen) = (vec![of], FxHashSet::default());
+            while let Some(at) = open.pop() {
+                if !seen.insert(at) {
+                    continue;
+                }
+                if !self.bases_of(at).1 {
+                    return true;
+                }
+                open.extend(self.bases(at));
+            }
+            false
+        })
     }
 
     /// Who mentions whom, each pair once, by name.
@@ -207,10 +277,10 @@ impl<'a> Resolver<'a> {
 
     /// The namespaces that a scope imports and the source does not have, sorted.
     fn unseen(&self, file: u32, scope: u32) -> Vec<&str> {
-        let project = self.code.files[file as usize].project as usize;
+        let project = self.code.files[file as usize].project;
         let own = self.scopes(Place { file, scope, owner: None });
-        let own = own.flat_map(|scope| &self.imports[file as usize][scope as usize].unseen);
-        let shared = self.global.get(project).into_iter().flat_map(|global| &global.unseen);
+        let own = own.flat_map(|scope| &self.imports(file, scope).unseen);
+        let shared = self.global(project).into_iter().flat_map(|global| &global.unseen);
         let mut found: Vec<&str> = own.chain(shared).map(String::as_str).collect();
         found.sort_unstable();
         found.dedup();
@@ -220,7 +290,7 @@ impl<'a> Resolver<'a> {
     fn has_outside(&self, owner: Option<u32>) -> bool {
         let mut at = owner;
         while let Some(of) = at {
-            if self.outside[of as usize] {
+            if self.is_outside(of) {
                 return true;
             }
             at = self.code.types[of as usize].outer;
@@ -255,7 +325,7 @@ impl<'a> Resolver<'a> {
                 path.segments.last().is_some_and(|last| facts.word(last.word).ends_with("Attribute"))
             })
         });
-        said || (depth < 16 && self.bases[of as usize].iter().any(|base| self.is_attribute(*base, depth + 1)))
+        said || (depth < 16 && self.bases(of).iter().any(|base| self.is_attribute(*base, depth + 1)))
     }
 
     fn follow(&self, place: Place, path: &Path, position: Position, veiled: bool) -> Vec<Mention> {
@@ -327,9 +397,7 @@ impl<'a> Resolver<'a> {
             return Some(Symbol::Namespace(GLOBAL));
         }
         let name = self.code.tables.word(place.file, alias);
-        self.scopes(place)
-            .find_map(|scope| self.imports[place.file as usize][scope as usize].aliases.get(&name))?
-            .to_owned()
+        self.scopes(place).find_map(|scope| self.imports(place.file, scope).aliases.get(&name))?.to_owned()
     }
 
     fn scopes(&self, place: Place) -> impl Iterator<Item = u32> {
@@ -371,7 +439,7 @@ impl<'a> Resolver<'a> {
         {
             return Some(found);
         }
-        let bases = self.bases[of as usize].iter();
+        let bases = self.bases(of).iter();
         if depth > 32 {
             return None;
         }
@@ -444,10 +512,7 @@ impl<'a> Resolver<'a> {
         if depth > 32 {
             return None;
         }
-        self.bases[of as usize]
-            .iter()
-            .filter(|base| **base != of)
-            .find_map(|base| self.member(*base, name, depth + 1))
+        self.bases(of).iter().filter(|base| **base != of).find_map(|base| self.member(*base, name, depth + 1))
     }
 
     /// Whether a member's type has its name, as in `Encoding Encoding`, and the next part is static there: then the type is
@@ -475,7 +540,7 @@ impl<'a> Resolver<'a> {
     fn is_static(&self, of: u32, name: u32) -> bool {
         match self.member(of, name, 0) {
             Some(member) => self.code.member(member).is_static,
-            None => self.outside[of as usize],
+            None => self.is_outside(of),
         }
     }
 
@@ -511,9 +576,8 @@ impl<'a> Resolver<'a> {
 
     /// What the imports of a scope, and for the file those of its project, bring under a name.
     fn imported(&self, file: u32, scope: u32, name: u32, arity: u16, more: bool) -> Found {
-        let project = self.code.files[file as usize].project as usize;
-        let own = &self.imports[file as usize][scope as usize];
-        let shared = self.global.get(project).filter(|_| scope == 0);
+        let own = self.imports(file, scope);
+        let shared = self.global(self.code.files[file as usize].project).filter(|_| scope == 0);
         for imports in std::iter::once(own).chain(shared) {
             match imports.aliases.get(&name).filter(|_| arity == 0) {
                 Some(Some(symbol @ Symbol::Type(_))) => return Found::Symbol(*symbol),
@@ -538,34 +602,46 @@ impl<'a> Resolver<'a> {
         only.map_or(Found::Nothing, Found::Symbol)
     }
 
-    fn resolve_imports(&mut self) {
-        for file in 0..self.code.files.len() as u32 {
-            let source = &self.code.files[file as usize];
-            for scope in 0..source.facts.scopes.len() as u32 {
-                for import in &source.facts.scopes[scope as usize].imports {
-                    let symbol = self.imported_symbol(file, scope, import);
-                    let imports = match (import.global, self.global.get_mut(source.project as usize)) {
-                        (true, Some(global)) => global,
-                        _ => &mut self.imports[file as usize][scope as usize],
-                    };
-                    if symbol.is_none() && import.kind == ImportKind::Namespace {
-                        let path = &source.facts.paths[import.path as usize];
-                        imports.unseen.push(spelled(&source.facts, path));
-                    }
-                    add(imports, import.kind, symbol, |word| self.code.tables.word(file, word));
+    fn imports_of(&self, file: u32) -> Vec<Imports> {
+        let source = &self.code.files[file as usize];
+        let has_project = self.global.get(source.project as usize).is_some();
+        let own = |import: &&Import| !(import.global && has_project);
+        let mut found = vec![Imports::default(); source.facts.scopes.len()];
+        for (scope, imports) in found.iter_mut().enumerate() {
+            for import in source.facts.scopes[scope].imports.iter().filter(own) {
+                self.take(file, scope as u32, import, imports);
+            }
+        }
+        found
+    }
+
+    fn global_of(&self, project: usize) -> Imports {
+        let mut found = Imports::default();
+        for file in &self.says_global[project] {
+            for (at, scope) in self.code.files[*file as usize].facts.scopes.iter().enumerate() {
+                for import in scope.imports.iter().filter(|import| import.global) {
+                    self.take(*file, at as u32, import, &mut found);
                 }
             }
         }
-        for (at, project) in self.code.projects.iter().enumerate() {
-            for namespace in &project.usings {
-                let mut words = namespace.split('.').map(|word| self.code.tables.name(word));
-                let found = words.try_fold(GLOBAL, |of, word| self.code.tables.namespace(of, word?));
-                match found {
-                    Some(found) => self.global[at].namespaces.push(found),
-                    None => self.global[at].unseen.push(namespace.clone()),
-                }
+        for namespace in &self.code.projects[project].usings {
+            let mut words = namespace.split('.').map(|word| self.code.tables.name(word));
+            match words.try_fold(GLOBAL, |of, word| self.code.tables.namespace(of, word?)) {
+                Some(of) => found.namespaces.push(of),
+                None => found.unseen.push(namespace.clone()),
             }
         }
+        found
+    }
+
+    /// Adds what one import means.
+    fn take(&self, file: u32, scope: u32, import: &Import, imports: &mut Imports) {
+        let symbol = self.imported_symbol(file, scope, import);
+        if symbol.is_none() && import.kind == ImportKind::Namespace {
+            let facts = &self.code.files[file as usize].facts;
+            imports.unseen.push(spelled(facts, &facts.paths[import.path as usize]));
+        }
+        add(imports, import.kind, symbol, |word| self.code.tables.word(file, word));
     }
 
     /// What an import names: looked up from the namespace it stands in outwards, without the help of other imports.
@@ -585,11 +661,6 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    fn resolve_bases(&mut self) {
-        let resolved = (0..self.code.types.len() as u32).map(|at| self.bases_of(at).0).collect();
-        self.bases = resolved;
-    }
-
     /// The bases of a type, and whether all of them are in the source.
     fn bases_of(&self, at: u32) -> (Vec<u32>, bool) {
         let (mut found, mut complete) = (Vec::new(), true);
@@ -604,23 +675,6 @@ impl<'a> Resolver<'a> {
             }
         }
         (found, complete)
-    }
-
-    fn find_outside(&mut self) {
-        self.outside = (0..self.code.types.len() as u32).map(|at| !self.bases_of(at).1).collect();
-        loop {
-            let mut changed = false;
-            for at in 0..self.bases.len() {
-                let inherited = self.bases[at].iter().any(|base| self.outside[*base as usize]);
-                if inherited && !self.outside[at] {
-                    self.outside[at] = true;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
     }
 }
 

@@ -11,7 +11,7 @@ mod look;
 mod table;
 mod world;
 
-pub use ask::Extent;
+pub use ask::{Extent, Mentioned};
 pub use card::{Card, Offered, Place};
 
 use crate::alias::{self, Known};
@@ -282,6 +282,9 @@ impl Work<'_> {
 
     /// Takes edits in, and brings everything that follows from them up to date.
     fn apply(&mut self, projects: &[Project], edits: Vec<Edit>, whole: bool) -> Result<(), StoreError> {
+        if edits.is_empty() && !whole {
+            return Ok(());
+        }
         let mut delta = Delta::default();
         let mut touched: BTreeSet<i64> = BTreeSet::new();
         let mut old_types: BTreeSet<TypeId> = BTreeSet::new();
@@ -312,7 +315,8 @@ impl Work<'_> {
             return self.join_whole(projects);
         }
         self.widen(&delta, &mut touched)?;
-        if touched.len() as u64 * PART as u64 >= self.table.count("select count(*) from files")? + PART as u64 {
+        if touched.len() as u64 * PART as u64 >= self.table.count("select count(*) from files")? + PART as u64
+        {
             return self.join_whole(projects);
         }
         self.join_part(projects, &touched, old_types)
@@ -398,8 +402,7 @@ impl Work<'_> {
             };
             let wanted: BTreeSet<u32> = (0..code.types.len() as u32).filter(within).collect();
             let outliner = Outliner::new(code, resolver);
-            let cards: Vec<Card> =
-                wanted.iter().map(|of| Card::of(code, resolver, &outliner, *of)).collect();
+            let cards: Vec<Card> = wanted.iter().map(|of| Card::of(code, resolver, &outliner, *of)).collect();
             (cards, by_user(code, resolver.edges_from(&|of| wanted.contains(&of))))
         })?;
         self.settle(cards.into_iter(), old, &edges)

@@ -3,16 +3,71 @@
 //!
 //! Does not guess: what is only written nearly so is suggested, never taken.
 
-use crate::codebase::Codebase;
+use crate::codebase::{Codebase, Type};
 use crate::file::{Member, Visibility};
-use rustc_hash::FxHashMap;
+use crate::id::TypeId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 /// A type, or a member of one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Symbol {
+    /// Index among the types that were named.
     pub of: u32,
-    /// File, part and index of the member's first declaration.
-    pub member: Option<(u32, u32, u32)>,
+    /// Index among its members.
+    pub member: Option<u32>,
+}
+
+/// What a type is called, and its members.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Named {
+    pub id: TypeId,
+    /// In full.
+    pub name: String,
+    pub project: String,
+    pub arity: u16,
+    pub visibility: Visibility,
+    pub members: Vec<NamedMember>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NamedMember {
+    pub name: String,
+    /// With the types of its parameters.
+    pub key: String,
+    pub visibility: Visibility,
+}
+
+impl Named {
+    /// All types of a code base.
+    pub fn all(code: &Codebase) -> Vec<Named> {
+        let one = |each: &Type| Named {
+            id: each.id,
+            name: each.name.clone(),
+            project: code.projects.get(each.project as usize).map_or_else(String::new, |it| it.name.clone()),
+            arity: code.parts(each).next().map_or(0, |part| part.arity),
+            visibility: each.visibility,
+            members: members(code, each).into_iter().map(|(_, member)| member_named(member)).collect(),
+        };
+        code.types.iter().map(one).collect()
+    }
+}
+
+fn member_named(member: &Member) -> NamedMember {
+    NamedMember { name: member.name.clone(), key: member.key.clone(), visibility: member.visibility }
+}
+
+/// The members of a type, each with its file; the two halves of a partial method are one.
+pub(crate) fn members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member)> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for at in &of.parts {
+        for member in &code.part(*at).members {
+            if seen.insert((member.kind, member.key.as_str())) {
+                found.push((at.0, member));
+            }
+        }
+    }
+    found
 }
 
 /// How a path fits a symbol, from the best to the least.
@@ -40,16 +95,16 @@ const NEAR: usize = 2;
 /// In shorter names two letters make any other.
 const SHORT: usize = 4;
 
-/// A code base's symbols by name.
+/// Symbols by name.
 pub struct Names<'a> {
-    code: &'a Codebase,
+    types: &'a [Named],
     /// For each type, its name in lower case with `.` for `+` and without numbers of type parameters.
     keys: Vec<String>,
     /// Types by the last part of their keys.
     by_end: FxHashMap<Box<str>, Vec<u32>>,
     members: FxHashMap<Box<str>, Vec<Symbol>>,
     /// How lately a type was asked for; the larger, the later.
-    lately: &'a dyn Fn(u32) -> u64,
+    lately: &'a dyn Fn(TypeId) -> u64,
 }
 
 /// A path, understood.
@@ -63,20 +118,18 @@ struct Wanted {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(code: &'a Codebase, lately: &'a dyn Fn(u32) -> u64) -> Names<'a> {
-        let keys: Vec<String> = code.types.iter().map(|each| key(&each.name)).collect();
+    pub fn new(types: &'a [Named], lately: &'a dyn Fn(TypeId) -> u64) -> Names<'a> {
+        let keys: Vec<String> = types.iter().map(|each| key(&each.name)).collect();
         let mut by_end: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
         let mut members: FxHashMap<Box<str>, Vec<Symbol>> = FxHashMap::default();
-        for (of, each) in code.types.iter().enumerate() {
+        for (of, each) in types.iter().enumerate() {
             by_end.entry(end(&keys[of]).into()).or_default().push(of as u32);
-            for (file, part) in &each.parts {
-                for (index, member) in code.part((*file, *part)).members.iter().enumerate() {
-                    let symbol = Symbol { of: of as u32, member: Some((*file, *part, index as u32)) };
-                    members.entry(member.name.to_lowercase().into()).or_default().push(symbol);
-                }
+            for (index, member) in each.members.iter().enumerate() {
+                let symbol = Symbol { of: of as u32, member: Some(index as u32) };
+                members.entry(member.name.to_lowercase().into()).or_default().push(symbol);
             }
         }
-        Names { code, keys, by_end, members, lately }
+        Names { types, keys, by_end, members, lately }
     }
 
     /// The best that a path may mean. Ids are not paths: whoever has one knows what it means.
@@ -107,11 +160,11 @@ impl<'a> Names<'a> {
         found.extend(types.map(|(of, _)| (Symbol { of: of as u32, member: None }, Fit::Wildcard)));
         let members = self.members.iter().filter(|(name, _)| within(name)).flat_map(|(_, all)| all);
         found.extend(members.map(|symbol| (*symbol, Fit::Wildcard)));
-        let by_text = |symbol: &Symbol| !self.simple(*symbol).to_lowercase().starts_with(&wanted.path);
+        let by_text = |symbol: &Symbol| !self.simple(*symbol).starts_with(&wanted.path);
         found.sort_by_cached_key(|(symbol, fit)| {
             (*fit, symbol.member.is_some(), by_text(symbol), self.rank(*symbol))
         });
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         found.retain(|(symbol, _)| seen.insert(*symbol));
         found.truncate(limit);
         found
@@ -119,30 +172,35 @@ impl<'a> Names<'a> {
 
     /// Its full name, `A.B.Outer+Inner` or `A.B.Name.Member`.
     pub fn full(&self, symbol: Symbol) -> String {
-        let name = &self.code.types[symbol.of as usize].name;
+        let name = &self.types[symbol.of as usize].name;
         match self.member(symbol) {
             Some(member) => format!("{name}.{}", member.key),
             None => name.clone(),
         }
     }
 
-    pub fn member(&self, symbol: Symbol) -> Option<&'a Member> {
-        symbol.member.map(|at| self.code.member(at))
+    pub fn of(&self, symbol: Symbol) -> &'a Named {
+        &self.types[symbol.of as usize]
     }
 
-    fn simple(&self, symbol: Symbol) -> &str {
-        self.member(symbol).map_or_else(|| self.code.simple_name(symbol.of), |member| &member.name)
+    fn member(&self, symbol: Symbol) -> Option<&'a NamedMember> {
+        symbol.member.map(|at| &self.of(symbol).members[at as usize])
+    }
+
+    fn simple(&self, symbol: Symbol) -> String {
+        let of_type = || end(&self.keys[symbol.of as usize]).to_owned();
+        self.member(symbol).map_or_else(of_type, |member| member.name.to_lowercase())
     }
 
     /// Of several that fit alike, which is likelier: the less nested namespace, what others may use, what was asked for lately,
     /// the shorter name.
     fn rank(&self, symbol: Symbol) -> (usize, Visibility, std::cmp::Reverse<u64>, usize, String) {
-        let each = &self.code.types[symbol.of as usize];
+        let each = self.of(symbol);
         let depth = self.keys[symbol.of as usize].matches('.').count();
         let visibility = self.member(symbol).map_or(each.visibility, |member| member.visibility);
         let full = self.full(symbol);
         let key = format!("{full} {}", each.project);
-        (depth, visibility, std::cmp::Reverse((self.lately)(symbol.of)), full.len(), key)
+        (depth, visibility, std::cmp::Reverse((self.lately)(each.id)), full.len(), key)
     }
 
     // ---- the ways a path can fit
@@ -173,12 +231,7 @@ impl<'a> Names<'a> {
 
     fn types<'s>(&'s self, path: &'s str, arity: Option<u16>) -> impl Iterator<Item = (u32, Fit)> + 's {
         let ends = self.by_end.get(end(path)).into_iter().flatten();
-        let with = move |of: &&u32| {
-            arity.is_none_or(|arity| {
-                let first = self.code.types[**of as usize].parts.first();
-                first.is_some_and(|at| self.code.part(*at).arity == arity)
-            })
-        };
+        let with = move |of: &&u32| arity.is_none_or(|arity| self.types[**of as usize].arity == arity);
         ends.filter(with).filter_map(move |of| Some((*of, fit(&self.keys[*of as usize], path)?)))
     }
 
@@ -189,12 +242,9 @@ impl<'a> Names<'a> {
         let (outer, name) = split(&wanted.path);
         let Some(outer) = outer else { return found };
         for (of, _) in self.keys.iter().enumerate().filter(|(_, key)| fits_pattern(outer, key)) {
-            for (file, part) in &self.code.types[of].parts {
-                for (index, member) in self.code.part((*file, *part)).members.iter().enumerate() {
-                    if wild(name.as_bytes(), member.name.to_lowercase().as_bytes()) {
-                        let at = (*file, *part, index as u32);
-                        found.push((Symbol { of: of as u32, member: Some(at) }, Fit::Wildcard));
-                    }
+            for (index, member) in self.types[of].members.iter().enumerate() {
+                if wild(name.as_bytes(), member.name.to_lowercase().as_bytes()) {
+                    found.push((Symbol { of: of as u32, member: Some(index as u32) }, Fit::Wildcard));
                 }
             }
         }
@@ -250,6 +300,13 @@ fn key(name: &str) -> String {
         }
     }
     out
+}
+
+/// The word that a name must end with, or have a member of, to be meant by a path; none for a pattern, which any may fit.
+pub fn last_word(path: &str) -> Option<String> {
+    let wanted = understood(path)?;
+    let last = end(&wanted.path);
+    (!wanted.path.contains(['*', '?'])).then(|| last.to_owned())
 }
 
 /// None: nothing is named.
@@ -391,7 +448,8 @@ mod tests {
 
     fn meant(path: &str) -> (Option<String>, Vec<String>) {
         let code = code();
-        let names = Names::new(&code, &|_| 0);
+        let types = Named::all(&code);
+        let names = Names::new(&types, &|_| 0);
         let meant = names.meant(path);
         (
             meant.resolved.map(|s| names.full(s)),
@@ -430,10 +488,10 @@ mod tests {
         let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
         assert_eq!(meant("NodeStore.Get"), (None, overloads));
         assert_eq!(meant("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
-        let code = code();
-        let down = code.types.iter().position(|each| each.name == "Memo.Deep.Down.Store").unwrap() as u32;
-        let lately = |of: u32| u64::from(of == down);
-        let names = Names::new(&code, &lately);
+        let types = Named::all(&code());
+        let down = types.iter().find(|each| each.name == "Memo.Deep.Down.Store").unwrap().id;
+        let lately = |of: TypeId| u64::from(of == down);
+        let names = Names::new(&types, &lately);
         // The namespace is stronger than what was asked for lately.
         assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
     }
@@ -455,7 +513,8 @@ mod tests {
     #[test]
     fn a_search_finds_parts_of_names_types_first() {
         let code = code();
-        let names = Names::new(&code, &|_| 0);
+        let types = Named::all(&code);
+        let names = Names::new(&types, &|_| 0);
         let found: Vec<String> = names.search("store", 10).iter().map(|(s, _)| names.full(*s)).collect();
         assert_eq!(found, ["Memo.Core.Store", "Memo.Deep.Down.Store", "Memo.Core.NodeStore"]);
         assert_eq!(names.search("get", 2).len(), 2);

@@ -4,7 +4,9 @@
 //! Does not know how any language draws the lines between them: each lexer does.
 
 /// A half-open range of bytes of one text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Span {
     pub from: u32,
     pub to: u32,

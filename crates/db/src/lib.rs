@@ -6,8 +6,8 @@ pub mod derived;
 
 use rusqlite::OpenFlags;
 pub use rusqlite::{
-    CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, ToSql, Transaction, params,
-    types::ValueRef,
+    CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, ToSql, Transaction,
+    params, types::ValueRef,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

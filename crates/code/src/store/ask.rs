@@ -3,16 +3,31 @@
 //! Does not look at the tree; whoever asks has brought it up to date.
 
 use super::table::Table;
+use super::world::world;
 use super::{PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
+use crate::codebase::ATTRIBUTE;
+use crate::file::{FileFacts, Reference};
 use crate::graph::Graph;
 use crate::hash::Digest;
 use crate::id::TypeId;
 use crate::project::Project;
-use crate::resolve::Edge;
+use crate::resolve::{Certainty, Edge, Mention};
 use crate::state::State;
 use crate::store::card::Card;
-use std::collections::BTreeMap;
+use crate::symbol::{Named, last_word};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+/// A place where a type is mentioned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mentioned {
+    pub file: String,
+    /// Byte of the text.
+    pub at: u32,
+    /// The type in which it stands, by its last name.
+    pub within: Option<String>,
+    pub certainty: Certainty,
+}
 
 /// How much there is, and how much of it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +40,11 @@ pub struct Extent {
     pub edges: u64,
     /// What was not read, and why.
     pub unread: Vec<String>,
+}
+
+/// Whether a reference has one of these words in it.
+fn spells(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
+    facts.path(reference).segments.iter().any(|segment| words.contains(&facts.word(segment.word)))
 }
 
 impl Store {
@@ -63,6 +83,25 @@ impl Store {
         Ok(types)
     }
 
+    /// What may be meant by a path that is written as it should be; nothing for a pattern.
+    pub fn named(&self, path: &str) -> Result<Vec<Named>, StoreError> {
+        let mut table = Table::new(&self.db);
+        let Some(word) = last_word(path) else { return Ok(Vec::new()) };
+        let ids = table.named(&word)?;
+        Ok(table.names_of(&ids)?)
+    }
+
+    /// What everything is called.
+    pub fn all_names(&self) -> Result<Vec<Named>, StoreError> {
+        Ok(Table::new(&self.db).all_names()?)
+    }
+
+    /// The types whose ids begin so.
+    pub fn by_id(&self, start: &str) -> Result<Vec<TypeId>, StoreError> {
+        let Some((from, to)) = TypeId::range(start) else { return Ok(Vec::new()) };
+        Ok(Table::new(&self.db).between(from, to)?)
+    }
+
     /// The shortest spelling of an id that no other has.
     pub fn short_id(&self, id: TypeId) -> Result<String, StoreError> {
         let mut near = Table::new(&self.db).neighbours(id)?;
@@ -93,6 +132,39 @@ impl Store {
 
     pub fn users(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
         Ok(Table::new(&self.db).users(of, false)?)
+    }
+
+    /// Where a type is mentioned, by file and place. Only files that have its name in them are looked at.
+    pub fn mentions(&self, of: &Card) -> Result<Vec<Mentioned>, StoreError> {
+        let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
+        let words = [of.simple.as_str(), short];
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let (mut files, mut start) = (BTreeSet::new(), Vec::new());
+        for word in words {
+            files.extend(table.mentioning(word)?);
+        }
+        for file in files {
+            start.push(table.source(file)?);
+        }
+        let (_, mut found) = world(&mut table, &projects, start, |code, resolver| {
+            let mut found = Vec::new();
+            for (at, file) in code.files.iter().enumerate() {
+                for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
+                    let mentions = resolver.mentions(at as u32, reference);
+                    let fits = |mention: &&Mention| code.types[mention.to as usize].id == of.id;
+                    found.extend(mentions.iter().find(fits).map(|mention| Mentioned {
+                        file: file.path.clone(),
+                        at: reference.at,
+                        within: reference.owner.map(|part| file.facts.types[part as usize].name.clone()),
+                        certainty: mention.certainty,
+                    }));
+                }
+            }
+            found
+        })?;
+        found.sort();
+        Ok(found)
     }
 
     /// What has happened to a type since it was first seen.

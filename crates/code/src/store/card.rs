@@ -10,6 +10,7 @@ use crate::hash::{Digest, TypeHashes, hashes};
 use crate::id::TypeId;
 use crate::outline::Outliner;
 use crate::resolve::Resolver;
+use crate::symbol::{Named, NamedMember, members};
 use crate::token::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -61,23 +62,25 @@ pub struct Offered {
 impl Card {
     pub(crate) fn of(code: &Codebase, resolver: &Resolver<'_>, outliner: &Outliner<'_>, of: u32) -> Card {
         let each = &code.types[of as usize];
-        let (mut files, mut parts, mut members): (Vec<String>, _, _) = (Vec::new(), Vec::new(), Vec::new());
-        for at in &each.parts {
-            let path = &code.files[at.0 as usize].path;
-            let file = files.iter().position(|known| known == path).unwrap_or_else(|| {
+        let mut files: Vec<String> = Vec::new();
+        let mut number = |file: u32| {
+            let path = &code.files[file as usize].path;
+            files.iter().position(|known| known == path).unwrap_or_else(|| {
                 files.push(path.clone());
                 files.len() - 1
-            }) as u32;
-            let part = code.part(*at);
-            parts.push(Place { file, span: part.span, signature: part.signature });
-            members.extend(part.members.iter().map(|member| Offered {
-                name: member.name.clone(),
-                key: member.key.clone(),
-                kind: member.kind,
-                visibility: member.visibility,
-                place: Place { file, span: member.span, signature: member.signature },
-            }));
-        }
+            }) as u32
+        };
+        let place = |file, span, signature| Place { file, span, signature };
+        let parts = each.parts.iter().map(|at| (number(at.0), code.part(*at)));
+        let parts = parts.map(|(file, part)| place(file, part.span, part.signature)).collect();
+        let members = members(code, each).into_iter().map(|(file, member)| Offered {
+            name: member.name.clone(),
+            key: member.key.clone(),
+            kind: member.kind,
+            visibility: member.visibility,
+            place: place(number(file), member.span, member.signature),
+        });
+        let members = members.collect();
         Card {
             id: each.id,
             name: each.name.clone(),
@@ -93,6 +96,23 @@ impl Card {
             hashes: hashes(code, resolver, of),
             bodies: bodies(code, each),
             outline: outliner.whole(of),
+        }
+    }
+
+    /// What finds it.
+    pub(crate) fn named(&self) -> Named {
+        let member = |it: &Offered| NamedMember {
+            name: it.name.clone(),
+            key: it.key.clone(),
+            visibility: it.visibility,
+        };
+        Named {
+            id: self.id,
+            name: self.name.clone(),
+            project: self.project.clone(),
+            arity: self.arity,
+            visibility: self.visibility,
+            members: self.members.iter().map(member).collect(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::store::card::Card;
 use crate::store::delta::{is_global, spaces};
 use crate::store::look::Folder;
 use crate::store::world::{Shelf, declared};
+use crate::symbol::Named;
 use db::{Connection, Error, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +31,7 @@ pub(crate) const SCHEMA: &str = "
     create table declares (word integer, file integer, primary key (word, file)) without rowid;
     create table mentions (word integer, file integer, primary key (word, file)) without rowid;
     create table spaces (word integer, path text, file integer, primary key (word, path, file)) without rowid;
-    create table types (id integer primary key, name text not null, simple text not null);
+    create table types (id integer primary key, name text not null, told blob not null);
     create table cards (id integer primary key, told blob not null);
     create table parts (file integer, type integer, primary key (file, type)) without rowid;
     create index part_of on parts (type, file);
@@ -271,9 +272,9 @@ impl<'a> Table<'a> {
     }
 
     pub(crate) fn set_card(&mut self, card: &Card) -> Result<(), Error> {
-        let (id, bytes) = (id_key(card.id), packed(card));
-        self.written += bytes.len() as u64;
-        self.run("insert or replace into types values (?1, ?2, ?3)", params![id, card.name, card.simple])?;
+        let (id, bytes, named) = (id_key(card.id), packed(card), packed(&card.named()));
+        self.written += (bytes.len() + named.len()) as u64;
+        self.run("insert or replace into types values (?1, ?2, ?3)", params![id, card.name, named])?;
         self.run("insert or replace into cards values (?1, ?2)", params![id, bytes])?;
         for name in names(card) {
             self.run("insert or ignore into named values (?1, ?2)", [name, id])?;
@@ -323,11 +324,41 @@ impl<'a> Table<'a> {
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
+    /// What types of some ids are called.
+    pub(crate) fn names_of(&mut self, ids: &[TypeId]) -> Result<Vec<Named>, Error> {
+        let mut found = Vec::new();
+        for id in ids {
+            let bytes = self.blob("select told from types where id = ?1", id_key(*id))?;
+            found.extend(bytes.map(|bytes| unpacked(&bytes)).transpose()?);
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn all_names(&mut self) -> Result<Vec<Named>, Error> {
+        let mut statement = self.db.prepare_cached("select told from types order by id")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let bytes = row.get_ref(0)?.as_blob().map_err(Error::from)?;
+            self.read += bytes.len() as u64;
+            found.push(unpacked(bytes)?);
+        }
+        Ok(found)
+    }
+
     /// Every type with its full name, by id.
     pub(crate) fn types(&self) -> Result<Vec<(TypeId, String)>, Error> {
         let mut statement = self.db.prepare_cached("select id, name from types order by id")?;
         let found = statement.query_map([], |row| Ok((TypeId(row.get::<_, i64>(0)? as u64), row.get(1)?)))?;
         found.collect()
+    }
+
+    /// The types whose ids lie between two, both included.
+    pub(crate) fn between(&self, from: TypeId, to: TypeId) -> Result<Vec<TypeId>, Error> {
+        let mut statement =
+            self.db.prepare_cached("select id from types where id between ?1 and ?2 limit 20")?;
+        let found = statement.query_map([id_key(from), id_key(to)], |row| row.get::<_, i64>(0))?;
+        found.map(|id| id.map(|id| TypeId(id as u64))).collect()
     }
 
     /// The ids on either side of one, in the order of their spelling.
@@ -491,8 +522,7 @@ impl Shelf for Table<'_> {
         for word in words {
             let key = word_key(word);
             wanted.extend(self.numbers("select file from declares where word = ?1", key)?);
-            let mut statement =
-                self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
+            let mut statement = self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
             for path in statement.query_map([key], |row| row.get::<_, String>(0))? {
                 spaces.insert(path?.split('.').map(str::to_owned).collect::<Vec<_>>());
             }
