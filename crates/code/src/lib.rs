@@ -8,6 +8,7 @@ mod codebase;
 mod csharp;
 mod file;
 mod filter;
+pub mod folder;
 mod go;
 mod graph;
 mod hash;
