@@ -5,6 +5,8 @@
 //!
 //! A copy of the folder is made beside it in the system's temporary folder, edited there and removed.
 
+#![allow(clippy::print_stdout)] // a tool for the terminal
+
 use loci_code::{Moment, Refreshed, Store};
 use std::error::Error;
 use std::fs;

@@ -18,6 +18,9 @@ pub const PROMPT_WINDOW: &str = "prompt_window.md";
 /// The folder of outlines and notes, and that of packs.
 pub const TYPES: &str = "types";
 pub const PACKS: &str = "packs";
+/// The projects; and the folder of lists of types, one for each folder of the source.
+pub const INDEX: &str = "index.json";
+pub const SHARDS: &str = "index";
 
 const LOCK: &str = "lock";
 const IGNORE: &str = ".gitignore";
@@ -96,7 +99,7 @@ impl Folder {
         let dir = enter(&above, NAME, &path)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
         let folder = Folder { path, dir };
         if made {
-            folder.replace(IGNORE, IGNORED.as_bytes())?;
+            folder.replace(IGNORE, IGNORED.as_bytes(), true)?;
         }
         Ok(folder)
     }
@@ -169,14 +172,17 @@ impl Folder {
     }
 
     /// Writes beside everything else and gives it its name in one step.
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+    fn replace(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<(), FolderError> {
         let path = self.path(name);
         let beside = half();
         let done = (|| {
             let (dir, own) = self.place(name)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
             let flags = PLAIN | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             let written = openat(&self.dir, &beside, flags, MODE).map(File::from).map_err(IoError::from);
-            let written = written.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_data()));
+            let written = written.and_then(|mut file| {
+                file.write_all(bytes)?;
+                if lasting { file.sync_data() } else { Ok(()) }
+            });
             written.map_err(|error| told(&path, error))?;
             renameat(&self.dir, &beside, &dir, own).map_err(|error| told(&path, error))
         })();
@@ -247,6 +253,15 @@ pub struct Pen<'f> {
 impl Pen<'_> {
     /// False: the file holds just that already.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
+        self.put(name, bytes, true)
+    }
+
+    /// The same for what can be made again, without waiting for the disk: an index has a file for each of thousands of types.
+    pub fn jot(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
+        self.put(name, bytes, false)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<bool, FolderError> {
         match self.folder.read(name) {
             Ok(Some(there)) if there == bytes => return Ok(false),
             Ok(_) | Err(FolderError::TooLarge(_)) => {}
@@ -255,8 +270,28 @@ impl Pen<'_> {
         if let Some((inner, _)) = name.split_once('/') {
             make_inside(&self.folder.dir, inner, &self.folder.path(inner))?;
         }
-        self.folder.replace(name, bytes)?;
+        self.folder.replace(name, bytes, lasting)?;
         Ok(true)
+    }
+
+    /// Takes a file away, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), FolderError> {
+        let Some((dir, own)) = self.folder.place(name)? else { return Ok(()) };
+        match unlinkat(&dir, own, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(error) => Err(told(&self.folder.path(name), error)),
+        }
+    }
+
+    /// Gives a file another name, if it is there and nothing has that name yet.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), FolderError> {
+        if let Some(bytes) = self.folder.read(from)?
+            && self.folder.read(to)?.is_none()
+        {
+            self.write(to, &bytes)?;
+            self.remove(from)?;
+        }
+        Ok(())
     }
 
     /// Puts a file that cannot be understood out of the way, where a person can still look at it, and says where.

@@ -79,6 +79,11 @@ impl<'a> Outliner<'a> {
         self.text(of).replacen(&self.short_id(of), &id.to_string(), 1)
     }
 
+    pub(crate) fn whole_file(&self, of: u32) -> String {
+        let id = self.code.types[of as usize].id;
+        self.file(of).replacen(&self.short_id(of), &id.to_string(), 1)
+    }
+
     /// The outline as it is kept: the same, with the hashes that say whether it still holds.
     pub fn file(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];

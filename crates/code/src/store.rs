@@ -7,12 +7,14 @@
 mod ask;
 mod card;
 mod delta;
+mod keep;
 mod look;
 mod table;
 mod world;
 
 pub use ask::{Extent, Mentioned};
 pub use card::{Card, Offered, Place};
+pub use keep::{KeepError, Kept};
 
 use crate::alias::{self, Known};
 use crate::classify::{Change, ChangeClass, classify};
@@ -76,6 +78,8 @@ pub struct Refreshed {
     pub aliases: Vec<Renamed>,
     /// Types that went and could each be one of several that came.
     pub doubtful: Vec<Doubt>,
+    /// Types of different names that have one id; as likely as a meteorite, and told nevertheless.
+    pub collisions: Vec<String>,
 }
 
 /// A type that is not what it was.
@@ -428,6 +432,11 @@ impl Work<'_> {
             }
             if let Some(before) = &before {
                 self.table.forget_names(before)?;
+                self.table.wait(before)?;
+                if (&before.name, &before.project) != (&card.name, &card.project) {
+                    let told = format!("{}: {} and {}", card.id, before.name, card.name);
+                    self.done.collisions.push(told);
+                }
                 if let Some(change) = classify(&before.hashes, &card.hashes) {
                     changed.insert(card.id, change.class);
                     self.tell(&card, Some(change), false);
@@ -449,7 +458,9 @@ impl Work<'_> {
             self.table.remove_card(card)?;
         }
         if !first {
-            come.iter().for_each(|card| self.tell(card, None, false));
+            for card in &come {
+                self.tell(card, None, false);
+            }
         }
         self.age(&changed)
     }

@@ -35,8 +35,10 @@ pub struct Card {
     pub hashes: TypeHashes,
     /// What its members do, a number each.
     pub bodies: BTreeSet<Digest>,
-    /// With the whole id in it.
+    /// With the whole id in it, as in the next.
     pub outline: String,
+    /// The outline as it is kept in a file, with hashes.
+    pub kept: String,
 }
 
 /// A stretch of one of the files.
@@ -96,6 +98,7 @@ impl Card {
             hashes: hashes(code, resolver, of),
             bodies: bodies(code, each),
             outline: outliner.whole(of),
+            kept: outliner.whole_file(of),
         }
     }
 

@@ -31,7 +31,8 @@ pub(crate) const SCHEMA: &str = "
     create table declares (word integer, file integer, primary key (word, file)) without rowid;
     create table mentions (word integer, file integer, primary key (word, file)) without rowid;
     create table spaces (word integer, path text, file integer, primary key (word, path, file)) without rowid;
-    create table types (id integer primary key, name text not null, told blob not null);
+    create table types (id integer primary key, name text not null, folder text not null, told blob not null);
+    create index below on types (folder);
     create table cards (id integer primary key, told blob not null);
     create table parts (file integer, type integer, primary key (file, type)) without rowid;
     create index part_of on parts (type, file);
@@ -41,7 +42,7 @@ pub(crate) const SCHEMA: &str = "
     create index users on edges (used, user);
     create table states (type integer primary key, noted integer not null, told blob not null);
     create table aliases (old integer primary key, name text not null, told blob not null);
-    create table pending (type integer primary key);
+    create table pending (type integer, folder text, primary key (type, folder)) without rowid;
 ";
 
 /// A row of `files`.
@@ -274,13 +275,19 @@ impl<'a> Table<'a> {
     pub(crate) fn set_card(&mut self, card: &Card) -> Result<(), Error> {
         let (id, bytes, named) = (id_key(card.id), packed(card), packed(&card.named()));
         self.written += (bytes.len() + named.len()) as u64;
-        self.run("insert or replace into types values (?1, ?2, ?3)", params![id, card.name, named])?;
+        let row = params![id, card.name, card.folder(), named];
+        self.run("insert or replace into types values (?1, ?2, ?3, ?4)", row)?;
         self.run("insert or replace into cards values (?1, ?2)", params![id, bytes])?;
         for name in names(card) {
             self.run("insert or ignore into named values (?1, ?2)", [name, id])?;
         }
         self.add_parts(card)?;
-        self.run("insert or ignore into pending values (?1)", [id])
+        self.wait(card)
+    }
+
+    /// What is written elsewhere about a type is to be written again.
+    pub(crate) fn wait(&mut self, card: &Card) -> Result<(), Error> {
+        self.run("insert or ignore into pending values (?1, ?2)", params![id_key(card.id), card.folder()])
     }
 
     pub(crate) fn add_parts(&mut self, card: &Card) -> Result<(), Error> {
@@ -310,7 +317,7 @@ impl<'a> Table<'a> {
         self.run("delete from types where id = ?1", [id])?;
         self.run("delete from cards where id = ?1", [id])?;
         self.run("delete from edges where user = ?1", [id])?;
-        self.run("insert or ignore into pending values (?1)", [id])
+        self.wait(card)
     }
 
     pub(crate) fn types_in(&self, file: i64) -> Result<Vec<TypeId>, Error> {
@@ -473,9 +480,16 @@ impl<'a> Table<'a> {
 
     // ---- what is still to be written elsewhere
 
-    pub(crate) fn pending(&self) -> Result<Vec<TypeId>, Error> {
-        let mut statement = self.db.prepare_cached("select type from pending")?;
-        let found = statement.query_map([], |row| Ok(TypeId(row.get::<_, i64>(0)? as u64)))?;
+    pub(crate) fn pending(&self) -> Result<Vec<(TypeId, String)>, Error> {
+        let mut statement = self.db.prepare_cached("select type, folder from pending")?;
+        let found = statement.query_map([], |row| Ok((TypeId(row.get::<_, i64>(0)? as u64), row.get(1)?)))?;
+        found.collect()
+    }
+
+    /// The types that are declared first in a folder.
+    pub(crate) fn types_below(&self, folder: &str) -> Result<Vec<TypeId>, Error> {
+        let mut statement = self.db.prepare_cached("select id from types where folder = ?1")?;
+        let found = statement.query_map([folder], |row| Ok(TypeId(row.get::<_, i64>(0)? as u64)))?;
         found.collect()
     }
 

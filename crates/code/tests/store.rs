@@ -1,0 +1,237 @@
+//! A store that was brought up to date says what a fresh one would, whatever was edited, moved, removed or killed in between.
+
+#![allow(clippy::unwrap_used)]
+
+use loci_code::{ChangeClass, Moment, Note, Store};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Long ago: every file may have been written since, so each is read again.
+const NOW: Moment = Moment { now: 0, threads: 2 };
+/// Long after: what looks the same is the same.
+const LATER: Moment = Moment { now: i64::MAX / 2_000_000, threads: 2 };
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        write(root.path(), path, text);
+    }
+    root
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Two projects, of which one uses the other; names that hide each other; a type in two files; an attribute.
+fn house() -> TempDir {
+    tree(&[
+        ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
+        (
+            "App/App.csproj",
+            "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><ProjectReference Include=\"..\\Core\\Core.csproj\" /></ItemGroup></Project>",
+        ),
+        (
+            "Core/Node.cs",
+            "namespace Core { public partial class Node : Base { public Kind Kind { get; set; } } }",
+        ),
+        ("Core/Node.More.cs", "namespace Core { partial class Node { private int count = 1; } }"),
+        (
+            "Core/Base.cs",
+            "namespace Core { public class Base { public class Inner { } public virtual void Run() { } } }",
+        ),
+        ("Core/Kind.cs", "namespace Core { public enum Kind { One, Two } }"),
+        ("Core/MarkAttribute.cs", "namespace Core { public class MarkAttribute : System.Attribute { } }"),
+        (
+            "App/Store.cs",
+            "using Core; namespace App { [Mark] public class Store : Node { Inner inner; public Node Get(Kind kind) { return kind == Kind.One ? null : new Node(); } } }",
+        ),
+        ("App/Other.cs", "namespace App { public class Other { public Store All() { return null; } } }"),
+        ("web/package.json", "{\"name\": \"web\"}"),
+        ("web/a.ts", "import { B } from './b';\nexport class A extends B { run(b: B): void {} }\n"),
+        ("web/b.ts", "export class B { id = 1; }\n"),
+        ("rust/Cargo.toml", "[package]\nname = \"rust\"\n"),
+        ("rust/src/lib.rs", "mod inner;\npub struct Outer { pub inner: inner::Inner }\n"),
+        ("rust/src/inner.rs", "pub struct Inner;\nimpl crate::Outer { pub fn make() -> Self { todo!() } }\n"),
+    ])
+}
+
+/// What may happen to a tree: a path, and its new text; none removes it.
+const EVENTS: &[(&str, Option<&str>)] = &[
+    ("Core/Node.cs", Some("namespace Core { public partial class Node { public Kind Kind { get; set; } } }")),
+    ("Core/Node.More.cs", None),
+    ("Core/Node.More.cs", Some("namespace Core { partial class Node { private int count = 2; } }")),
+    ("Core/Base.cs", Some("namespace Core { public class Base { public void Run() { Node n; } } }")),
+    (
+        "Core/Base.cs",
+        Some("namespace Core { public class Base { public class Inner { } public int Kind; } }"),
+    ),
+    ("Core/Kind.cs", Some("namespace Core { public enum Kinds { One, Two } }")),
+    ("Core/Kind.cs", Some("namespace App { public enum Kind { One } }")),
+    ("App/Kind.cs", Some("namespace App { public class Kind { public static int One; } }")),
+    ("App/Kind.cs", None),
+    ("App/Mark.cs", Some("namespace App { public class Mark : System.Attribute { } }")),
+    ("App/Global.cs", Some("global using Core;")),
+    ("App/Store.cs", Some("namespace App { public class Store { Node node; } }")),
+    ("App/App.csproj", Some("<Project Sdk=\"Microsoft.NET.Sdk\" />")),
+    ("App/Core/Node.cs", Some("namespace App.Core { public class Node { } }")),
+    ("web/b.ts", Some("export interface B { id: number }\n")),
+    ("web/c.ts", Some("export { B } from './b';\nexport class C { b?: B }\n")),
+    ("rust/src/inner.rs", Some("pub struct Inner { pub outer: Option<Box<crate::Outer>> }\n")),
+    ("rust/src/lib.rs", Some("mod inner;\npub use inner::Inner as Outer;\n")),
+    (".gitignore", Some("rust/\n")),
+    ("Core/Kind.cs", None),
+];
+
+fn happen(root: &Path, event: usize) {
+    let (path, text) = EVENTS[event % EVENTS.len()];
+    match text {
+        Some(text) => write(root, path, text),
+        None => drop(fs::remove_file(root.join(path))),
+    }
+}
+
+fn fresh(root: &Path) -> Store {
+    let mut store = Store::in_memory(root).unwrap();
+    store.refresh(NOW).unwrap();
+    store
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_kept_says_what_a_fresh_reading_would(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
+        let root = house();
+        let kept = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&kept.path().join("kept.db"), root.path()).unwrap();
+        store.refresh(NOW).unwrap();
+        for batch in batches {
+            for event in &batch {
+                happen(root.path(), *event);
+            }
+            store.refresh(NOW).unwrap();
+            let fresh = fresh(root.path());
+            prop_assert_eq!(store.types().unwrap(), fresh.types().unwrap(), "after {:?}", &batch);
+            prop_assert_eq!(store.fingerprint().unwrap(), fresh.fingerprint().unwrap(), "after {:?}", &batch);
+            prop_assert_eq!(store.extent().unwrap(), fresh.extent().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_changed_body_costs_one_file_whatever_else_there_is() {
+    let cost = |others: usize| {
+        let root = house();
+        for n in 0..others {
+            let text =
+                format!("namespace Far{n} {{ public class Far{n} {{ public int F() {{ return {n}; }} }} }}");
+            write(root.path(), &format!("Far/F{n}.cs"), &text);
+        }
+        let mut store = Store::in_memory(root.path()).unwrap();
+        store.refresh(LATER).unwrap();
+        let all = store.refresh(LATER).unwrap().read_bytes;
+        write(
+            root.path(),
+            "App/Other.cs",
+            "namespace App { public class Other { public Store All() { return new Store(); } } }",
+        );
+        let done = store.refresh(LATER).unwrap();
+        assert_eq!((done.parsed, done.hashed, done.whole), (1, 1, false));
+        assert_eq!(done.changes.len(), 1);
+        (done.source_bytes, done.read_bytes - all, done.written_bytes)
+    };
+    assert_eq!(cost(2), cost(400));
+}
+
+#[test]
+fn a_change_is_told_for_what_it_means_and_reaches_what_rests_on_it() {
+    let root = house();
+    let mut store = Store::in_memory(root.path()).unwrap();
+    assert_eq!(store.refresh(NOW).unwrap().changes, [], "what is read for the first time has not changed");
+    let told = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
+        write(root.path(), path, text);
+        let done = store.refresh(NOW).unwrap();
+        done.changes.into_iter().map(|it| (it.name, it.change.map(|change| change.class))).collect()
+    };
+    let kind = |more: &str| format!("namespace Core {{ public enum Kind {{ One, Two{more} }} }}");
+    assert_eq!(
+        told(&mut store, "Core/Kind.cs", &kind(", Three")),
+        [("Core.Kind".into(), Some(ChangeClass::Structure))]
+    );
+    let state = |store: &Store, name: &str| {
+        let id = store.types().unwrap().into_iter().find(|(_, it)| it == name).unwrap().0;
+        store.state(id).unwrap()
+    };
+    assert!(state(&store, "Core.Node").reached && state(&store, "App.Store").reached);
+    assert!(!state(&store, "App.Other").reached, "it uses neither");
+    assert_eq!(
+        state(&store, "Core.Node").note,
+        Note::None,
+        "nothing is written about it that could be stale"
+    );
+    assert_eq!(told(&mut store, "Core/Kind.cs", &(kind(", Three") + " // x")), [], "a comment behind it");
+    let more = "namespace Core { partial class Node { private int count = 7; } }";
+    assert_eq!(
+        told(&mut store, "Core/Node.More.cs", more),
+        [("Core.Node".into(), Some(ChangeClass::Internal))]
+    );
+    assert!(state(&store, "Core.Node").drifts());
+}
+
+#[test]
+fn a_name_that_means_something_else_now_changes_who_mentions_it() {
+    let root = house();
+    let mut store = Store::in_memory(root.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    write(root.path(), "App/Kind.cs", "namespace App { public class Kind { public static Kind One; } }");
+    let done = store.refresh(NOW).unwrap();
+    let structure: Vec<&str> = done
+        .changes
+        .iter()
+        .filter(|it| it.change.as_ref().is_some_and(|change| change.class == ChangeClass::Structure))
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(structure, ["App.Store"], "its Kind is another now, though its file is as it was");
+    assert_eq!(done.parsed, 1);
+}
+
+#[test]
+fn a_type_that_is_called_otherwise_is_the_same_type() {
+    let root = tree(&[
+        (
+            "a.cs",
+            "namespace N { public class Old { public int A() { return 1; } public int B(string s) { return s.Length; } } }",
+        ),
+        ("b.cs", "namespace N { public class User { Old old; } }"),
+    ]);
+    let mut store = Store::in_memory(root.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    write(
+        root.path(),
+        "a.cs",
+        "namespace N { public class New { public int A() { return 1; } public int B(string s) { return s.Length; } } }",
+    );
+    write(root.path(), "b.cs", "namespace N { public class User { New old; } }");
+    let done = store.refresh(NOW).unwrap();
+    let names: Vec<(&str, &str)> =
+        done.aliases.iter().map(|it| (it.old_name.as_str(), it.new_name.as_str())).collect();
+    assert_eq!(names, [("N.Old", "N.New")]);
+    assert_eq!(store.renamed().unwrap(), done.aliases);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_and_costs_itself() {
+    let root = house();
+    let mut store = Store::in_memory(root.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    let before = store.types().unwrap().len();
+    fs::remove_file(root.path().join("App/Other.cs")).unwrap();
+    std::os::unix::fs::symlink("nowhere", root.path().join("App/Other.cs")).unwrap();
+    store.refresh(NOW).unwrap();
+    assert_eq!(store.types().unwrap().len(), before - 1);
+}
