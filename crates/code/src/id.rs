@@ -23,6 +23,11 @@ impl TypeId {
         TypeId(Digest::of(format!("type/1\0{project}\0{name}\0{}", kind.name()).as_bytes()).0)
     }
 
+    /// The id that a text spells in full.
+    pub fn whole(text: &str) -> Option<TypeId> {
+        TypeId::range(text).filter(|(from, to)| from == to).map(|(id, _)| id)
+    }
+
     /// The first and the last id that begin with some letters, `T_` before them or not.
     pub fn range(start: &str) -> Option<(TypeId, TypeId)> {
         let start = start.strip_prefix("T_").unwrap_or(start).to_ascii_lowercase();

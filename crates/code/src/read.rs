@@ -6,14 +6,16 @@ use crate::codebase::{Codebase, SourceFile};
 use crate::hash::Digest;
 use crate::language::{Reader, decode, language_of};
 use crate::project::{Layout, Project, is_generated};
+use crate::store::{Moment, StoreError};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Reads all files of a layout. What cannot be read is told, and costs itself alone.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
-    let told = read_files(root, &layout.projects, &layout.files, &|_, _| None, threads);
+    let moment = Moment { now: 0, threads, tell: &|_, _| true };
+    let told = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment).unwrap_or_default();
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for told in told {
         match told.file {
@@ -41,14 +43,21 @@ pub(crate) fn read_files(
     projects: &[Project],
     files: &[(String, u32)],
     known: &(dyn Fn(&str, u32) -> Option<u64> + Sync),
-    threads: usize,
-) -> Vec<Told> {
+    moment: Moment<'_>,
+) -> Result<Vec<Told>, StoreError> {
+    let stopped = AtomicBool::new(false);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         let mut desk = Desk { root, projects, known, readers: Vec::new() };
         let mut told = Vec::new();
-        while let Some((path, project)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((path, project)) = files.get(at) else { break };
+            if !(moment.tell)(at as u64, files.len() as u64) {
+                stopped.store(true, Ordering::Relaxed);
+                break;
+            }
             told.push(desk.read(path, *project));
         }
         if let Ok(mut done) = done.lock() {
@@ -56,15 +65,18 @@ pub(crate) fn read_files(
         }
     };
     // for a file or two a thread costs more than it gives
-    let threads = threads.min(files.len() / 4);
+    let threads = moment.threads.min(files.len() / 4);
     std::thread::scope(|scope| {
         (1..threads).for_each(|_| drop(scope.spawn(work)));
         work();
     });
+    if stopped.into_inner() {
+        return Err(StoreError::Stopped);
+    }
     let mut told = done.into_inner().unwrap_or_default();
     // threads end in any order
     told.sort_by(|one, other| one.path.cmp(&other.path));
-    told
+    Ok(told)
 }
 
 /// Where one thread reads.

@@ -29,7 +29,7 @@ use crate::read::read_files;
 use crate::resolve::{Edge, Resolver};
 use db::Connection;
 use delta::Delta;
-use look::{Folder, look, survey};
+use look::{Folder, Seen, look, survey};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ pub enum StoreError {
     Full,
     #[error("what is kept about this code base cannot be read: {0}")]
     Database(db::Error),
+    #[error("nobody wants the answer any more")]
+    Stopped,
 }
 
 impl From<db::Error> for StoreError {
@@ -112,11 +114,13 @@ pub struct Doubt {
 }
 
 /// When a question is asked, and how it may be worked on.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
     /// In milliseconds since 1970.
     pub now: i64,
     pub threads: usize,
+    /// Is told how many files of how many are read, and says whether to go on.
+    pub tell: &'a (dyn Fn(u64, u64) -> bool + Sync),
 }
 
 pub struct Store {
@@ -143,6 +147,16 @@ impl Store {
         Ok(Store { db: opened?, root: root.to_path_buf() })
     }
 
+    /// What is kept in a file, if this version can read it.
+    pub fn existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let (db, layout) = db::derived::open_writer(path, LAYOUT)?;
+        let ours = layout == db::derived::Layout::Ours;
+        Ok(ours.then(|| Store { db, root: root.to_path_buf() }))
+    }
+
     /// Nothing is kept.
     pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
         Ok(Store { db: db::derived::open_memory(LAYOUT, SCHEMA)?, root: root.to_path_buf() })
@@ -152,17 +166,24 @@ impl Store {
         &self.root
     }
 
-    /// Looks at the tree, and reads what is different from what is kept.
-    pub fn refresh(&mut self, moment: Moment) -> Result<Refreshed, StoreError> {
+    /// Looks at the tree: what is different from what is kept.
+    pub fn look(&self, moment: Moment<'_>) -> Result<Look, StoreError> {
         let mut table = Table::new(&self.db);
         let known = table.folders()?;
         let now = moment.now.saturating_mul(1_000_000);
         let seen = look(&self.root, known.into_iter(), now);
         let first = table.meta::<Vec<Project>>(PROJECTS)?.is_none();
-        if !first && !seen.moved && seen.files.is_empty() && seen.folders.is_empty() {
-            return Ok(Refreshed { read_bytes: table.read, ..Refreshed::default() });
+        let current = !first && !seen.moved && seen.files.is_empty() && seen.folders.is_empty();
+        Ok(Look { seen, first, current, read: table.read })
+    }
+
+    /// Looks at the tree, and reads what is different from what is kept.
+    pub fn refresh(&mut self, moment: Moment<'_>) -> Result<Refreshed, StoreError> {
+        let Look { seen, first, current, read } = self.look(moment)?;
+        if current {
+            return Ok(Refreshed { read_bytes: read, ..Refreshed::default() });
         }
-        let read = table.read;
+        let now = moment.now.saturating_mul(1_000_000);
         let writing = self.db.transaction()?;
         let mut table = Table::new(&writing);
         table.read = read;
@@ -182,6 +203,15 @@ impl Store {
     }
 }
 
+/// What a look at the tree has shown.
+pub struct Look {
+    seen: Seen,
+    first: bool,
+    read: u64,
+    /// What is kept is what the tree says.
+    pub current: bool,
+}
+
 /// A file that says something else than it did.
 struct Edit {
     old: Option<FileRow>,
@@ -195,7 +225,7 @@ struct Edit {
 struct Work<'a> {
     table: Table<'a>,
     root: &'a Path,
-    moment: Moment,
+    moment: Moment<'a>,
     done: Refreshed,
 }
 
@@ -261,7 +291,7 @@ impl Work<'_> {
         let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
         let before = unread.clone();
         let mut edits = Vec::new();
-        for told in read_files(self.root, projects, suspects, &known, self.moment.threads) {
+        for told in read_files(self.root, projects, suspects, &known, self.moment)? {
             self.done.source_bytes += told.bytes;
             unread.remove(&told.path);
             let (old, digest) = (rows.get(&told.path).cloned(), told.digest);

@@ -39,6 +39,12 @@ pub struct NamedMember {
 }
 
 impl Named {
+    /// The last part of its name.
+    pub fn simple(&self) -> &str {
+        let last = self.name.rsplit(['.', '+']).next().unwrap_or(&self.name);
+        last.split('`').next().unwrap_or(last)
+    }
+
     /// All types of a code base.
     pub fn all(code: &Codebase) -> Vec<Named> {
         let one = |each: &Type| Named {

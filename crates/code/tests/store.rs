@@ -9,9 +9,9 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Long ago: every file may have been written since, so each is read again.
-const NOW: Moment = Moment { now: 0, threads: 2 };
+const NOW: Moment<'_> = Moment { now: 0, threads: 2, tell: &|_, _| true };
 /// Long after: what looks the same is the same.
-const LATER: Moment = Moment { now: i64::MAX / 2_000_000, threads: 2 };
+const LATER: Moment<'_> = Moment { now: i64::MAX / 2_000_000, threads: 2, tell: &|_, _| true };
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();

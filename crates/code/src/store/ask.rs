@@ -5,13 +5,13 @@
 use super::table::Table;
 use super::world::world;
 use super::{PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
-use crate::codebase::ATTRIBUTE;
+use crate::codebase::{ATTRIBUTE, Codebase};
 use crate::file::{FileFacts, Reference};
-use crate::graph::Graph;
 use crate::hash::Digest;
 use crate::id::TypeId;
+use crate::outline::Outliner;
 use crate::project::Project;
-use crate::resolve::{Certainty, Edge, Mention};
+use crate::resolve::{Certainty, Edge, Mention, Resolver};
 use crate::state::State;
 use crate::store::card::Card;
 use crate::symbol::{Named, last_word};
@@ -34,8 +34,11 @@ pub struct Mentioned {
 pub struct Extent {
     pub files: u64,
     pub lines: u64,
-    /// Files with places that could not be understood.
+    /// Files with places that could not be understood, and how many places.
     pub with_gaps: u64,
+    pub gaps: u64,
+    /// What no manifest claims is a project of its own.
+    pub projects: u64,
     pub types: u64,
     pub edges: u64,
     /// What was not read, and why.
@@ -56,7 +59,9 @@ impl Store {
         Ok(Extent {
             files: table.count("select count(*) from files")?,
             lines: table.count("select sum(lines) from files")?,
-            with_gaps: table.count("select count(*) from files where gaps")?,
+            with_gaps: table.count("select count(*) from files where gaps > 0")?,
+            gaps: table.count("select sum(gaps) from files")?,
+            projects: table.count("select count(distinct project) from files")?,
             types: table.count("select count(*) from types")?,
             edges: table.count("select count(*) from edges")?,
             unread: unread.chain(problems).collect(),
@@ -115,10 +120,36 @@ impl Store {
         Ok(card.outline.replacen(&card.id.to_string(), &self.short_id(card.id)?, 1))
     }
 
-    /// Who uses whom, among the types whose ids are given, in their order.
-    pub fn graph(&self, ids: &[TypeId]) -> Result<(Graph, Vec<Edge>), StoreError> {
-        let edges = Table::new(&self.db).edges(ids)?;
-        Ok((Graph::new(ids.len(), &edges), edges))
+    /// A member's outline, from what its file told.
+    pub fn member_outline(&self, of: &Card, key: &str) -> Result<String, StoreError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let mut files = Vec::new();
+        for path in &of.files {
+            if let Some(row) = table.file(path)? {
+                files.push(table.source(row.id)?);
+            }
+        }
+        let code = Codebase::new(projects, files);
+        let resolver = Resolver::new(&code);
+        let at = code.types.iter().position(|each| each.name == of.name);
+        let outline = at.and_then(|at| Outliner::new(&code, &resolver).member(at as u32, key));
+        Ok(outline.unwrap_or_default())
+    }
+
+    /// Who uses whom: edges between positions in `ids`, which are sorted.
+    pub fn edges(&self, ids: &[TypeId]) -> Result<Vec<Edge>, StoreError> {
+        Ok(Table::new(&self.db).edges(ids)?)
+    }
+
+    /// The files that were read, with their lines.
+    pub fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        Ok(Table::new(&self.db).lines()?)
+    }
+
+    /// What some types are called; nothing for one that is not there.
+    pub fn names_of(&self, ids: &[TypeId]) -> Result<Vec<Named>, StoreError> {
+        Ok(Table::new(&self.db).names_of(ids)?)
     }
 
     pub fn uses(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
@@ -185,7 +216,7 @@ impl Store {
             Ok(())
         })?;
         let ids: Vec<TypeId> = self.types()?.into_iter().map(|(id, _)| id).collect();
-        let _ = write!(told, "{:?}", self.graph(&ids)?.1);
+        let _ = write!(told, "{:?}", self.edges(&ids)?);
         Ok(Digest::of(told.as_bytes()))
     }
 }

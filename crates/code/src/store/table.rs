@@ -162,6 +162,12 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
+    pub(crate) fn lines(&self) -> Result<Vec<(String, u64)>, Error> {
+        let mut statement = self.db.prepare_cached("select path, lines from files order by path")?;
+        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+        found.collect()
+    }
+
     pub(crate) fn facts(&mut self, file: i64) -> Result<FileFacts, Error> {
         let found = self.blob("select told from facts where file = ?1", file)?;
         found.map_or_else(|| Ok(FileFacts::default()), |bytes| unpacked(&bytes))
@@ -190,7 +196,7 @@ impl<'a> Table<'a> {
             digest as i64,
             context as i64,
             facts.lines,
-            !facts.gaps.is_empty(),
+            facts.gaps.len() as i64,
             is_global(facts)
         ];
         let id: i64 = self.db.prepare_cached(sql)?.query_row(row, |row| row.get(0))?;
