@@ -134,6 +134,7 @@ const PART: usize = 4;
 const PROJECTS: &str = "projects";
 const PROBLEMS: &str = "problems";
 const UNREAD: &str = "unread";
+const EXTENT: &str = "extent";
 
 impl Store {
     /// What is kept in a file, made if there is none. One that another version made, or that is damaged, is made anew.
@@ -198,6 +199,8 @@ impl Store {
         }
         let mut done = work.done;
         (done.read_bytes, done.written_bytes) = (work.table.read, work.table.written);
+        let extent = ask::counted(&mut work.table)?;
+        work.table.set_meta(EXTENT, &extent)?;
         writing.commit()?;
         Ok(done)
     }

@@ -4,7 +4,7 @@
 
 use super::table::Table;
 use super::world::world;
-use super::{PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
+use super::{EXTENT, PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
 use crate::codebase::{ATTRIBUTE, Codebase};
 use crate::file::{FileFacts, Reference};
 use crate::hash::Digest;
@@ -15,6 +15,7 @@ use crate::resolve::{Certainty, Edge, Mention, Resolver};
 use crate::state::State;
 use crate::store::card::Card;
 use crate::symbol::{Named, last_word};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -30,7 +31,7 @@ pub struct Mentioned {
 }
 
 /// How much there is, and how much of it was understood.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     pub files: u64,
     pub lines: u64,
@@ -50,22 +51,27 @@ fn spells(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
     facts.path(reference).segments.iter().any(|segment| words.contains(&facts.word(segment.word)))
 }
 
+/// Counts what there is.
+pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
+    let unread: BTreeMap<String, String> = table.meta(UNREAD)?.unwrap_or_default();
+    let problems: Vec<String> = table.meta(PROBLEMS)?.unwrap_or_default();
+    let unread = unread.into_iter().map(|(path, reason)| format!("{path}: {reason}"));
+    Ok(Extent {
+        files: table.count("select count(*) from files")?,
+        lines: table.count("select sum(lines) from files")?,
+        with_gaps: table.count("select count(*) from files where gaps > 0")?,
+        gaps: table.count("select sum(gaps) from files")?,
+        projects: table.count("select count(distinct project) from files")?,
+        types: table.count("select count(*) from types")?,
+        edges: table.count("select count(*) from edges")?,
+        unread: unread.chain(problems).collect(),
+    })
+}
+
 impl Store {
+    /// Counted when it was brought up to date last.
     pub fn extent(&self) -> Result<Extent, StoreError> {
-        let mut table = Table::new(&self.db);
-        let unread: BTreeMap<String, String> = table.meta(UNREAD)?.unwrap_or_default();
-        let problems: Vec<String> = table.meta(PROBLEMS)?.unwrap_or_default();
-        let unread = unread.into_iter().map(|(path, reason)| format!("{path}: {reason}"));
-        Ok(Extent {
-            files: table.count("select count(*) from files")?,
-            lines: table.count("select sum(lines) from files")?,
-            with_gaps: table.count("select count(*) from files where gaps > 0")?,
-            gaps: table.count("select sum(gaps) from files")?,
-            projects: table.count("select count(distinct project) from files")?,
-            types: table.count("select count(*) from types")?,
-            edges: table.count("select count(*) from edges")?,
-            unread: unread.chain(problems).collect(),
-        })
+        Ok(Table::new(&self.db).meta(EXTENT)?.unwrap_or_default())
     }
 
     pub fn projects(&self) -> Result<Vec<Project>, StoreError> {
