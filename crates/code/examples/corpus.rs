@@ -182,7 +182,7 @@ fn edited(
     edit: impl Fn(&str, &str) -> String,
 ) -> Result<BTreeMap<String, TypeHashes>, Box<dyn Error>> {
     let texts: Texts = texts.iter().map(|(path, text)| (path.clone(), edit(path, text))).collect();
-    let code = joined(&texts, &Symbols::default())?;
+    let code = joined(&texts, &LANGUAGES[0], &Symbols::default())?;
     let resolver = Resolver::new(&code);
     let one = |at: usize| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32));
     Ok((0..code.types.len()).map(one).collect())
@@ -216,8 +216,8 @@ fn compare(
 }
 
 /// Files as one project.
-fn joined(texts: &Texts, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
-    let mut reader = Reader::new(&LANGUAGES[0])?;
+fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
+    let mut reader = Reader::new(language)?;
     let file = |(path, text): (&String, &String)| SourceFile {
         path: path.clone(),
         project: 0,
@@ -227,33 +227,51 @@ fn joined(texts: &Texts, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> 
     Ok(Codebase::new(vec![Project::default()], texts.iter().map(file).collect()))
 }
 
+/// What a line above a declaration begins with that belongs to it.
+const ABOVE: &[&str] = &["//", "/*", "*", "#[", "@", "["];
+
 /// The text of all declarations of a type, with what is written above each.
 fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
     let part = |(file, part): &(u32, u32)| {
         let text = &texts[&code.files[*file as usize].path];
         let span = code.part((*file, *part)).span;
-        let above = text[..span.from as usize].rfind(['{', '}', ';']).map_or(0, |at| at + 1);
+        let mut above = text[..span.from as usize].rfind('\n').map_or(0, |at| at + 1);
+        while let Some(line) = text[..above].lines().next_back() {
+            if !ABOVE.iter().any(|mark| line.trim_start().starts_with(mark)) {
+                break;
+            }
+            above = line.as_ptr() as usize - text.as_ptr() as usize;
+        }
         text[above..span.to as usize].to_owned()
     };
     code.types[at].parts.iter().map(part).collect()
 }
 
-/// What outlines cost beside the source they stand for.
+/// What outlines cost beside the source they stand for, in each language that a tree has.
 fn outlines(folder: &Path) -> Outcome {
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &Symbols::default())?;
-    let resolver = Resolver::new(&code);
-    let outliner = Outliner::new(&code, &resolver);
+    for language in LANGUAGES {
+        let texts = texts(folder, language)?;
+        if !texts.is_empty() {
+            println!("{}, {}", folder.display(), language.name);
+            outlines_in(&joined(&texts, language, &Symbols::default())?, &texts);
+        }
+    }
+    Ok(true)
+}
+
+fn outlines_in(code: &Codebase, texts: &Texts) {
+    let resolver = Resolver::new(code);
+    let outliner = Outliner::new(code, &resolver);
     let mut costs: Vec<(Cost, Cost)> = Vec::new();
     for at in 0..code.types.len() {
-        let read = Cost::new(&outliner.text(at as u32), &source(&code, &texts, at));
+        let read = Cost::new(&outliner.text(at as u32), &source(code, texts, at));
         costs.push((read, Cost { outline: count_tokens(&outliner.file(at as u32)), ..read }));
     }
     let outline: usize = costs.iter().map(|it| it.0.outline).sum();
     let source: usize = costs.iter().map(|it| it.0.source).sum();
     let share = outline as f64 * 100.0 / source.max(1) as f64;
-    println!("{}: all outlines {outline} tokens, all source {source} ({share:.1} %)", folder.display());
-    for least in [0, 200, 400, 800, 1600] {
+    println!("  all outlines {outline} tokens, all source {source} ({share:.1} %)");
+    for least in [0, 100, 200, 400, 800, 1600] {
         let median = |percent: fn(&(Cost, Cost)) -> f64| {
             let mut all: Vec<f64> = costs.iter().filter(|it| it.0.source >= least).map(percent).collect();
             all.sort_by(f64::total_cmp);
@@ -264,17 +282,18 @@ fn outlines(folder: &Path) -> Outcome {
             "  {count} types of {least} tokens or more: median {read:.1} % as read, {kept:.1} % with hashes"
         );
     }
-    Ok(true)
 }
 
 fn outline(folder: &Path, name: &str) -> Outcome {
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &Symbols::default())?;
-    let resolver = Resolver::new(&code);
-    let outliner = Outliner::new(&code, &resolver);
-    for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
-        let text = outliner.file(at as u32);
-        println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+    for language in LANGUAGES {
+        let texts = texts(folder, language)?;
+        let code = joined(&texts, language, &Symbols::default())?;
+        let resolver = Resolver::new(&code);
+        let outliner = Outliner::new(&code, &resolver);
+        for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
+            let text = outliner.text(at as u32);
+            println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+        }
     }
     Ok(true)
 }
@@ -286,7 +305,7 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         return Ok(true);
     }
     let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, symbols)?;
+    let code = joined(&texts, &LANGUAGES[0], symbols)?;
     let resolver = Resolver::new(&code);
     let name = |at: u32| code.types[at as usize].name.as_str();
     let types: BTreeSet<String> =

@@ -109,6 +109,7 @@ fn modifier<'a>(walk: &Walk<'a>, head: &mut Head<'a>, word: Node<'a>) {
         "static" => head.is_static = true,
         "annotation" | "marker_annotation" => {
             let name = walk.text(word).split('(').next().unwrap_or_default().trim();
+            head.overrides |= name == "@Override";
             if IGNORED.contains(&name) {
                 head.apart.push(span(word));
             } else {

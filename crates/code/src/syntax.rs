@@ -120,6 +120,8 @@ pub(crate) struct Head<'a> {
     pub(crate) attributes: Vec<Node<'a>>,
     pub(crate) visibility: Option<Visibility>,
     pub(crate) is_static: bool,
+    /// Whether an annotation says that its base has it too; a word that says so is part of the signature.
+    pub(crate) overrides: bool,
     /// What stands in the head and is not part of what a user relies on: visibility, `async`.
     pub(crate) apart: Vec<Span>,
     /// Names of types it is made from.
@@ -147,6 +149,7 @@ impl<'a> Head<'a> {
             attributes: Vec::new(),
             visibility: None,
             is_static: false,
+            overrides: false,
             apart: Vec::new(),
             bases: Vec::new(),
             type_parameters: node.child_by_field_name("type_parameters"),

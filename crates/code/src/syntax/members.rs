@@ -118,6 +118,9 @@ impl<'a> Walk<'a> {
             let value = if value.len() > SHOWN_VALUE { "…" } else { &value };
             let _ = write!(shown, " = {value}");
         }
+        if head.overrides {
+            shown.insert_str(0, "override ");
+        }
         shown
     }
 
