@@ -4,7 +4,9 @@
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children, others, span};
+use crate::syntax::{
+    self, Dialect, Docs, Head, Piece, Role, Rule, Walk, child, children, is_word, others, respelled, span,
+};
 use crate::token::Source;
 use std::sync::OnceLock;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -13,10 +15,19 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Java",
     endings: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
-    prepare: syntax::unprepared,
+    prepare: |text, _| respelled(text, UNREADABLE),
     home: None,
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
+
+/// `Object @Nullable ... rest`: the grammar has no annotation there.
+const UNREADABLE: &[Rule] = &[Rule {
+    mark: "...",
+    blank: |before, _| {
+        let name = before.trim_end().trim_end_matches(is_word);
+        name.ends_with('@').then(|| name.len() as isize - 1 - before.len() as isize..0)
+    },
+}];
 
 static DIALECT: Dialect = Dialect {
     grammar: LANGUAGE.grammar,

@@ -7,20 +7,20 @@ mod doc;
 mod gaps;
 mod members;
 mod refer;
+mod respell;
 mod spell;
 mod tokens;
 
-use crate::csharp::symbols::Symbols;
 use crate::file::{
     FileFacts, Import, ImportKind, Member, MemberKind, Path, Position, Scope, Segment, Shape, TypeKind,
     TypePart, Visibility,
 };
 use crate::hash::Digest;
-use crate::language::Prepared;
 use crate::token::{Source, Span};
 pub(crate) use doc::Docs;
 pub(crate) use members::value_member;
 pub(crate) use refer::{FOLDERS, is_capital};
+pub(crate) use respell::{Blank, Rule, is_word, respelled, unprepared};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -209,11 +209,6 @@ pub(crate) struct Walk<'a> {
     taken: Vec<Span>,
     /// The same of types alone.
     apart: Vec<Span>,
-}
-
-/// Trees are read from the text as it is; the tokens come from the tree.
-pub(crate) fn unprepared(text: &str, _: &Symbols) -> Prepared {
-    Prepared { bytes: text.as_bytes().to_vec(), tokens: Vec::new() }
 }
 
 /// Reads everything that a tree tells.

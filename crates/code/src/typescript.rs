@@ -6,7 +6,8 @@ use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{
-    self, Dialect, Docs, FOLDERS, Head, Piece, Role, Walk, child, children, span, value_member,
+    self, Blank, Dialect, Docs, FOLDERS, Head, Piece, Role, Rule, Walk, child, children, is_capital, is_word,
+    respelled, span, value_member,
 };
 use crate::token::Source;
 use std::sync::OnceLock;
@@ -16,7 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "TypeScript",
     endings: &["ts", "mts", "cts"],
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-    prepare: syntax::unprepared,
+    prepare: |text, _| respelled(text, UNREADABLE),
     home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&PLAIN, tree, source.text) },
 };
@@ -26,10 +27,58 @@ pub(crate) const WITH_MARKUP: Language = Language {
     name: "JavaScript",
     endings: &["js", "jsx", "tsx", "mjs", "cjs"],
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
-    prepare: syntax::unprepared,
+    prepare: |text, _| respelled(text, if text.contains("@flow") { FLOW } else { UNREADABLE }),
     home: Some(home),
     extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&MARKUP, tree, source.text) },
 };
+
+/// What the grammar does not have yet.
+const UNREADABLE: &[Rule] = &[
+    // `export type * from "a"`
+    Rule {
+        mark: "type * ",
+        blank: |before, mark| {
+            let exported = before.trim_end().ends_with("export") && mark.contains("from");
+            exported.then_some(0..4)
+        },
+    },
+    // `<in T, out U>`
+    Rule { mark: "in ", blank: |before, mark| variance(before, mark, 2) },
+    Rule { mark: "out ", blank: |before, mark| variance(before, mark, 3) },
+];
+
+/// Types of Flow beside those that are TypeScript's too: `opaque type A`, `{+a: B, ...}`, `component(...props: any)`.
+const FLOW: &[Rule] = &[
+    Rule { mark: "opaque type ", blank: |before, _| (!before.ends_with(is_word)).then_some(0..6) },
+    Rule {
+        mark: "...",
+        blank: |_, mark| {
+            let rest = mark[3..].trim_start().trim_start_matches(',').trim_start();
+            rest.starts_with('}').then_some(0..3)
+        },
+    },
+    Rule { mark: "+", blank: sign },
+    Rule { mark: "-", blank: sign },
+    // what is left of `component(...props: any)` is the type `any`
+    Rule { mark: "component(...props: any)", blank: |_, _| Some(0..20) },
+    Rule { mark: "any)", blank: |before, _| before.ends_with("component(...props: ").then_some(3..4) },
+];
+
+/// Flow's word for the same: `{+a: B}` and `<+T>`.
+fn sign(before: &str, mark: &str) -> Option<Blank> {
+    let listed = before.trim_end().ends_with(['{', ',', '<', '|', ';']);
+    let rest = mark[1..].trim_start_matches(is_word);
+    let typed = rest.starts_with([':', '>', '[', ',']) || rest.starts_with("?:");
+    (listed && typed && mark[1..].starts_with(|it| is_word(it) || it == '[')).then_some(0..1)
+}
+
+/// A word that says how a type parameter may vary, before its name.
+fn variance(before: &str, mark: &str, word: isize) -> Option<Blank> {
+    let before = before.trim_end();
+    let listed = ["<", ",", "<in", ", in", "*/"].iter().any(|it| before.ends_with(it));
+    let rest = mark[word as usize..].trim_start();
+    (listed && (is_capital(rest) || rest.starts_with("out "))).then_some(0..word)
+}
 
 static PLAIN: Dialect = dialect(LANGUAGE.grammar);
 static MARKUP: Dialect = dialect(WITH_MARKUP.grammar);
