@@ -2,22 +2,20 @@
 //!
 //! Does not know inherited members.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
-use crate::language::Language;
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
+use crate::language::{Language, Manner};
 use crate::syntax::{
-    self, Dialect, Docs, Head, Piece, Role, Rule, Walk, child, children, is_word, others, respelled, span,
+    Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children, is_word, named, others,
+    span,
 };
-use crate::token::Source;
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Java",
     endings: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
-    prepare: |text, _| respelled(text, UNREADABLE),
+    manner: Manner::Table(&READING),
     home: None,
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
 /// `Object @Nullable ... rest`: the grammar has no annotation there.
@@ -29,9 +27,7 @@ const UNREADABLE: &[Rule] = &[Rule {
     },
 }];
 
-static DIALECT: Dialect = Dialect {
-    grammar: LANGUAGE.grammar,
-    tables: OnceLock::new(),
+static READING: Reading = Reading::new(Dialect {
     roles: &[
         ("line_comment", Role::Skip),
         ("block_comment", Role::Skip),
@@ -67,17 +63,14 @@ static DIALECT: Dialect = Dialect {
         ("character_literal", Piece::Whole),
     ],
     docs: Docs::Marked(&["/**"]),
-    tuples: &[],
-    sees_outer: true,
-    quotes_alike: false,
     overloads: true,
-    is_doc: |_| false,
-    is_taste: |_, _| false,
     head,
     import,
     own,
     finish: |_| {},
-};
+    unreadable: |_| UNREADABLE,
+    ..PLAIN
+});
 
 /// Annotations that no user can rely on.
 const IGNORED: &[&str] = &["@Override", "@SuppressWarnings", "@Generated"];
@@ -141,11 +134,6 @@ fn default_visibility(node: Node) -> Visibility {
         ("enum_constant", _) | (_, "interface_body" | "annotation_type_body") => Visibility::Public,
         _ => Visibility::Package,
     }
-}
-
-fn named(list: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = list.walk();
-    list.named_children(&mut cursor).filter(|it| !it.kind().ends_with("comment")).collect()
 }
 
 fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {

@@ -3,7 +3,6 @@
 //!
 //! Does not know what is left out: it says nothing about what is declared, or the rest of its line says it again.
 
-use crate::csharp::symbols::Symbols;
 use crate::language::Prepared;
 use std::ops::Range;
 
@@ -18,13 +17,8 @@ pub(crate) struct Rule {
 /// Bytes to be blanked, counted from the mark; those before it are negative.
 pub(crate) type Blank = Range<isize>;
 
-/// Trees are read from the text as it is.
-pub(crate) fn unprepared(text: &str, _: &Symbols) -> Prepared {
-    Prepared { bytes: text.as_bytes().to_vec(), tokens: Vec::new() }
-}
-
 /// A text without what the rules leave out.
-pub(crate) fn respelled(text: &str, rules: &[Rule]) -> Prepared {
+pub(super) fn respelled(text: &str, rules: &[Rule]) -> Prepared {
     let mut bytes = text.as_bytes().to_vec();
     for rule in rules {
         for (at, _) in text.match_indices(rule.mark) {
