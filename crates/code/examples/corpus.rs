@@ -4,6 +4,7 @@
 //!     cargo run --release -p loci-code --example corpus -- gaps DIR…            what could not be read, and how fast the rest was
 //!     cargo run --release -p loci-code --example corpus -- index DIR            everything at once, with the memory it took
 //!     cargo run --release -p loci-code --example corpus -- laws DIR…            what edits of every file at once are classified as
+//!     cargo run --release -p loci-code --example corpus -- formatted OLD NEW    what a formatter's run is, two copies of a tree
 //!     cargo run --release -p loci-code --example corpus -- outlines DIR…        what outlines cost
 //!     cargo run --release -p loci-code --example corpus -- outline DIR NAME     one of them
 //!     cargo run --release -p loci-code --example corpus -- oracle ROSLYN SYMBOL,SYMBOL DIR
@@ -14,7 +15,9 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::specimen::{STYLES, attributed, commented, divided, documented, reformatted, with_statement};
+use loci_code::specimen::{
+    STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
+};
 use loci_code::{
     Codebase, Cost, FileFacts, LANGUAGES, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
     TypeHashes, classify, count_tokens, decode, discover, hashes, read_tree,
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["gaps", folders @ ..] => each(folders, gaps),
         ["index", folder] => each(&[folder], index),
         ["laws", folders @ ..] => each(folders, laws),
+        ["formatted", old, new] => each(&[new], |new| formatted(Path::new(old), new)),
         ["outlines", folders @ ..] => each(folders, outlines),
         ["outline", folder, name] => each(&[folder], |folder| outline(folder, name)),
         ["oracle", roslyn, symbols, folder] => {
@@ -138,29 +142,67 @@ fn index(folder: &Path) -> Outcome {
     Ok(true)
 }
 
-/// What holds for any edit of a kind, over every file of a tree at once.
+/// A formatter's run over a whole tree is cosmetic for every type.
+fn formatted(old: &Path, new: &Path) -> Outcome {
+    let mut good = true;
+    for language in LANGUAGES {
+        let (before, after) = (texts(old, language)?, texts(new, language)?);
+        let touched = before.iter().filter(|(path, text)| after.get(*path) != Some(text)).count();
+        if touched > 0 {
+            println!("{}: {touched} of {} files are laid out anew", language.name, before.len());
+            let same = |_: &str, text: &str| text.to_owned();
+            let (before, after) = (edited(&before, language, same)?, edited(&after, language, same)?);
+            good &= compare(language.name, &before, &after, &["Cosmetic", "unchanged"]);
+        }
+    }
+    Ok(good)
+}
+
+/// What holds for any edit of a kind, over every file of a tree at once: every edit of C#, layout of the others.
 fn laws(folder: &Path) -> Outcome {
+    let mut good = laws_of_csharp(folder)?;
+    for language in &LANGUAGES[1..] {
+        let texts = texts(folder, language)?;
+        if texts.is_empty() {
+            continue;
+        }
+        let old = edited(&texts, language, |_, text| text.to_owned())?;
+        for style in STYLES {
+            let mut reader = Reader::new(language)?;
+            let new = edited(&texts, language, |_, text| relaid(&mut reader, text, *style))?;
+            good &= compare(
+                &format!("{} layout {style:?}", language.name),
+                &old,
+                &new,
+                &["Cosmetic", "unchanged"],
+            );
+        }
+    }
+    Ok(good)
+}
+
+fn laws_of_csharp(folder: &Path) -> Outcome {
     let symbols = Symbols::default();
     let texts = texts(folder, &LANGUAGES[0])?;
     let mut reader = Reader::new(&LANGUAGES[0])?;
     let facts: BTreeMap<&str, FileFacts> =
         texts.iter().map(|(path, text)| (path.as_str(), reader.read(text, &symbols))).collect();
-    let old = edited(&texts, |_, text| text.to_owned())?;
+    let old = edited(&texts, &LANGUAGES[0], |_, text| text.to_owned())?;
     let mut good = true;
     for style in STYLES {
-        let new = edited(&texts, |_, text| reformatted(text, &symbols, *style))?;
+        let new = edited(&texts, &LANGUAGES[0], |_, text| reformatted(text, &symbols, *style))?;
         good &= compare(&format!("layout {style:?}"), &old, &new, &["Cosmetic"]);
     }
-    let new = edited(&texts, |_, text| commented(text, &symbols))?;
+    let new = edited(&texts, &LANGUAGES[0], |_, text| commented(text, &symbols))?;
     good &= compare("comments", &old, &new, &["Cosmetic", "unchanged"]);
     // documentation inside of bodies is a comment
-    let new = edited(&texts, |_, text| documented(text, &symbols))?;
+    let new = edited(&texts, &LANGUAGES[0], |_, text| documented(text, &symbols))?;
     good &= compare("documentation", &old, &new, &["Docs", "Cosmetic", "unchanged"]);
     for (open, class) in [(false, "Internal"), (true, "PublicBehavior")] {
         let edit = |path: &str, text: &str| {
             with_statement(text, &facts[path], |member| member.visibility.is_open() == open).0
         };
-        good &= compare(class, &old, &edited(&texts, edit)?, &[class, "unchanged"]);
+        good &= compare(class, &old, &edited(&texts, &LANGUAGES[0], edit)?, &[class, "unchanged"]);
     }
     let mut halves = Texts::new();
     for (path, text) in &texts {
@@ -170,19 +212,20 @@ fn laws(folder: &Path) -> Outcome {
             halves.insert(format!("{path}.2.cs"), second);
         }
     }
-    let new = edited(&halves, |_, text| text.to_owned())?;
+    let new = edited(&halves, &LANGUAGES[0], |_, text| text.to_owned())?;
     good &= compare("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
-    let new = edited(&texts, |path, text| attributed(text, &facts[path]).0)?;
+    let new = edited(&texts, &LANGUAGES[0], |path, text| attributed(text, &facts[path]).0)?;
     Ok(good & compare("attributes", &old, &new, &["Structure", "unchanged"]))
 }
 
 /// The hashes of all types of a tree, each file edited.
 fn edited(
     texts: &Texts,
-    edit: impl Fn(&str, &str) -> String,
+    language: &'static Language,
+    mut edit: impl FnMut(&str, &str) -> String,
 ) -> Result<BTreeMap<String, TypeHashes>, Box<dyn Error>> {
     let texts: Texts = texts.iter().map(|(path, text)| (path.clone(), edit(path, text))).collect();
-    let code = joined(&texts, &Symbols::default())?;
+    let code = joined(&texts, language, &Symbols::default())?;
     let resolver = Resolver::new(&code);
     let one = |at: usize| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32));
     Ok((0..code.types.len()).map(one).collect())
@@ -216,8 +259,8 @@ fn compare(
 }
 
 /// Files as one project.
-fn joined(texts: &Texts, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
-    let mut reader = Reader::new(&LANGUAGES[0])?;
+fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
+    let mut reader = Reader::new(language)?;
     let file = |(path, text): (&String, &String)| SourceFile {
         path: path.clone(),
         project: 0,
@@ -227,33 +270,51 @@ fn joined(texts: &Texts, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> 
     Ok(Codebase::new(vec![Project::default()], texts.iter().map(file).collect()))
 }
 
+/// What a line above a declaration begins with that belongs to it.
+const ABOVE: &[&str] = &["//", "/*", "*", "#[", "@", "["];
+
 /// The text of all declarations of a type, with what is written above each.
 fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
     let part = |(file, part): &(u32, u32)| {
         let text = &texts[&code.files[*file as usize].path];
         let span = code.part((*file, *part)).span;
-        let above = text[..span.from as usize].rfind(['{', '}', ';']).map_or(0, |at| at + 1);
+        let mut above = text[..span.from as usize].rfind('\n').map_or(0, |at| at + 1);
+        while let Some(line) = text[..above].lines().next_back() {
+            if !ABOVE.iter().any(|mark| line.trim_start().starts_with(mark)) {
+                break;
+            }
+            above = line.as_ptr() as usize - text.as_ptr() as usize;
+        }
         text[above..span.to as usize].to_owned()
     };
     code.types[at].parts.iter().map(part).collect()
 }
 
-/// What outlines cost beside the source they stand for.
+/// What outlines cost beside the source they stand for, in each language that a tree has.
 fn outlines(folder: &Path) -> Outcome {
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &Symbols::default())?;
-    let resolver = Resolver::new(&code);
-    let outliner = Outliner::new(&code, &resolver);
+    for language in LANGUAGES {
+        let texts = texts(folder, language)?;
+        if !texts.is_empty() {
+            println!("{}, {}", folder.display(), language.name);
+            outlines_in(&joined(&texts, language, &Symbols::default())?, &texts);
+        }
+    }
+    Ok(true)
+}
+
+fn outlines_in(code: &Codebase, texts: &Texts) {
+    let resolver = Resolver::new(code);
+    let outliner = Outliner::new(code, &resolver);
     let mut costs: Vec<(Cost, Cost)> = Vec::new();
     for at in 0..code.types.len() {
-        let read = Cost::new(&outliner.text(at as u32), &source(&code, &texts, at));
+        let read = Cost::new(&outliner.text(at as u32), &source(code, texts, at));
         costs.push((read, Cost { outline: count_tokens(&outliner.file(at as u32)), ..read }));
     }
     let outline: usize = costs.iter().map(|it| it.0.outline).sum();
     let source: usize = costs.iter().map(|it| it.0.source).sum();
     let share = outline as f64 * 100.0 / source.max(1) as f64;
-    println!("{}: all outlines {outline} tokens, all source {source} ({share:.1} %)", folder.display());
-    for least in [0, 200, 400, 800, 1600] {
+    println!("  all outlines {outline} tokens, all source {source} ({share:.1} %)");
+    for least in [0, 100, 200, 400, 800, 1600] {
         let median = |percent: fn(&(Cost, Cost)) -> f64| {
             let mut all: Vec<f64> = costs.iter().filter(|it| it.0.source >= least).map(percent).collect();
             all.sort_by(f64::total_cmp);
@@ -264,17 +325,18 @@ fn outlines(folder: &Path) -> Outcome {
             "  {count} types of {least} tokens or more: median {read:.1} % as read, {kept:.1} % with hashes"
         );
     }
-    Ok(true)
 }
 
 fn outline(folder: &Path, name: &str) -> Outcome {
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &Symbols::default())?;
-    let resolver = Resolver::new(&code);
-    let outliner = Outliner::new(&code, &resolver);
-    for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
-        let text = outliner.file(at as u32);
-        println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+    for language in LANGUAGES {
+        let texts = texts(folder, language)?;
+        let code = joined(&texts, language, &Symbols::default())?;
+        let resolver = Resolver::new(&code);
+        let outliner = Outliner::new(&code, &resolver);
+        for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
+            let text = outliner.text(at as u32);
+            println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+        }
     }
     Ok(true)
 }
@@ -286,7 +348,7 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         return Ok(true);
     }
     let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, symbols)?;
+    let code = joined(&texts, &LANGUAGES[0], symbols)?;
     let resolver = Resolver::new(&code);
     let name = |at: u32| code.types[at as usize].name.as_str();
     let types: BTreeSet<String> =

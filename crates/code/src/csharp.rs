@@ -12,7 +12,7 @@ mod refer;
 mod shape;
 pub(crate) mod symbols;
 
-use crate::language::{Language, Prepared};
+use crate::language::{Language, Manner, Prepared};
 use crate::token::Source;
 pub(crate) use lex::lex;
 use symbols::Symbols;
@@ -21,9 +21,8 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "C#",
     endings: &["cs"],
     grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
-    prepare,
+    manner: Manner::Own { prepare, extract: declare::extract },
     home: None,
-    extract: declare::extract,
 };
 
 fn prepare(text: &str, symbols: &Symbols) -> Prepared {

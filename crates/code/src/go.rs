@@ -2,28 +2,23 @@
 //!
 //! Does not know which types satisfy an interface: nothing in the text says so.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
-use crate::home::{Home, steps};
-use crate::language::Language;
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps, steps_of};
+use crate::language::{Language, Manner};
 use crate::syntax::{
-    self, Dialect, Docs, Head, Piece, Role, Walk, child, empty_part, is_capital, others, span,
+    Dialect, Head, PLAIN, Piece, Reading, Role, Walk, child, empty_part, is_capital, named, others, span,
 };
-use crate::token::Source;
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Go",
     endings: &["go"],
     grammar: || tree_sitter_go::LANGUAGE.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&READING),
     home: Some(home),
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
-static DIALECT: Dialect = Dialect {
-    grammar: LANGUAGE.grammar,
-    tables: OnceLock::new(),
+static READING: Reading = Reading::new(Dialect {
     roles: &[
         ("comment", Role::Skip),
         ("type_declaration", Role::Through),
@@ -57,24 +52,19 @@ static DIALECT: Dialect = Dialect {
         ("field_declaration_list", Piece::Lines),
         ("interface_type", Piece::Lines),
     ],
-    docs: Docs::Above,
-    tuples: &[],
-    sees_outer: true,
-    quotes_alike: false,
-    overloads: false,
-    is_doc: |_| false,
     is_taste: |mark, parent| mark.kind() == ";" && parent.kind() != "for_clause",
     head,
     import,
     own,
     finish: |_| {},
-};
+    ..PLAIN
+});
 
 /// A folder is a package, and its path behind that of the module is what others import.
 fn home(project: &str, path: &str) -> Home {
     let mut folders = steps(path);
     folders.pop();
-    let root: Vec<String> = project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let root = steps_of(project);
     let module: Vec<String> = root.iter().cloned().chain(folders).collect();
     Home { folder: module.clone(), module, root }
 }
@@ -109,10 +99,10 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     if node.kind() == "import_spec" {
         return one_import(walk, node);
     }
-    let mut cursor = node.walk();
-    let inner =
-        node.named_children(&mut cursor).filter(|it| matches!(it.kind(), "import_spec" | "import_spec_list"));
-    inner.collect::<Vec<_>>().into_iter().for_each(|it| import(walk, it));
+    for inner in named(node).into_iter().filter(|it| matches!(it.kind(), "import_spec" | "import_spec_list"))
+    {
+        import(walk, inner);
+    }
 }
 
 fn one_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
@@ -169,9 +159,8 @@ fn declared_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 
 /// What a struct or an interface takes over by naming it without a name for it.
 fn embedded(body: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = body.walk();
-    let lines = body.named_children(&mut cursor);
-    lines
+    named(body)
+        .into_iter()
         .filter_map(|line| match line.kind() {
             "field_declaration" if line.child_by_field_name("name").is_none() => {
                 line.child_by_field_name("type")

@@ -119,3 +119,8 @@ pub(crate) fn steps(path: &str) -> Vec<String> {
     let stem = name.split('.').next().unwrap_or(name);
     folder.split('/').chain([stem]).filter(|step| !step.is_empty()).map(str::to_owned).collect()
 }
+
+/// The words of a project's name that is a path itself: `@my/web`, `example.com/shop`.
+pub(crate) fn steps_of(project: &str) -> Vec<String> {
+    project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}

@@ -2,25 +2,32 @@
 //!
 //! Does not know inherited members.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
-use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children, others, span};
-use crate::token::Source;
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
+use crate::language::{Language, Manner};
+use crate::syntax::{
+    Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children, is_word, named, others,
+    span,
+};
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Java",
     endings: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&READING),
     home: None,
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
-static DIALECT: Dialect = Dialect {
-    grammar: LANGUAGE.grammar,
-    tables: OnceLock::new(),
+/// `Object @Nullable ... rest`: the grammar has no annotation there.
+const UNREADABLE: &[Rule] = &[Rule {
+    mark: "...",
+    blank: |before, _| {
+        let name = before.trim_end().trim_end_matches(is_word);
+        name.ends_with('@').then(|| name.len() as isize - 1 - before.len() as isize..0)
+    },
+}];
+
+static READING: Reading = Reading::new(Dialect {
     roles: &[
         ("line_comment", Role::Skip),
         ("block_comment", Role::Skip),
@@ -56,17 +63,14 @@ static DIALECT: Dialect = Dialect {
         ("character_literal", Piece::Whole),
     ],
     docs: Docs::Marked(&["/**"]),
-    tuples: &[],
-    sees_outer: true,
-    quotes_alike: false,
     overloads: true,
-    is_doc: |_| false,
-    is_taste: |_, _| false,
     head,
     import,
     own,
     finish: |_| {},
-};
+    unreadable: |_| UNREADABLE,
+    ..PLAIN
+});
 
 /// Annotations that no user can rely on.
 const IGNORED: &[&str] = &["@Override", "@SuppressWarnings", "@Generated"];
@@ -109,6 +113,7 @@ fn modifier<'a>(walk: &Walk<'a>, head: &mut Head<'a>, word: Node<'a>) {
         "static" => head.is_static = true,
         "annotation" | "marker_annotation" => {
             let name = walk.text(word).split('(').next().unwrap_or_default().trim();
+            head.overrides |= name == "@Override";
             if IGNORED.contains(&name) {
                 head.apart.push(span(word));
             } else {
@@ -129,11 +134,6 @@ fn default_visibility(node: Node) -> Visibility {
         ("enum_constant", _) | (_, "interface_body" | "annotation_type_body") => Visibility::Public,
         _ => Visibility::Package,
     }
-}
-
-fn named(list: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = list.walk();
-    list.named_children(&mut cursor).filter(|it| !it.kind().ends_with("comment")).collect()
 }
 
 fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {

@@ -5,6 +5,7 @@
 use crate::csharp::symbols::Symbols;
 use crate::file::FileFacts;
 use crate::home::Home;
+use crate::syntax::{self, Reading};
 use crate::token::{Source, Token};
 use crate::{csharp, go, java, python, rust, typescript};
 use std::borrow::Cow;
@@ -17,11 +18,21 @@ pub struct Language {
     /// How the names of its files end, without the dot.
     pub endings: &'static [&'static str],
     pub(crate) grammar: fn() -> tree_sitter::Language,
-    /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
-    pub(crate) prepare: fn(&str, &Symbols) -> Prepared,
+    pub(crate) manner: Manner,
     /// Where a file of it stands, by the name of its project and the path in it; none if the file itself says so.
     pub(crate) home: Option<fn(&str, &str) -> Home>,
-    pub(crate) extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
+}
+
+/// How a text becomes facts.
+pub(crate) enum Manner {
+    /// As a table says that all such languages share.
+    Table(&'static Reading),
+    /// By rules of the language's own.
+    Own {
+        /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
+        prepare: fn(&str, &Symbols) -> Prepared,
+        extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
+    },
 }
 
 pub(crate) struct Prepared {
@@ -72,11 +83,29 @@ impl Reader {
 
     /// What one file tells, for a set of defined symbols.
     pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
-        let prepared = (self.language.prepare)(text, symbols);
-        // a parser without a time limit or a flag to stop it always returns a tree
-        let Some(tree) = self.parser.parse(&prepared.bytes, None) else { return FileFacts::default() };
-        let source = Source { text, tokens: &prepared.tokens };
-        (self.language.extract)(&tree, &source)
+        match &self.language.manner {
+            Manner::Table(reading) => {
+                let tree = self.tree(&reading.prepare(text));
+                tree.map_or_else(FileFacts::default, |tree| syntax::read(reading, &tree, text))
+            }
+            Manner::Own { prepare, extract } => {
+                let prepared = prepare(text, symbols);
+                let source = Source { text, tokens: &prepared.tokens };
+                self.tree(&prepared).map_or_else(FileFacts::default, |tree| extract(&tree, &source))
+            }
+        }
+    }
+
+    /// The pieces of a text that is read by a table, in order.
+    pub(crate) fn tokens(&mut self, text: &str) -> Vec<Token> {
+        let Manner::Table(reading) = &self.language.manner else { return Vec::new() };
+        let tree = self.tree(&reading.prepare(text));
+        tree.map_or_else(Vec::new, |tree| syntax::tokens(reading, &tree, text))
+    }
+
+    /// A parser without a time limit or a flag to stop it always returns one.
+    fn tree(&mut self, prepared: &Prepared) -> Option<Tree> {
+        self.parser.parse(&prepared.bytes, None)
     }
 }
 

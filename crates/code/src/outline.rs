@@ -3,17 +3,45 @@
 //!
 //! Does not know what the type is for; a note by a model may say that.
 
+mod lines;
+
 use crate::codebase::{Codebase, Type};
-use crate::file::{Member, MemberKind, Shape, TypeKind, Visibility};
+use crate::file::{
+    FileFacts, Member, MemberKind, Position, Reference, Shape, TypeKind, TypePart, Visibility,
+};
 use crate::hash::{TypeHashes, hashes};
 use crate::id::{MemberId, TypeId};
 use crate::resolve::Resolver;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// More dependencies than this are counted, not named.
-const DEPENDENCIES: usize = 5;
+/// More dependencies than this are counted, not named; so are members that only the own project sees.
+const NAMED: usize = 5;
+
+/// More files than this are counted, not named: a package of Go is a module of dozens.
+const FILES: usize = 3;
+
+/// Longer documentation is cut: what follows the hundredth letter seldom says what a type is. So is a longer header: an alias of
+/// TypeScript may be written out over a page.
+const LONG: usize = 100;
+
+/// Words of documentation that say nothing beside the name: `The BaseItem class.`
+const FILLERS: &[&str] = &[
+    "a",
+    "an",
+    "the",
+    "class",
+    "interface",
+    "enum",
+    "struct",
+    "record",
+    "this",
+    "is",
+    "defines",
+    "represents",
+];
 
 /// What an outline costs beside what it stands for, in tokens of the vocabulary o200k. For models with another one both are
 /// estimates.
@@ -44,7 +72,7 @@ pub struct Outliner<'a> {
     code: &'a Codebase,
     resolver: &'a Resolver<'a>,
     ids: Vec<TypeId>,
-    /// How many types share a simple name.
+    /// How many types share a simple name; the same type with other parameters is not another.
     sharing: FxHashMap<String, u32>,
 }
 
@@ -53,8 +81,12 @@ impl<'a> Outliner<'a> {
         let mut ids: Vec<TypeId> = code.types.iter().map(|each| each.id).collect();
         ids.sort_unstable();
         let mut sharing = FxHashMap::default();
+        let mut seen = FxHashSet::default();
         for at in 0..code.types.len() as u32 {
-            *sharing.entry(code.simple_name(at).to_owned()).or_default() += 1;
+            let name = code.types[at as usize].name.as_str();
+            if seen.insert(name.split('`').next()) {
+                *sharing.entry(code.simple_name(at).to_owned()).or_default() += 1;
+            }
         }
         Outliner { code, resolver, ids, sharing }
     }
@@ -64,12 +96,21 @@ impl<'a> Outliner<'a> {
         self.code.types[of as usize].id.short(&self.ids)
     }
 
-    /// The outline as it is read: what the type is, what it offers, what it builds upon.
+    /// The outline as it is read: what the type is, what it offers, what it builds upon. Of the names in it only those are
+    /// told apart that several types have; the id likewise, which is a fifth of the outline of a type of ten lines.
     pub fn text(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];
-        let mut out = format!("# {} {}\n", each.name, self.short_id(of));
-        let _ = writeln!(out, "Kind: {} | Files: {}", self.kind(each), self.files(each).join(","));
-        self.body(&mut out, of);
+        let mut out = format!("# {}", each.name);
+        if !self.is_only_one(of) {
+            out.extend([" ", &self.short_id(of)]);
+        }
+        let (kind, header) = (self.kind(each), shortened(self.header(each)));
+        let between = if header.is_empty() || header.starts_with(['(', ':']) { "" } else { " " };
+        let _ = writeln!(out, "\n{kind}{between}{header} in {}", self.places(of));
+        self.body(&mut out, of, "");
+        let mut all = self.dependencies(of);
+        all.retain(|at| self.is_unclear(&out, of, *at));
+        self.depends(&mut out, &all);
         out
     }
 
@@ -84,13 +125,21 @@ impl<'a> Outliner<'a> {
         self.file(of).replacen(&self.short_id(of), &id.to_string(), 1)
     }
 
-    /// The outline as it is kept: the same, with the hashes that say whether it still holds.
+    /// Whether no other project has a type of the same name; types are in the order of their names.
+    fn is_only_one(&self, of: u32) -> bool {
+        let (types, at) = (&self.code.types, of as usize);
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        !beside.filter_map(|other| types.get(other)).any(|other| other.name == types[at].name)
+    }
+
+    /// The outline as it is kept: the same, with the hashes that say whether it still holds, and every file and dependency for
+    /// those who look for one.
     pub fn file(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];
         let TypeHashes { hashes, .. } = hashes(self.code, self.resolver, of);
         let assembly = self.code.projects.get(each.project as usize).map_or("", |project| &project.name);
         let mut out = format!("# {} {}\n", each.name, self.short_id(of));
-        let (kind, files) = (self.kind(each), self.files(each).join(","));
+        let (kind, files) = (self.kind(each), self.files(each, usize::MAX).join(","));
         let structure = hashes.structure;
         let _ = writeln!(
             out,
@@ -99,7 +148,12 @@ impl<'a> Outliner<'a> {
         let (public, internal, both) = (hashes.public, hashes.internal, hashes.implementation());
         let _ = writeln!(out, "PublicImplHash: {public} | InternalImplHash: {internal} | ImplHash: {both}");
         let _ = writeln!(out, "XmlDocHash: {}", hashes.doc);
-        self.body(&mut out, of);
+        let header = self.header(each);
+        if !header.is_empty() {
+            let _ = writeln!(out, "Takes: {header}");
+        }
+        self.body(&mut out, of, "Public API:\n");
+        self.depends(&mut out, &self.dependencies(of));
         out
     }
 
@@ -112,9 +166,9 @@ impl<'a> Outliner<'a> {
             for member in members.iter().filter(|member| member.key == key) {
                 let id = MemberId::new(each.id, member.kind, key);
                 let _ = writeln!(out, "{}.{} {id}", each.name, member.key);
-                let _ = writeln!(out, "  {}", signature(member));
+                let _ = writeln!(out, "  {}", lines::signature(member));
                 if let Some(doc) = &member.doc {
-                    let _ = writeln!(out, "  XMLDOC: {}", doc.summary);
+                    let _ = writeln!(out, "  Doc: {}", doc.summary);
                 }
                 let path = &self.code.files[*file as usize].path;
                 let _ = writeln!(out, "  File: {path} | Bytes: {}-{}", member.span.from, member.span.to);
@@ -141,95 +195,121 @@ impl<'a> Outliner<'a> {
         words.join(" ")
     }
 
-    fn files(&self, of: &Type) -> Vec<&str> {
+    /// What a declaration says behind its name: what a record is made of, bounds, bases where the language has them there.
+    fn header(&self, of: &Type) -> &str {
+        let own = self.code.parts(of).filter(|part| part.kind != TypeKind::Impl);
+        own.map(|part| part.shown.as_str()).find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    fn files(&self, of: &Type, most: usize) -> Vec<Cow<'_, str>> {
         let mut files: Vec<&str> =
             of.parts.iter().map(|(file, _)| self.code.files[*file as usize].path.as_str()).collect();
         files.dedup();
-        files
+        let more = files.len().saturating_sub(most);
+        let named = files.into_iter().take(most).map(Cow::Borrowed);
+        named.chain((more > 0).then(|| Cow::Owned(format!("… {more} more")))).collect()
     }
 
-    fn body(&self, out: &mut String, of: u32) {
+    /// The files of a type; of one that is named after it the folder, which a path that ends in `/` is.
+    fn places(&self, of: u32) -> String {
+        let files = self.files(&self.code.types[of as usize], FILES);
+        let own = match &files[..] {
+            [only] => only
+                .rsplit_once('/')
+                .filter(|(_, file)| file.split('.').next() == Some(self.code.simple_name(of))),
+            _ => None,
+        };
+        own.map_or_else(|| files.join(", "), |(folder, _)| format!("{folder}/"))
+    }
+
+    fn body(&self, out: &mut String, of: u32, label: &str) {
         let each = &self.code.types[of as usize];
-        if let Some(doc) = self.code.parts(each).find_map(|part| part.doc.as_ref()) {
-            let _ = writeln!(out, "XMLDOC: {}", doc.summary);
-        }
-        let header: String = self
-            .code
-            .parts(each)
-            .map(|part| part.shown.as_str())
-            .find(|it| !it.is_empty())
-            .unwrap_or_default()
-            .to_owned();
-        if !header.is_empty() {
-            let _ = writeln!(out, "Takes: {header}");
+        let doc = self.code.parts(each).find_map(|part| part.doc.as_ref());
+        if let Some(doc) = doc.filter(|doc| says_more(&doc.summary, self.code.simple_name(of))) {
+            let _ = writeln!(out, "Doc: {}", shortened(&doc.summary));
         }
         if self.code.parts(each).any(|part| part.degraded) {
             out.push_str("Gaps: parts of this type could not be read\n");
         }
-        self.offers(out, of);
-        let based = self.based_upon(each);
+        self.offers(out, of, label);
+        let header = self.header(each);
+        let based = self.based_upon(each).into_iter().filter(|base| !header.contains(base.as_str()));
+        let based: Vec<String> = based.collect();
         if !based.is_empty() {
             let _ = writeln!(out, "Implements: {}", based.join(", "));
         }
-        self.depends(out, of);
     }
 
-    /// What may be used from outside: values of an enumeration on one line, everything else one by one.
-    fn offers(&self, out: &mut String, of: u32) {
+    /// What may be used from where the type itself may: values of an enumeration on one line, everything else together as far as
+    /// it is alike. What only the own project sees of a type that others see too is named and no more.
+    fn offers(&self, out: &mut String, of: u32, label: &str) {
         let each = &self.code.types[of as usize];
-        let mut members: Vec<&Member> = self
-            .code
-            .parts(each)
-            .flat_map(|part| &part.members)
-            .filter(|member| member.visibility.is_open() && member.kind != MemberKind::Destructor)
-            .collect();
-        if each.kind == TypeKind::Enum {
-            let values: Vec<&str> = members.iter().map(|member| member.shown.as_str()).collect();
+        let header = self.header(each);
+        let all = self.code.parts(each).flat_map(|part| part.members.iter().map(move |it| (part, it)));
+        let told = all.filter(|(part, member)| tells_more(part, member, header)).map(|(_, member)| member);
+        let (values, mut members): (Vec<&Member>, Vec<&Member>) =
+            told.partition(|member| member.kind == MemberKind::EnumValue);
+        if !values.is_empty() {
+            let values: Vec<&str> = values.iter().map(|member| member.shown.as_str()).collect();
             let _ = writeln!(out, "Values: {}", values.join(", "));
-            return;
         }
         members.sort_by(|one, other| (one.kind, &one.key).cmp(&(other.kind, &other.key)));
         members.dedup_by(|one, other| (one.kind, &one.key) == (other.kind, &other.key));
-        let nested: Vec<u32> =
-            self.code.nested(of).filter(|at| self.code.types[*at as usize].visibility.is_open()).collect();
-        if members.is_empty() && nested.is_empty() {
-            return;
+        drop_default_constructor(&mut members);
+        let inside = !each.visibility.is_open();
+        let (offered, rest): (Vec<&Member>, Vec<&Member>) = members
+            .into_iter()
+            .partition(|it| it.visibility.is_open() || (inside && is_for_project(it.visibility)));
+        let nested = self.code.nested(of).filter(|at| self.code.types[*at as usize].visibility.is_open());
+        let nested: Vec<(&str, &str)> =
+            nested.map(|at| (self.code.types[at as usize].kind.name(), self.code.simple_name(at))).collect();
+        if !offered.is_empty() || !nested.is_empty() {
+            out.push_str(label);
         }
-        out.push_str("Public API:\n");
-        for at in nested {
-            let _ =
-                writeln!(out, "+ {} {}", self.code.types[at as usize].kind.name(), self.code.simple_name(at));
-        }
-        let (data, functions): (Vec<&Member>, Vec<&Member>) =
-            members.into_iter().partition(|member| is_data(member.kind));
-        together(out, &data);
-        for member in functions {
-            let _ = writeln!(out, "+ {}", signature(member));
+        lines::write(out, self.code.simple_name(of), &nested, &offered);
+        let internal = rest.iter().filter(|it| is_for_project(it.visibility)).map(|it| it.name.clone());
+        let mut internal: Vec<String> = internal.collect();
+        internal.dedup();
+        if !internal.is_empty() {
+            let _ = writeln!(out, "Internal API: {}", counted(internal));
         }
     }
 
-    /// Bases as a reader knows them.
+    /// Bases as a reader knows them: each with its arguments, named as far as that is needed.
     fn based_upon(&self, of: &Type) -> Vec<String> {
         let mut found = Vec::new();
         for (file, part) in &of.parts {
             let facts = &self.code.files[*file as usize].facts;
-            for at in &facts.types[*part as usize].base_names {
-                let reference = &facts.references[*at as usize];
-                let name = match self.resolver.target(*file, reference) {
-                    Some(base) => self.short_name(base),
-                    None => facts
-                        .path(reference)
-                        .segments
-                        .last()
-                        .map_or("", |last| facts.word(last.word))
-                        .to_owned(),
-                };
+            let part = &facts.types[*part as usize];
+            let derived = part.attributes.iter().flat_map(|it| derived(&self.spelled(*file, facts, it)));
+            // `byte` of an enumeration is no name
+            let bases = part.bases.iter().filter(|base| !base.names().is_empty());
+            let bases = bases.map(|base| tight(&self.spelled(*file, facts, base)));
+            for name in derived.chain(bases) {
                 if !found.contains(&name) {
                     found.push(name);
                 }
             }
         }
         found
+    }
+
+    /// A shape with each name as short as it can be.
+    fn spelled(&self, file: u32, facts: &FileFacts, shape: &Shape) -> String {
+        let mut out = String::new();
+        let name = |reference: u32, out: &mut String| {
+            let reference = &facts.references[reference as usize];
+            out.push_str(&self.known_as(file, facts, reference));
+        };
+        shape.render(name, &mut out);
+        out
+    }
+
+    fn known_as(&self, file: u32, facts: &FileFacts, reference: &Reference) -> String {
+        match self.resolver.target(file, reference) {
+            Some(base) => self.short_name(base),
+            None => facts.path(reference).segments.last().map_or("", |last| facts.word(last.word)).to_owned(),
+        }
     }
 
     /// The last part of a type's name if no other type has it, else all of it.
@@ -242,15 +322,18 @@ impl<'a> Outliner<'a> {
     }
 
     /// The types that signatures mention, the most mentioned first.
-    fn depends(&self, out: &mut String, of: u32) {
+    fn dependencies(&self, of: u32) -> Vec<u32> {
         let mut count: BTreeMap<u32, u32> = BTreeMap::new();
         for (file, part) in &self.code.types[of as usize].parts {
             let facts = &self.code.files[*file as usize].facts;
             let part = &facts.types[*part as usize];
             let open =
                 part.members.iter().filter(|member| member.visibility.is_open()).map(|member| &member.shape);
-            for reference in open.chain([&part.header]).flat_map(Shape::names) {
-                if let Some(to) = self.resolver.target(*file, &facts.references[*reference as usize]) {
+            let names = open.chain([&part.header]).flat_map(Shape::names);
+            let references = names.map(|reference| &facts.references[*reference as usize]);
+            // an attribute says how a member is treated, not what it works with
+            for reference in references.filter(|it| it.position != Position::Attribute) {
+                if let Some(to) = self.resolver.target(*file, reference) {
                     *count.entry(to).or_default() += 1;
                 }
             }
@@ -258,64 +341,102 @@ impl<'a> Outliner<'a> {
         count.remove(&of);
         let mut found: Vec<(u32, u32)> = count.into_iter().collect();
         found.sort_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
-        if found.is_empty() {
-            return;
-        }
-        let mut names: Vec<String> =
-            found.iter().take(DEPENDENCIES).map(|(at, _)| self.short_name(*at)).collect();
-        if found.len() > DEPENDENCIES {
-            names.push(format!("… {} more", found.len() - DEPENDENCIES));
-        }
-        let _ = writeln!(out, "DependsOn: {}", names.join(", "));
+        found.into_iter().map(|(at, _)| at).collect()
     }
-}
 
-/// A signature, with its visibility unless that is public.
-fn signature(member: &Member) -> String {
-    unless_public(member.visibility) + &member.shown
-}
+    /// Whether the lines so far name a dependency, and a reader could take it for another: of several with one name, the one
+    /// beside the type is meant.
+    fn is_unclear(&self, so_far: &str, of: u32, dependency: u32) -> bool {
+        let simple = self.code.simple_name(dependency);
+        let around = |at: u32| self.code.types[at as usize].name.rsplit_once(['.', '+']).map(|it| it.0);
+        let clear = self.sharing.get(simple) == Some(&1)
+            || around(of) == around(dependency)
+            || self.code.types[dependency as usize].outer == Some(of);
+        let mut words = so_far.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        !clear && words.any(|word| word == simple)
+    }
 
-fn unless_public(visibility: Visibility) -> String {
-    if visibility == Visibility::Public { String::new() } else { format!("{} ", visibility.name()) }
-}
-
-fn is_data(kind: MemberKind) -> bool {
-    matches!(kind, MemberKind::Field | MemberKind::Constant | MemberKind::Property | MemberKind::Event)
-}
-
-/// Fields and properties that differ only in type and name share a line: a type of twenty of them costs a third less.
-fn together(out: &mut String, data: &[&Member]) {
-    let mut alike: Vec<(Around, Vec<&str>)> = Vec::new();
-    for member in data {
-        let (around, core) = pieces(member);
-        match alike.iter_mut().find(|(known, _)| *known == around) {
-            Some((_, cores)) => cores.push(core),
-            None => alike.push((around, vec![core])),
+    fn depends(&self, out: &mut String, on: &[u32]) {
+        if !on.is_empty() {
+            let names = counted(on.iter().map(|at| self.short_name(*at)).collect());
+            let _ = writeln!(out, "DependsOn: {names}");
         }
     }
-    for (Around { visibility, modifiers, accessors }, cores) in alike {
-        let _ = writeln!(out, "+ {}{modifiers}{}{accessors}", unless_public(visibility), cores.join(", "));
+}
+
+/// The first few of a list, and how many more there are.
+fn counted(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    names.extend((more > 0).then(|| format!("… {more} more")));
+    names.join(", ")
+}
+
+/// Whether a member is for the own project and for nobody else.
+fn is_for_project(visibility: Visibility) -> bool {
+    visibility.is_seen() && !visibility.is_open() && visibility != Visibility::File
+}
+
+/// Whether a member says something that other lines do not: what a trait asks for stands with the trait, what is only reached by
+/// an interface (`IList.Count`) with the interface, and what a record is made of with its header.
+fn tells_more(part: &TypePart, member: &Member, header: &str) -> bool {
+    let by_trait = part.kind == TypeKind::Impl
+        && !part.bases.is_empty()
+        && matches!(member.kind, MemberKind::Method | MemberKind::Function);
+    let by_interface = member.name.contains('.') && !member.name.starts_with('[');
+    let asked = by_trait || by_interface;
+    let made_of = matches!(part.kind, TypeKind::Record | TypeKind::RecordStruct)
+        && member.kind == MemberKind::Property
+        && header.contains(&member.shown);
+    !asked && !made_of && member.kind != MemberKind::Destructor
+}
+
+/// A type that can only be made from nothing, by anyone, is what one is that does not say how it is made.
+fn drop_default_constructor(members: &mut Vec<&Member>) {
+    let is_constructor = |it: &Member| it.kind == MemberKind::Constructor && !it.is_static;
+    let says_nothing = |it: &Member| it.visibility == Visibility::Public && it.shown.ends_with("()");
+    let mut all = members.iter().filter(|it| is_constructor(it));
+    if let (Some(only), None) = (all.next(), all.next())
+        && says_nothing(only)
+    {
+        members.retain(|it| !is_constructor(it));
     }
 }
 
-/// What stands around the type and name of a field or property.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Around<'a> {
-    visibility: Visibility,
-    modifiers: &'a str,
-    accessors: &'a str,
+/// What `# [ derive ( A , B ) ]` makes a type: A and B.
+fn derived(attribute: &str) -> Vec<String> {
+    let list = attribute.strip_prefix("# [ derive (").and_then(|rest| rest.strip_suffix(") ]"));
+    let names = list.unwrap_or_default().split(',').map(|name| tight(name.trim()));
+    names.filter(|name| !name.is_empty()).collect()
 }
 
-const MODIFIERS: &[&str] = &[
-    "abstract", "const", "new", "override", "readonly", "required", "sealed", "static", "virtual", "volatile",
-];
-
-fn pieces(member: &Member) -> (Around<'_>, &str) {
-    let (front, accessors) = member.shown.split_at(member.shown.find(" {").unwrap_or(member.shown.len()));
-    let mut core = front;
-    while let Some((_, rest)) = core.split_once(' ').filter(|(word, _)| MODIFIERS.contains(word)) {
-        core = rest;
+/// Tokens with blanks between words and behind commas.
+fn tight(tokens: &str) -> String {
+    let mut out = String::new();
+    for token in tokens.split(' ') {
+        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        if out.ends_with(',') || (out.ends_with(is_word) && token.starts_with(is_word)) {
+            out.push(' ');
+        }
+        out.push_str(token);
     }
-    let modifiers = &front[..front.len() - core.len()];
-    (Around { visibility: member.visibility, modifiers, accessors }, core)
+    out
+}
+
+/// Whether documentation says more than the name it stands above.
+fn says_more(summary: &str, name: &str) -> bool {
+    let words = summary.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let said: String =
+        words.map(str::to_lowercase).filter(|word| !FILLERS.contains(&word.as_str())).collect();
+    said != name.to_lowercase()
+}
+
+/// A summary cut at a blank, so that no word is halved.
+fn shortened(summary: &str) -> Cow<'_, str> {
+    if summary.chars().count() <= LONG {
+        return Cow::Borrowed(summary);
+    }
+    let cut = summary.char_indices().nth(LONG).map_or(summary.len(), |(at, _)| at);
+    let blank = summary[..cut].rfind(' ').unwrap_or(cut);
+    Cow::Owned(format!("{} …", &summary[..blank]))
 }

@@ -2,26 +2,21 @@
 //!
 //! Does not know what is assigned to `self` in a body, nor what decorators make of a function.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
-use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children};
-use crate::token::Source;
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use crate::language::{Language, Manner};
+use crate::syntax::{self, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, children, named};
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Python",
     endings: &["py", "pyi"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&READING),
     home: Some(home),
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
-static DIALECT: Dialect = Dialect {
-    grammar: LANGUAGE.grammar,
-    tables: OnceLock::new(),
+static READING: Reading = Reading::new(Dialect {
     roles: &[
         ("comment", Role::Skip),
         ("if_statement", Role::Through),
@@ -52,16 +47,15 @@ static DIALECT: Dialect = Dialect {
     ],
     docs: Docs::Inside,
     tuples: &["tuple", "tuple_pattern", "expression_list", "pattern_list"],
-    sees_outer: true,
     quotes_alike: true,
-    overloads: false,
     is_doc,
     is_taste: |mark, _| mark.kind() == ";",
     head,
     import,
     own,
     finish: |_| {},
-};
+    ..PLAIN
+});
 
 /// Folders that hold packages and are none.
 const HOLDERS: &[&str] = &["src/", "lib/", "python/"];
@@ -104,9 +98,8 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
         head.attributes = children(around, "decorator");
     }
     if let Some(list) = node.child_by_field_name("superclasses") {
-        let mut cursor = list.walk();
-        let bases = list.named_children(&mut cursor);
-        head.bases = bases.filter(|it| !matches!(it.kind(), "keyword_argument" | "comment")).collect();
+        head.bases = named(list);
+        head.bases.retain(|it| it.kind() != "keyword_argument");
     }
     head
 }
@@ -223,8 +216,7 @@ fn annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
             }
         }
         _ => {
-            let mut cursor = node.walk();
-            for inner in node.named_children(&mut cursor).collect::<Vec<_>>() {
+            for inner in named(node) {
                 annotation(walk, inner);
             }
         }

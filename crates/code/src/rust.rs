@@ -3,26 +3,24 @@
 //!
 //! Does not know what macros make of their text: names in it are taken as they stand.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
-use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, span, value_member};
-use crate::token::{Source, Span};
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use crate::language::{Language, Manner};
+use crate::syntax::{
+    Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, named, span, value_member,
+};
+use crate::token::Span;
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Rust",
     endings: &["rs"],
     grammar: || tree_sitter_rust::LANGUAGE.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&READING),
     home: Some(home),
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&DIALECT, tree, source.text) },
 };
 
-static DIALECT: Dialect = Dialect {
-    grammar: LANGUAGE.grammar,
-    tables: OnceLock::new(),
+static READING: Reading = Reading::new(Dialect {
     roles: &[
         ("line_comment", Role::Skip),
         ("block_comment", Role::Skip),
@@ -68,9 +66,6 @@ static DIALECT: Dialect = Dialect {
     docs: Docs::Marked(&["///", "//!", "/**", "/*!"]),
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
     sees_outer: false,
-    quotes_alike: false,
-    overloads: false,
-    is_doc: |_| false,
     is_taste,
     head,
     import: |walk, node| {
@@ -80,7 +75,8 @@ static DIALECT: Dialect = Dialect {
     },
     own,
     finish: |_| {},
-};
+    ..PLAIN
+});
 
 /// Folders in which each file is a crate of its own.
 const CRATES: &[&str] = &["tests", "examples", "benches", "bin"];
@@ -128,6 +124,7 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     match node.kind() {
         "trait_item" => {
             head.bases = node.child_by_field_name("bounds").map(named).unwrap_or_default();
+            head.bases.retain(|it| it.kind() != "lifetime");
         }
         "enum_variant" => head.body = None,
         "const_item" => head.is_inlined = true,
@@ -193,11 +190,6 @@ fn beside<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
         at = sibling.prev_sibling();
     }
     head.attributes.reverse();
-}
-
-fn named(list: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = list.walk();
-    list.named_children(&mut cursor).filter(|it| it.kind() != "lifetime").collect()
 }
 
 fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {

@@ -6,6 +6,7 @@
 use crate::csharp;
 use crate::csharp::symbols::Symbols;
 use crate::file::{FileFacts, Member, MemberKind, TypeKind, TypePart, Visibility};
+use crate::language::Reader;
 use crate::token::{Lexeme, Span, Token};
 
 /// How a text is laid out anew, token by token.
@@ -52,6 +53,41 @@ fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usiz
         Style::Airy => ["\r\n", "\r\n   ", "\r\n\t\t"][at % 3],
         Style::Braces if brace(before) || brace(token) || before.span.of(text) == ";" => "\n\t",
         Style::Dense | Style::Braces => " ",
+    }
+}
+
+/// A text of a language that is read by a table, laid out anew. Where lines end stays as it is, since most of these languages read
+/// it, and so does the depth of what is indented; blanks, empty lines and the ends of lines that another system has are new.
+pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
+    let tokens = reader.tokens(text);
+    let (mut out, mut end, mut after_comment) = (String::new(), 0, false);
+    for token in tokens.iter().filter(|token| token.span.from < token.span.to) {
+        let between = text.get(end..token.span.from as usize).unwrap_or_default();
+        let close = after_comment || !token.kind.counts();
+        out.push_str(&between_anew(between, style, close));
+        out.push_str(token.span.of(text));
+        end = end.max(token.span.to as usize);
+        after_comment = !token.kind.counts();
+    }
+    out.push_str(text.get(end..).unwrap_or_default());
+    out
+}
+
+/// Blanks in another form. What stands `close` to a comment stays so: it may be what the comment documents.
+fn between_anew(between: &str, style: Style, close: bool) -> String {
+    if between.is_empty() || !between.bytes().all(|byte| byte.is_ascii_whitespace()) {
+        // what no token has, such as the end of a line that is no end
+        return between.to_owned();
+    }
+    let Some((_, indent)) = between.rsplit_once('\n') else {
+        return if style == Style::Dense { " ".to_owned() } else { "   ".to_owned() };
+    };
+    let lines = between.matches('\n').count();
+    match style {
+        Style::Dense if close => between.to_owned(),
+        Style::Dense => format!("\n{indent}"),
+        Style::Airy => "\r\n".repeat(if close { lines } else { lines + 1 }) + &indent.repeat(2),
+        Style::Braces => "\n".repeat(lines) + &indent.repeat(3),
     }
 }
 

@@ -366,6 +366,8 @@ impl Work<'_> {
         }
         for name in &delta.names {
             touched.extend(self.table.mentioning(name)?);
+            // an outline says more of a type that shares its name with another
+            touched.extend(self.table.declaring_files(name)?);
         }
         for (of, member) in &delta.members {
             if self.table.is_declared(member)? {

@@ -7,10 +7,10 @@ mod doc;
 mod gaps;
 mod members;
 mod refer;
+mod respell;
 mod spell;
 mod tokens;
 
-use crate::csharp::symbols::Symbols;
 use crate::file::{
     FileFacts, Import, ImportKind, Member, MemberKind, Path, Position, Scope, Segment, Shape, TypeKind,
     TypePart, Visibility,
@@ -21,8 +21,11 @@ use crate::token::{Source, Span};
 pub(crate) use doc::Docs;
 pub(crate) use members::value_member;
 pub(crate) use refer::{FOLDERS, is_capital};
+use respell::respelled;
+pub(crate) use respell::{Blank, Rule, is_word};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
+pub(crate) use tokens::tokens;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 /// How deep trees are followed; a thread's stack holds several times this.
@@ -59,10 +62,8 @@ pub(crate) enum Piece {
     Lines,
 }
 
-/// A language as a table.
+/// A language as a table. What is left out is as in `PLAIN`.
 pub(crate) struct Dialect {
-    pub(crate) grammar: fn() -> tree_sitter::Language,
-    pub(crate) tables: OnceLock<Tables>,
     pub(crate) roles: &'static [(&'static str, Role)],
     pub(crate) pieces: &'static [(&'static str, Piece)],
     pub(crate) docs: Docs,
@@ -83,24 +84,65 @@ pub(crate) struct Dialect {
     pub(crate) own: for<'a> fn(&mut Walk<'a>, &mut TreeCursor<'a>),
     /// What is known only at the end of the file: `export { a }`.
     pub(crate) finish: for<'a> fn(&mut Walk<'a>),
+    /// What the grammar cannot read in a text.
+    pub(crate) unreadable: fn(&str) -> &'static [Rule],
+}
+
+/// A language of braces in which names are seen from inside, nothing is overloaded and nothing is a matter of taste.
+pub(crate) const PLAIN: Dialect = Dialect {
+    roles: &[],
+    pieces: &[],
+    docs: Docs::Above,
+    tuples: &[],
+    sees_outer: true,
+    quotes_alike: false,
+    overloads: false,
+    is_doc: |_| false,
+    is_taste: |_, _| false,
+    head: |walk, node| Head::new(walk, node),
+    import: |_, _| {},
+    own: |_, _| {},
+    finish: |_| {},
+    unreadable: |_| &[],
+};
+
+/// A dialect with what is worked out from its grammar when it is first read.
+pub(crate) struct Reading {
+    dialect: Dialect,
+    tables: OnceLock<Tables>,
 }
 
 /// Roles and pieces by the number the grammar gives a kind: comparing numbers is several times as fast as comparing names.
-pub(crate) struct Tables {
+struct Tables {
     roles: Vec<Role>,
     pieces: Vec<Piece>,
 }
 
-impl Dialect {
-    fn tables(&'static self) -> &'static Tables {
+impl Reading {
+    pub(crate) const fn new(dialect: Dialect) -> Reading {
+        Reading { dialect, tables: OnceLock::new() }
+    }
+
+    /// Text as the grammar can take it.
+    pub(crate) fn prepare(&self, text: &str) -> Prepared {
+        respelled(text, (self.dialect.unreadable)(text))
+    }
+
+    fn tables(&self, tree: &Tree) -> &Tables {
         self.tables.get_or_init(|| {
-            let grammar = (self.grammar)();
+            let grammar = tree.language();
             let names = (0..grammar.node_kind_count() as u16)
                 .map(|id| grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id)));
             let names: Vec<&str> = names.map(Option::unwrap_or_default).collect();
             Tables {
-                roles: names.iter().map(|name| found(self.roles, name).unwrap_or(Role::Other)).collect(),
-                pieces: names.iter().map(|name| found(self.pieces, name).unwrap_or(Piece::Inner)).collect(),
+                roles: names
+                    .iter()
+                    .map(|name| found(self.dialect.roles, name).unwrap_or(Role::Other))
+                    .collect(),
+                pieces: names
+                    .iter()
+                    .map(|name| found(self.dialect.pieces, name).unwrap_or(Piece::Inner))
+                    .collect(),
             }
         })
     }
@@ -120,6 +162,8 @@ pub(crate) struct Head<'a> {
     pub(crate) attributes: Vec<Node<'a>>,
     pub(crate) visibility: Option<Visibility>,
     pub(crate) is_static: bool,
+    /// Whether an annotation says that its base has it too; a word that says so is part of the signature.
+    pub(crate) overrides: bool,
     /// What stands in the head and is not part of what a user relies on: visibility, `async`.
     pub(crate) apart: Vec<Span>,
     /// Names of types it is made from.
@@ -147,6 +191,7 @@ impl<'a> Head<'a> {
             attributes: Vec::new(),
             visibility: None,
             is_static: false,
+            overrides: false,
             apart: Vec::new(),
             bases: Vec::new(),
             type_parameters: node.child_by_field_name("type_parameters"),
@@ -208,16 +253,12 @@ pub(crate) struct Walk<'a> {
     apart: Vec<Span>,
 }
 
-/// Trees are read from the text as it is; the tokens come from the tree.
-pub(crate) fn unprepared(text: &str, _: &Symbols) -> Prepared {
-    Prepared { bytes: text.as_bytes().to_vec(), tokens: Vec::new() }
-}
-
 /// Reads everything that a tree tells.
-pub(crate) fn read(dialect: &'static Dialect, tree: &Tree, text: &str) -> FileFacts {
-    let tokens = tokens::tokens(dialect, tree, text);
+pub(crate) fn read(reading: &'static Reading, tree: &Tree, text: &str) -> FileFacts {
+    let tokens = tokens(reading, tree, text);
     let root = tree.root_node();
-    let mut walk = Walk::new(dialect, Source { text, tokens: &tokens }, root);
+    let dialect = &reading.dialect;
+    let mut walk = Walk::new(dialect, reading.tables(tree), Source { text, tokens: &tokens }, root);
     walk.module_nodes.push((0, root));
     walk.below(&mut root.walk());
     walk.finish_modules();
@@ -230,7 +271,12 @@ pub(crate) fn read(dialect: &'static Dialect, tree: &Tree, text: &str) -> FileFa
 }
 
 impl<'a> Walk<'a> {
-    fn new(dialect: &'static Dialect, source: Source<'a>, root: Node<'a>) -> Walk<'a> {
+    fn new(
+        dialect: &'static Dialect,
+        tables: &'static Tables,
+        source: Source<'a>,
+        root: Node<'a>,
+    ) -> Walk<'a> {
         let lines = memchr::memchr_iter(b'\n', source.text.as_bytes()).count() as u32 + 1;
         let facts = FileFacts {
             scopes: vec![Scope::default()],
@@ -241,7 +287,7 @@ impl<'a> Walk<'a> {
         };
         Walk {
             dialect,
-            tables: dialect.tables(),
+            tables,
             source,
             root,
             facts,
@@ -684,6 +730,12 @@ pub(crate) fn children<'a>(node: Node<'a>, kind: &str) -> Vec<Node<'a>> {
 pub(crate) fn child<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
     let mut cursor = node.walk();
     node.children(&mut cursor).find(|child| child.kind() == kind)
+}
+
+/// What a node names, without comments.
+pub(crate) fn named(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|it| !it.is_extra()).collect()
 }
 
 /// Where others of a list stand, apart from one of them: `b, ` in `int a, b, c` for c.

@@ -2,23 +2,21 @@
 //!
 //! Does not know what a package's manifest makes of a path, nor members that are added when a program runs.
 
-use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
-use crate::home::{Home, steps};
-use crate::language::Language;
+use crate::file::{MemberKind, Position, TypeKind, Visibility};
+use crate::home::{Home, steps, steps_of};
+use crate::language::{Language, Manner};
 use crate::syntax::{
-    self, Dialect, Docs, FOLDERS, Head, Piece, Role, Walk, child, children, span, value_member,
+    Blank, Dialect, Docs, FOLDERS, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children,
+    is_capital, is_word, named, span, value_member,
 };
-use crate::token::Source;
-use std::sync::OnceLock;
-use tree_sitter::{Node, Tree, TreeCursor};
+use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "TypeScript",
     endings: &["ts", "mts", "cts"],
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&TYPED),
     home: Some(home),
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&PLAIN, tree, source.text) },
 };
 
 /// JavaScript is read by the grammar of TypeScript with markup, which takes all of it.
@@ -26,33 +24,77 @@ pub(crate) const WITH_MARKUP: Language = Language {
     name: "JavaScript",
     endings: &["js", "jsx", "tsx", "mjs", "cjs"],
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
-    prepare: syntax::unprepared,
+    manner: Manner::Table(&MARKUP),
     home: Some(home),
-    extract: |tree: &Tree, source: &Source| -> FileFacts { syntax::read(&MARKUP, tree, source.text) },
 };
 
-static PLAIN: Dialect = dialect(LANGUAGE.grammar);
-static MARKUP: Dialect = dialect(WITH_MARKUP.grammar);
+/// What the grammar does not have yet.
+const UNREADABLE: &[Rule] = &[
+    // `export type * from "a"`
+    Rule {
+        mark: "type * ",
+        blank: |before, mark| {
+            let exported = before.trim_end().ends_with("export") && mark.contains("from");
+            exported.then_some(0..4)
+        },
+    },
+    // `<in T, out U>`
+    Rule { mark: "in ", blank: |before, mark| variance(before, mark, 2) },
+    Rule { mark: "out ", blank: |before, mark| variance(before, mark, 3) },
+];
 
-const fn dialect(grammar: fn() -> tree_sitter::Language) -> Dialect {
-    Dialect {
-        grammar,
-        tables: OnceLock::new(),
-        roles: ROLES,
-        pieces: PIECES,
-        docs: Docs::Marked(&["/**"]),
-        tuples: &[],
-        sees_outer: true,
-        quotes_alike: true,
-        overloads: true,
-        is_doc: |_| false,
-        is_taste,
-        head,
-        import,
-        own,
-        finish,
-    }
+/// Types of Flow beside those that are TypeScript's too: `opaque type A`, `{+a: B, ...}`, `component(...props: any)`.
+const FLOW: &[Rule] = &[
+    Rule { mark: "opaque type ", blank: |before, _| (!before.ends_with(is_word)).then_some(0..6) },
+    Rule {
+        mark: "...",
+        blank: |_, mark| {
+            let rest = mark[3..].trim_start().trim_start_matches(',').trim_start();
+            rest.starts_with('}').then_some(0..3)
+        },
+    },
+    Rule { mark: "+", blank: sign },
+    Rule { mark: "-", blank: sign },
+    // what is left of `component(...props: any)` is the type `any`
+    Rule { mark: "component(...props: any)", blank: |_, _| Some(0..20) },
+    Rule { mark: "any)", blank: |before, _| before.ends_with("component(...props: ").then_some(3..4) },
+];
+
+/// Flow's word for the same: `{+a: B}` and `<+T>`.
+fn sign(before: &str, mark: &str) -> Option<Blank> {
+    let listed = before.trim_end().ends_with(['{', ',', '<', '|', ';']);
+    let rest = mark[1..].trim_start_matches(is_word);
+    let typed = rest.starts_with([':', '>', '[', ',']) || rest.starts_with("?:");
+    (listed && typed && mark[1..].starts_with(|it| is_word(it) || it == '[')).then_some(0..1)
 }
+
+/// A word that says how a type parameter may vary, before its name.
+fn variance(before: &str, mark: &str, word: isize) -> Option<Blank> {
+    let before = before.trim_end();
+    let listed = ["<", ",", "<in", ", in", "*/"].iter().any(|it| before.ends_with(it));
+    let rest = mark[word as usize..].trim_start();
+    (listed && (is_capital(rest) || rest.starts_with("out "))).then_some(0..word)
+}
+
+static TYPED: Reading = Reading::new(Dialect { unreadable: |_| UNREADABLE, ..DIALECT });
+static MARKUP: Reading = Reading::new(Dialect {
+    unreadable: |text| if text.contains("@flow") { FLOW } else { UNREADABLE },
+    ..DIALECT
+});
+
+const DIALECT: Dialect = Dialect {
+    roles: ROLES,
+    pieces: PIECES,
+    docs: Docs::Marked(&["/**"]),
+    quotes_alike: true,
+    overloads: true,
+    is_taste,
+    head,
+    import,
+    own,
+    finish,
+    ..PLAIN
+};
 
 const ROLES: &[(&str, Role)] = &[
     ("comment", Role::Skip),
@@ -107,7 +149,7 @@ const PIECES: &[(&str, Piece)] = &[
 ];
 
 fn home(project: &str, path: &str) -> Home {
-    let root: Vec<String> = project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let root = steps_of(project);
     let mut folder: Vec<String> = root.iter().cloned().chain(steps(path)).collect();
     let name = folder.pop().unwrap_or_default();
     let mut module = folder.clone();
@@ -203,18 +245,14 @@ fn bases(node: Node<'_>) -> Vec<Node<'_>> {
         [children(it, "extends_clause"), children(it, "implements_clause")].concat()
     });
     let lists = lists.into_iter().chain(child(node, "extends_type_clause"));
-    lists
-        .flat_map(|list| list.named_children(&mut list.walk()).collect::<Vec<_>>())
-        .filter(|it| !matches!(it.kind(), "type_arguments" | "comment"))
-        .collect()
+    lists.flat_map(named).filter(|it| it.kind() != "type_arguments").collect()
 }
 
 fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let Some(clause) = child(node, "import_clause") else { return };
     let Some(source) = node.child_by_field_name("source") else { return };
     let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
-    let mut cursor = clause.walk();
-    for each in clause.named_children(&mut cursor).collect::<Vec<_>>() {
+    for each in named(clause) {
         match each.kind() {
             // a default export has the name it is given, as a rule
             "identifier" => {
@@ -283,9 +321,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 fn wrapped<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     let declaration = node.child_by_field_name("declaration").or_else(|| {
-        let inner = node
-            .named_children(&mut node.walk())
-            .find(|it| walk.role(*it) != Role::Other && it.kind() != "comment");
+        let inner = named(node).into_iter().find(|it| walk.role(*it) != Role::Other);
         inner.filter(|_| node.kind() == "ambient_declaration")
     });
     if let Some(declaration) = declaration {
@@ -328,24 +364,20 @@ fn alias<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 fn enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
     let Some(owner) = walk.owner else { return };
     let mut before = 0;
-    for node in body.named_children(&mut body.walk()).collect::<Vec<_>>() {
-        match node.kind() {
-            "enum_assignment" => {
-                before = 0;
-                let head = Head { is_inlined: true, ..Head::new(walk, node) };
-                walk.add_member(MemberKind::EnumValue, node, &head);
-            }
-            "comment" => {}
-            _ => {
-                let mut member = value_member(walk.text(node).to_owned(), MemberKind::EnumValue, node);
-                // one that is not written out follows from the last that is
-                member.shape.push(&format!("+{before}"));
-                member.shown.clone_from(&member.name);
-                member.doc = walk.doc(&Head::new(walk, node));
-                walk.push_member(owner, member);
-                before += 1;
-            }
+    for node in named(body) {
+        if node.kind() == "enum_assignment" {
+            before = 0;
+            let head = Head { is_inlined: true, ..Head::new(walk, node) };
+            walk.add_member(MemberKind::EnumValue, node, &head);
+            continue;
         }
+        let mut member = value_member(walk.text(node).to_owned(), MemberKind::EnumValue, node);
+        // one that is not written out follows from the last that is
+        member.shape.push(&format!("+{before}"));
+        member.shown.clone_from(&member.name);
+        member.doc = walk.doc(&Head::new(walk, node));
+        walk.push_member(owner, member);
+        before += 1;
     }
 }
 
@@ -391,7 +423,7 @@ fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 /// `export { a, b }` makes public what is declared elsewhere in the file; in a file that neither imports nor exports, all is.
 fn finish(walk: &mut Walk) {
     let root = walk.root;
-    let statements: Vec<Node> = root.named_children(&mut root.walk()).collect();
+    let statements = named(root);
     let is_module = statements.iter().any(|it| matches!(it.kind(), "export_statement" | "import_statement"));
     let own = statements
         .iter()

@@ -1,10 +1,12 @@
 //! Each folder of `testdata/<language>` that has an `expected.txt` is an edit, with what it means there: files that begin with
-//! `before` against those that begin with `after`. `Added` and `Removed` are types that only one side has.
+//! `before` against those that begin with `after`. Most edits are of one text, which stands once beside their folders. `Added` and
+//! `Removed` are types that only one side has.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::{
-    Codebase, Project, Reader, Resolver, SourceFile, Symbols, classify, decode, hashes, language_of,
+    Codebase, Graph, Note, Project, Reader, Resolver, SourceFile, State, Symbols, classify, decode, hashes,
+    language_of, settle,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,25 +35,30 @@ fn folders(of: &Path) -> Vec<PathBuf> {
     fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
 }
 
+/// The files of a folder whose names begin so.
+fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.is_file() && path.file_name().unwrap().to_str().unwrap().starts_with(name))
+        .collect()
+}
+
 fn side(case: &Path, name: &str) -> Codebase {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(case).unwrap() {
-        let path = entry.unwrap().path();
-        let file = path.file_name().unwrap().to_str().unwrap();
-        if file.starts_with(name) {
-            let mut reader = Reader::new(language_of(&path).unwrap()).unwrap();
-            let bytes = fs::read(&path).unwrap();
-            let facts = reader.read(&decode(&bytes), &Symbols::default());
-            assert_eq!(facts.gaps, [], "{}", path.display());
-            files.push(SourceFile {
-                path: file.replacen(name, "it", 1),
-                project: 0,
-                generated: false,
-                facts,
-            });
-        }
+    let mut files = named(case, name);
+    if files.is_empty() {
+        files = named(case.parent().unwrap(), name);
     }
-    Codebase::new(vec![Project::default()], files)
+    let read = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().replacen(name, "it", 1);
+        file(&name, &decode(&fs::read(path).unwrap()))
+    };
+    Codebase::new(vec![Project::default()], files.iter().map(read).collect())
+}
+
+fn file(path: &str, text: &str) -> SourceFile {
+    let facts = Reader::new(language_of(path.as_ref()).unwrap()).unwrap().read(text, &Symbols::default());
+    assert_eq!(facts.gaps, [], "{path}");
+    SourceFile { path: path.to_owned(), project: 0, generated: false, facts }
 }
 
 fn told(before: &Codebase, after: &Codebase) -> String {
@@ -78,4 +85,83 @@ fn told(before: &Codebase, after: &Codebase) -> String {
         let _ = writeln!(out, "{name} Removed");
     }
     out
+}
+
+/// A text in which a type rests on another, an edit of that one's structure, and one of what it does.
+struct Resting {
+    path: &'static str,
+    text: &'static str,
+    structure: (&'static str, &'static str),
+    behaviour: (&'static str, &'static str),
+}
+
+const RESTING: &[Resting] = &[
+    Resting {
+        path: "a.cs",
+        text: "public class Item { public int Size(int by) { return by; } } public class Store { public Item best; }",
+        structure: ("int by", "long by"),
+        behaviour: ("return by", "return 1"),
+    },
+    Resting {
+        path: "a.rs",
+        text: "pub struct Item; impl Item { pub fn size(&self, by: u32) -> u32 { by } } pub struct Store { pub best: Item }",
+        structure: ("by: u32", "by: u64"),
+        behaviour: ("{ by }", "{ 1 }"),
+    },
+    Resting {
+        path: "a.ts",
+        text: "export class Item { size(by: number) { return by; } }\nexport class Store { best: Item; }\n",
+        structure: ("by: number", "by: string"),
+        behaviour: ("return by", "return 1"),
+    },
+    Resting {
+        path: "a.py",
+        text: "class Item:\n    def size(self, by: int):\n        return by\n\nclass Store:\n    best: Item\n",
+        structure: ("by: int", "by: str"),
+        behaviour: ("return by", "return 1"),
+    },
+    Resting {
+        path: "a.go",
+        text: "package a\n\ntype Item struct{}\n\nfunc (i Item) Size(by int) int { return by }\n\ntype Store struct { Best Item }\n",
+        structure: ("by int", "by uint"),
+        behaviour: ("return by", "return 1"),
+    },
+    Resting {
+        path: "A.java",
+        text: "public class Item { public int size(int by) { return by; } } class Store { public Item best; }",
+        structure: ("int by", "long by"),
+        behaviour: ("return by", "return 1"),
+    },
+];
+
+/// The types that an edit makes stale, and those among them that it only reaches.
+fn stale(before: &Codebase, after: &Codebase) -> Vec<String> {
+    let (old, new) = (Resolver::new(before), Resolver::new(after));
+    let all = 0..after.types.len() as u32;
+    let change = |of: u32| Some((of, classify(&hashes(before, &old, of), &hashes(after, &new, of))?.class));
+    let changes = all.clone().filter_map(change).collect();
+    let cached = State { note: Note::Cached, ..State::default() };
+    let mut states: BTreeMap<u32, State> = all.clone().map(|of| (of, cached)).collect();
+    settle(&mut states, &changes, &Graph::new(after.types.len(), &new.edges()), 0);
+    let told = |of: u32| {
+        let cause = if states[&of].reached { "Structure-Dependency" } else { changes.get(&of)?.name() };
+        let name = after.types[of as usize].name.rsplit('.').next()?;
+        (states[&of].note == Note::Stale).then(|| format!("{name} {cause}"))
+    };
+    all.filter_map(told).collect()
+}
+
+#[test]
+fn a_change_of_structure_reaches_what_rests_on_it_in_every_language() {
+    for Resting { path, text, structure, behaviour } in RESTING {
+        let code = |text: &str| Codebase::new(vec![Project::default()], vec![file(path, text)]);
+        let edited = |edit: &(&str, &str)| code(&text.replace(edit.0, edit.1));
+        let before = code(text);
+        assert_eq!(
+            stale(&before, &edited(structure)),
+            ["Item Structure", "Store Structure-Dependency"],
+            "{path}"
+        );
+        assert_eq!(stale(&before, &edited(behaviour)), ["Item PublicBehavior"], "{path}");
+    }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::{
-    Codebase, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols, discover, hashes,
-    language_of, read_tree,
+    Codebase, Digest, Hashes, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols, discover,
+    hashes, language_of, read_tree,
 };
 use std::fs;
 
@@ -211,6 +211,46 @@ fn all(language: &'static Language, text: &str) -> Codebase {
         outliner.file(at);
     }
     code
+}
+
+/// What the grammars do not have, each twice: spelled so that they can read it, and so that a user sees a difference.
+const UNREADABLE: &[(&str, &str, &str)] = &[
+    (
+        "a.ts",
+        "export type * from './b';\nexport class A {}\n",
+        "export type * from './c';\nexport class A {}\n",
+    ),
+    (
+        "a.ts",
+        "export interface A<in out T, /** b */ out U = B> { a: T }",
+        "export interface A<in T, /** b */ out U = B> { a: T }",
+    ),
+    (
+        "A.java",
+        "class A { void a(Object @Nullable ... rest) {} }",
+        "class A { void a(Object @NonNull ... rest) {} }",
+    ),
+    (
+        "a.js",
+        "// @flow\nopaque type A = {+a: string, b: ?component(...props: any), ...};\n",
+        "// @flow\nexport type A = {-a: string, b: ?component(...props: any), ...};\n",
+    ),
+];
+
+#[test]
+fn what_a_grammar_cannot_read_is_spelled_otherwise_and_still_counts() {
+    for (path, text, other) in UNREADABLE {
+        let language = language_of(path.as_ref()).unwrap();
+        let code = all(language, text);
+        assert_eq!(code.files[0].facts.gaps, [], "{text}");
+        let hashed = |code: &Codebase| {
+            let resolver = Resolver::new(code);
+            (0..code.types.len() as u32).map(|at| hashes(code, &resolver, at).hashes).collect::<Vec<_>>()
+        };
+        let (one, two) = (hashed(&code), hashed(&all(language, other)));
+        let same = |pick: fn(&Hashes) -> Digest| one.iter().map(pick).eq(two.iter().map(pick));
+        assert!(!(same(|it| it.structure) && same(|it| it.public)), "{text}");
+    }
 }
 
 #[test]

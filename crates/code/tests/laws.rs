@@ -1,12 +1,14 @@
-//! What holds for any edit of a kind, over a page of C# that has a bit of everything: `testdata/everything.cs`. The example
-//! `corpus` holds the same against real code.
+//! What holds for any edit of a kind, over a page of C# that has a bit of everything, `testdata/everything.cs`, and layout over a
+//! page of each other language. The example `corpus` holds the same against real code.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::specimen::{STYLES, attributed, commented, divided, documented, reformatted, with_statement};
+use loci_code::specimen::{
+    STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
+};
 use loci_code::{
     ChangeClass, Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes,
-    Visibility, classify, hashes,
+    Visibility, classify, hashes, language_of,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +27,12 @@ fn all(texts: &[&str]) -> BTreeMap<String, TypeHashes> {
         generated: false,
         facts: read(text),
     };
-    let code = Codebase::new(vec![Project::default()], texts.iter().enumerate().map(file).collect());
-    let resolver = Resolver::new(&code);
-    let one = |at: usize| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32));
+    hashed(&Codebase::new(vec![Project::default()], texts.iter().enumerate().map(file).collect()))
+}
+
+fn hashed(code: &Codebase) -> BTreeMap<String, TypeHashes> {
+    let resolver = Resolver::new(code);
+    let one = |at: usize| (code.types[at].name.clone(), hashes(code, &resolver, at as u32));
     (0..code.types.len()).map(one).collect()
 }
 
@@ -57,6 +62,38 @@ fn layout_is_cosmetic_for_every_type() {
         let classes = classes(&reformatted(EVERYTHING, &Symbols::default(), *style));
         assert_eq!(distinct(&classes), [ChangeClass::Cosmetic], "{style:?}: {classes:?}");
         assert_eq!(classes.len(), all, "{style:?}");
+    }
+}
+
+const PAGES: &[(&str, &str)] = &[
+    ("a.rs", include_str!("../testdata/rust/declarations/shapes.rs")),
+    ("a.ts", include_str!("../testdata/typescript/declarations/store.ts")),
+    ("a.py", include_str!("../testdata/python/declarations/store.py")),
+    ("a.go", include_str!("../testdata/go/declarations/store.go")),
+    ("a.java", include_str!("../testdata/java/declarations/Store.java")),
+];
+
+#[test]
+fn layout_is_cosmetic_in_every_language() {
+    for (path, text) in PAGES {
+        let mut reader = Reader::new(language_of(path.as_ref()).unwrap()).unwrap();
+        let mut all = |text: &str| -> BTreeMap<String, TypeHashes> {
+            let facts = reader.read(text, &Symbols::default());
+            let file = SourceFile { path: (*path).to_owned(), project: 0, generated: false, facts };
+            hashed(&Codebase::new(vec![Project::default()], vec![file]))
+        };
+        let old = all(text);
+        assert!(old.len() > 3, "{path}");
+        for style in STYLES {
+            let mut reader = Reader::new(language_of(path.as_ref()).unwrap()).unwrap();
+            let after = relaid(&mut reader, text, *style);
+            let new = all(&after);
+            assert_ne!(*text, after, "{path} {style:?}");
+            assert_eq!(old.keys().collect::<Vec<_>>(), new.keys().collect::<Vec<_>>(), "{path} {style:?}");
+            let deeper = old.iter().filter_map(|(name, old)| Some((name, classify(old, &new[name])?)));
+            let deeper = deeper.filter(|(_, change)| change.class != ChangeClass::Cosmetic);
+            assert_eq!(deeper.collect::<Vec<_>>(), [], "{path} {style:?}\n{after}");
+        }
     }
 }
 

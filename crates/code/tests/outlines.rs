@@ -1,58 +1,66 @@
-//! What is shown of a type, on the page that has a bit of everything.
+//! What is shown of a type, on the page that has a bit of everything and in each language.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Codebase, Cost, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols};
+use loci_code::{
+    Codebase, Cost, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols, language_of,
+};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 
+fn file(path: &str, text: &str) -> SourceFile {
+    let language = language_of(path.as_ref()).unwrap_or(&LANGUAGES[0]);
+    let facts = Reader::new(language).unwrap().read(text, &Symbols::default());
+    SourceFile { path: path.to_owned(), project: 0, generated: false, facts }
+}
+
 fn page() -> Codebase {
-    let facts = Reader::new(&LANGUAGES[0]).unwrap().read(EVERYTHING, &Symbols::default());
-    let file = SourceFile { path: "src/Everything.cs".to_owned(), project: 0, generated: false, facts };
     let project = Project { name: "Everything".to_owned(), ..Project::default() };
-    Codebase::new(vec![project], vec![file])
+    Codebase::new(vec![project], vec![file("src/Everything.cs", EVERYTHING)])
 }
 
 fn find(code: &Codebase, name: &str) -> u32 {
     code.types.iter().position(|each| each.name == name).unwrap() as u32
 }
 
+/// The outline of one type of some files.
+fn outlined(files: &[(&str, &str)], name: &str) -> String {
+    let files = files.iter().map(|(path, text)| file(path, text)).collect();
+    let code = Codebase::new(vec![Project::default()], files);
+    let resolver = Resolver::new(&code);
+    Outliner::new(&code, &resolver).text(find(&code, name))
+}
+
 #[test]
 fn an_outline_says_what_a_type_is_offers_and_builds_upon() {
     let code = page();
     let resolver = Resolver::new(&code);
-    let outliner = Outliner::new(&code, &resolver);
     let square = find(&code, "Everything.Square");
-    let text = outliner.text(square);
-    let id = outliner.short_id(square);
+    let text = Outliner::new(&code, &resolver).text(square);
     assert_eq!(
         text,
-        format!(
-            "# Everything.Square {id}
-Kind: sealed class | Files: src/Everything.cs
-XMLDOC: All sides are equal.
-Public API:
+        "# Everything.Square
+sealed class in src/Everything.cs
+Doc: All sides are equal.
 + class Corner
 + static readonly Square Empty
 + protected internal int[] numbers
 + const int Sides = 4
-+ double Area, string IShape.Name {{ get; }}
-+ virtual Color Color {{ get; protected set; }}
-+ double Side {{ get; init; }}
++ double Area { get; }
++ virtual Color Color { get; protected set; }
++ double Side { get; init; }
 + EventHandler<EventArgs> Changed, Action Removed
-+ double this[int corner, bool deep = false] {{ get; }}
-+ Square(double side)
++ double this[int corner, bool deep = false] { get; }
++ new(double side)
 + bool Equals(Square other)
 + Task<List<Dictionary<string, int?>>> LoadAsync<T>(T key, Func<T, Task<int>> load)
 + void Scale(double by = 1.5)
 + static IShape Unit()
 + static explicit operator double(Square it)
-+ static bool operator !=(Square a, Square b)
-+ static bool operator ==(Square a, Square b)
-Implements: IShape, IEquatable
-DependsOn: Color, IShape
++ static bool operator !=(Square a, Square b), operator ==(Square a, Square b)
+Internal API: Verbatim
+Implements: IShape, IEquatable<Square>
 "
-        )
     );
     let span = code.part(code.types[square as usize].parts[0]).span;
     let cost = Cost::new(&text, &EVERYTHING[span.from as usize..span.to as usize]);
@@ -72,7 +80,11 @@ fn what_is_kept_has_the_hashes_that_say_whether_it_still_holds() {
     ));
     assert!(lines[2].starts_with("PublicImplHash: ") && lines[2].contains(" | InternalImplHash: "));
     assert!(lines[3].starts_with("XmlDocHash: "));
-    assert_eq!(lines[4..], ["Takes: (int X, int Y)", "Public API:", "+ int X, int Y"]);
+    assert_eq!(lines[4..], ["Takes: (int X, int Y)"]);
+    let kept = outliner.file(find(&code, "Everything.Square"));
+    assert!(
+        kept.contains("\nPublic API:\n+ class Corner\n") && kept.ends_with("\nDependsOn: Color, IShape\n")
+    );
 }
 
 #[test]
@@ -91,8 +103,134 @@ fn a_member_is_shown_with_its_documentation_and_its_place() {
     let square = find(&code, "Everything.Square");
     let text = outliner.member(square, "Square(double)").unwrap();
     assert!(
-        text.contains("\n  Square(double side)\n  XMLDOC: Makes one.\n  File: src/Everything.cs | Bytes: "),
+        text.contains("\n  Square(double side)\n  Doc: Makes one.\n  File: src/Everything.cs | Bytes: "),
         "{text}"
     );
     assert_eq!(outliner.member(square, "Nothing()"), None);
+}
+
+/// A file, a type in it, and how it is shown.
+struct Sample {
+    path: &'static str,
+    text: &'static str,
+    of: &'static str,
+    shown: &'static str,
+}
+
+/// What members have in common is said once, and what others say already not at all.
+const SAMPLES: &[Sample] = &[
+    Sample {
+        path: "a/Store.cs",
+        text: "/// <summary>The Store class.</summary>
+public class Store : Base {
+  public Store() {}
+  public string Name { get; set; } public string Path { get; set; } public int Count { get; set; }
+  public void Put(Item item, Reader reader) {} public void Put(int id) {} public void Clear() {}
+  public override string ToString() => null; public override bool Equals(object other) => false;
+  public override bool Equals(Store other) => false;
+  void IDisposable.Dispose() {} internal void Sweep() {} private int n;
+}",
+        of: "Store",
+        shown: "# Store
+class in a/
++ int Count, string Name, Path { get; set; }
++ void Clear(), Put(Item, Reader), (int id)
++ override Equals, ToString
+Internal API: Sweep
+Implements: Base
+",
+    },
+    Sample {
+        path: "src/a.rs",
+        text: "/// Keeps.
+#[derive(Clone, Debug)]
+pub struct Store<T> { pub name: String, pub path: String, n: T }
+impl<T> Store<T> { pub fn new(n: T) -> Self { todo!() } pub fn put(&mut self, it: T) {} pub(crate) fn sweep(&self) {} fn grow(&self) {} }
+impl<T> From<Item> for Store<T> { fn from(it: Item) -> Self { todo!() } }
+impl<T> Iterator for Store<T> { type Item = T; fn next(&mut self) -> Option<T> { None } }",
+        of: "crate.a.Store",
+        shown: "# crate.a.Store
+struct in src/a.rs
+Doc: Keeps.
++ name, path: String
++ fn new(n: T) -> Self, put(&mut self, it: T)
++ type Item = T
+Internal API: sweep
+Implements: Clone, Debug, From<Item>, Iterator
+",
+    },
+    Sample {
+        path: "src/b.rs",
+        text: "pub(crate) enum Kind { One, Two(u8) } impl Kind { pub(crate) fn name(&self) -> &str { \"\" } fn own(&self) {} }",
+        of: "crate.b.Kind",
+        shown: "# crate.b.Kind
+pub(crate) enum in src/b.rs
+Values: One, Two(u8)
++ pub(crate) fn name(&self) -> &str
+",
+    },
+    Sample {
+        path: "a.py",
+        text: "class Store(Base):\n    \"\"\"Keeps.\"\"\"\n    def __init__(self, n: int = 1):\n        pass\n    def put(self, it):\n        pass\n    @classmethod\n    def make(cls): pass\n    def _own(self): pass\n",
+        of: "a.Store",
+        shown: "# a.Store
+class(Base) in a.py
+Doc: Keeps.
++ def __init__(n: int = 1), make(), put(it)
+",
+    },
+    Sample {
+        path: "a/store.ts",
+        text: "export class Store<T> extends Base<T> implements Keeper { name: string; path: string; constructor(n: number) {} put(it: T): void {} private own() {} }",
+        of: "a.store.Store",
+        shown: "# a.store.Store
+class extends Base<T> implements Keeper in a/store.ts
++ name, path: string
++ constructor(n: number), put(it: T): void
+",
+    },
+    Sample {
+        path: "store.go",
+        text: "package shop\n\n// Store keeps.\ntype Store struct { Name, Path string; n int }\n\nfunc (s *Store) Put(it Item) error { return nil }\n\nfunc (s *Store) Len() int { return 0 }\n\nfunc (s *Store) sweep() {}\n",
+        of: "Store",
+        shown: "# Store
+struct in store.go
+Doc: Store keeps.
++ Name, Path string
++ func (s *Store) Len() int, Put(it Item) error
+Internal API: n, sweep
+",
+    },
+    Sample {
+        path: "shop/Store.java",
+        text: "package shop;\n/** Keeps {@link Item}s. */\npublic class Store extends Base { public Store(int n) {} public Item get(int id) { return null; } @Override public String toString() { return null; } void own() {} }",
+        of: "shop.Store",
+        shown: "# shop.Store
+class extends Base in shop/
+Doc: Keeps Items.
++ new(int n)
++ Item get(int id)
++ override toString
+Internal API: own
+",
+    },
+];
+
+#[test]
+fn each_language_is_shown_in_its_own_words_and_as_few_as_can_be() {
+    for Sample { path, text, of, shown } in SAMPLES {
+        assert_eq!(outlined(&[(path, text)], of), *shown, "{path}");
+    }
+}
+
+#[test]
+fn of_several_types_of_a_name_the_outline_says_which_is_meant() {
+    let files = [
+        ("a.cs", "namespace A { public class Item {} }"),
+        ("b.cs", "namespace B { public class Item {} }"),
+        ("c.cs", "using B; namespace C { public class Store { public Item Get() => null; } }"),
+        ("d.cs", "namespace A { public class Shelf { public Item Get() => null; } }"),
+    ];
+    assert!(outlined(&files, "C.Store").ends_with("\n+ Item Get()\nDependsOn: B.Item\n"));
+    assert!(outlined(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one beside it");
 }

@@ -245,6 +245,10 @@ impl<'a> Table<'a> {
         self.numbers("select file from mentions where word = ?1", word_key(word))
     }
 
+    pub(crate) fn declaring_files(&self, word: &str) -> Result<Vec<i64>, Error> {
+        self.numbers("select file from declares where word = ?1", word_key(word))
+    }
+
     pub(crate) fn is_declared(&self, word: &str) -> Result<bool, Error> {
         let sql = "select exists (select 1 from declares where word = ?1) or exists (select 1 from spaces where word = ?1)";
         self.db.prepare_cached(sql)?.query_row([word_key(word)], |row| row.get(0))
@@ -541,7 +545,7 @@ impl Shelf for Table<'_> {
         wanted.extend(self.global_files()?);
         for word in words {
             let key = word_key(word);
-            wanted.extend(self.numbers("select file from declares where word = ?1", key)?);
+            wanted.extend(self.declaring_files(word)?);
             let mut statement = self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
             for path in statement.query_map([key], |row| row.get::<_, String>(0))? {
                 spaces.insert(path?.split('.').map(str::to_owned).collect::<Vec<_>>());

@@ -134,8 +134,20 @@ fn without_marks(line: &str) -> &str {
 fn summary(lines: &[&str]) -> String {
     let first = lines.iter().skip_while(|line| line.is_empty());
     let paragraph = first.take_while(|line| !line.is_empty() && !line.starts_with('@'));
-    let text = paragraph.flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ");
+    let words = paragraph.flat_map(|line| line.split_whitespace());
+    let text = without_braces(&words.collect::<Vec<_>>().join(" "));
     text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."))
+}
+
+/// `{@link A#b}` is `A#b`.
+fn without_braces(text: &str) -> String {
+    let mut pieces = text.split("{@");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let linked = piece.split_once(' ').map_or(piece, |(_, rest)| rest);
+        out.push_str(&linked.replacen('}', "", 1));
+    }
+    out
 }
 
 #[cfg(test)]
@@ -148,6 +160,7 @@ mod tests {
             (&["/// One. Two."][..], "One."),
             (&["/** One\n * two\n * @param a b\n */"], "One two"),
             (&["// One", "// two.", "//", "// Three"], "One two."),
+            (&["/** Makes {@link A#b}s of {x}. */"], "Makes A#bs of {x}."),
             (&["\"\"\"One.\n\n    Two.\n    \"\"\""], "One."),
         ] {
             assert_eq!(said(texts).unwrap().summary, summary);

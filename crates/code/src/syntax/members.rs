@@ -84,8 +84,9 @@ impl<'a> Walk<'a> {
         }
         let overloads = head.parameters.first().filter(|_| self.dialect.overloads);
         let types = overloads.map_or_else(String::new, |list| self.glued(span(*list), &apart));
-        // TypeScript's types stand behind a colon
-        let types = types.replace("(: ", "(").replace(", : ", ", ");
+        // TypeScript's types stand behind a colon, and a default value may stand for one
+        let types =
+            types.replace("(: ", "(").replace(", : ", ", ").replace("(=", "(any").replace(", =", ", any");
         Member {
             kind,
             name: head.name.clone(),
@@ -117,6 +118,9 @@ impl<'a> Walk<'a> {
             let value = self.glued(span(body), &[]);
             let value = if value.len() > SHOWN_VALUE { "…" } else { &value };
             let _ = write!(shown, " = {value}");
+        }
+        if head.overrides {
+            shown.insert_str(0, "override ");
         }
         shown
     }

@@ -3,13 +3,14 @@
 //!
 //! Does not know what the tokens mean.
 
-use super::{Dialect, Piece};
+use super::{Dialect, Piece, Reading, Tables};
 use crate::token::{Lexeme, Span, Token};
 use tree_sitter::{Node, Tree, TreeCursor};
 
-pub(super) fn tokens(dialect: &'static Dialect, tree: &Tree, text: &str) -> Vec<Token> {
-    let mut out =
-        Leaves { dialect, text, tokens: Vec::with_capacity(text.len() / 5), end: 0, open: Vec::new() };
+pub(crate) fn tokens(reading: &Reading, tree: &Tree, text: &str) -> Vec<Token> {
+    let (dialect, tables) = (&reading.dialect, reading.tables(tree));
+    let tokens = Vec::with_capacity(text.len() / 5);
+    let mut out = Leaves { dialect, tables, text, tokens, end: 0, open: Vec::new() };
     let mut cursor = tree.walk();
     loop {
         if out.enter(&cursor) && cursor.goto_first_child() {
@@ -26,7 +27,8 @@ pub(super) fn tokens(dialect: &'static Dialect, tree: &Tree, text: &str) -> Vec<
 }
 
 struct Leaves<'a, 't> {
-    dialect: &'static Dialect,
+    dialect: &'a Dialect,
+    tables: &'a Tables,
     text: &'a str,
     tokens: Vec<Token>,
     /// Where the last leaf ended.
@@ -68,7 +70,7 @@ impl<'t> Leaves<'_, 't> {
     }
 
     fn piece(&self, node: Node) -> Piece {
-        self.dialect.tables().pieces.get(node.kind_id() as usize).copied().unwrap_or(Piece::Inner)
+        self.tables.pieces.get(node.kind_id() as usize).copied().unwrap_or(Piece::Inner)
     }
 
     /// Ends a statement that only the tree knows to end. The mark stands on its last byte, so that it is inside.
