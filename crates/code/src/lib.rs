@@ -30,6 +30,7 @@ mod symbol;
 mod syntax;
 mod token;
 mod typescript;
+mod usage;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};
@@ -37,8 +38,8 @@ pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
 pub use file::{
-    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Position, Reference, Scope,
-    Segment, Shape, TypeKind, TypePart, Visibility,
+    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, On, Path, Position, Reference,
+    Scope, Segment, Shape, Takes, TypeKind, TypePart, Use, Visibility, Written,
 };
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use graph::Graph;
@@ -54,4 +55,5 @@ pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use symbol::{Fit, Meant, Names, Symbol, wild};
 pub use token::Span;
+pub use usage::{Usage, Usages};
 pub use window::{Entry, Region, Shown, Window, fill, worth};
