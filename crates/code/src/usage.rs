@@ -25,14 +25,12 @@ pub struct Usage {
 pub struct Usages<'a> {
     code: &'a Codebase,
     resolver: &'a Resolver<'a>,
-    /// For each type, the bases whose members are its own: of a class the class it extends, of an interface all.
-    bases: Vec<Vec<u32>>,
-    /// Whether one of those, near or far, is not in the source.
-    unseen: Vec<bool>,
     /// The methods that may be called as if they were members of another type, by name.
     extensions: FxHashMap<u32, Vec<MemberAt>>,
     /// What written types are, by file, part and place in the file's list.
     known: RefCell<FxHashMap<Seat, Option<u32>>>,
+    /// Whether types inherit, near or far, from one that is not in the source.
+    unseen: RefCell<FxHashMap<u32, bool>>,
 }
 
 /// A written type, and the declaration in which it is written, which decides what it means.
@@ -48,6 +46,12 @@ enum Meaning {
     Outside,
     /// Anything that has the name.
     Unknown,
+}
+
+/// What a mention means, and what may be asked of it in turn.
+struct Told {
+    meaning: Meaning,
+    gives: Value,
 }
 
 /// What a member is asked of.
@@ -70,26 +74,15 @@ struct Ask {
     part: Option<u32>,
 }
 
-/// How far bases are followed; the source may say that a type is its own.
-const BASES: u32 = 32;
-
 impl<'a> Usages<'a> {
     pub fn new(code: &'a Codebase, resolver: &'a Resolver<'a>) -> Usages<'a> {
         let mut usages = Usages {
             code,
             resolver,
-            bases: Vec::with_capacity(code.types.len()),
-            unseen: Vec::with_capacity(code.types.len()),
             extensions: FxHashMap::default(),
             known: RefCell::default(),
+            unseen: RefCell::default(),
         };
-        for of in 0..code.types.len() as u32 {
-            let bases =
-                resolver.bases(of).iter().copied().filter(|base| usages.inherits(of, *base)).collect();
-            usages.bases.push(bases);
-            let unseen = usages.extends_unseen(of);
-            usages.unseen.push(unseen);
-        }
         usages.find_extensions();
         usages
     }
@@ -152,10 +145,10 @@ impl<'a> Usages<'a> {
         let wanted: Vec<bool> = uses.iter().map(wanted).collect();
         let needed = needed(uses, &wanted);
         let owners = owners(facts.types.iter().map(|part| part.span));
-        let mut meanings: Vec<Meaning> = Vec::with_capacity(uses.len());
+        let mut told: Vec<Told> = Vec::with_capacity(uses.len());
         for (at, used) in uses.iter().enumerate() {
             if !needed[at] {
-                meanings.push(Meaning::Unknown);
+                told.push(Told { meaning: Meaning::Unknown, gives: Value::Unknown });
                 continue;
             }
             let part = owner_at(&owners, used.at);
@@ -164,33 +157,46 @@ impl<'a> Usages<'a> {
             let place = Place { file, scope, owner };
             let name = self.code.tables.word(file, used.word);
             let ask = Ask { name, called: used.called, arity: u16::from(used.arity), place, part };
-            let meaning = self.meaning(ask, used.on, uses, &mut meanings);
-            meanings.push(meaning);
+            let next = self.told(ask, used.on, uses, &mut told);
+            told.push(next);
         }
         for (at, used) in uses.iter().enumerate().filter(|(at, _)| wanted[*at]) {
-            tell(used, &meanings[at]);
+            tell(used, &told[at].meaning);
         }
     }
 
-    fn meaning(&self, ask: Ask, on: On, uses: &[Use], meanings: &mut [Meaning]) -> Meaning {
+    /// What a mention means, by what those before it mean.
+    fn told(&self, ask: Ask, on: On, uses: &[Use], told: &mut [Told]) -> Told {
         let value = match on {
-            On::Sight => return self.in_sight(ask),
+            On::Sight | On::Base | On::Unknown => Value::Unknown,
             On::This => ask.place.owner.map_or(Value::Unknown, |of| Value::Instance(of, None)),
-            On::Base => return self.in_bases(ask),
             On::Root => Value::Namespace(GLOBAL),
             On::Written(written) => self.value_of((ask.place.file, ask.part, written)),
-            On::Use(at) | On::Element(at) | On::Indexed(at) => {
-                let (given, on_value) = self.given(ask, at, uses, meanings);
-                match on {
-                    On::Use(_) => self.settle(ask, at, given, on_value, uses, meanings),
-                    On::Indexed(_) => self.element(given, true),
-                    _ => self.element(given, false),
-                }
-            }
+            On::Use(at) => self.settle(ask, &uses[at as usize], &mut told[at as usize]),
+            On::Element(at) => self.element(told[at as usize].gives, false),
+            On::Indexed(at) => self.element(told[at as usize].gives, true),
             On::Outside => Value::Outside(None),
-            On::Unknown => Value::Unknown,
         };
-        self.asked_of(ask, value)
+        let mut meaning = match on {
+            On::Sight => self.in_sight(ask),
+            On::Base => self.in_bases(ask),
+            _ => self.asked_of(ask, value),
+        };
+        // overloads that all give the same are as good as one
+        if let (On::Use(at) | On::Element(at) | On::Indexed(at), Meaning::Members(_, certainty)) =
+            (on, &mut meaning)
+            && let Meaning::Members(before, Certainty::Likely) = &told[at as usize].meaning
+            && before.len() == 1
+        {
+            *certainty = Certainty::Likely;
+        }
+        let gives = match &meaning {
+            Meaning::Members(members, _) => self.given_by(members, ask.called.is_some(), value),
+            Meaning::Type(of) => Value::Static(*of),
+            Meaning::Namespace(of) => Value::Namespace(*of),
+            Meaning::Outside | Meaning::Unknown => Value::Unknown,
+        };
+        Told { meaning, gives }
     }
 
     fn asked_of(&self, ask: Ask, value: Value) -> Meaning {
@@ -224,7 +230,7 @@ impl<'a> Usages<'a> {
             if let Some(nested) = nested.filter(|_| ask.called.is_none()) {
                 return Meaning::Type(nested);
             }
-            unseen |= self.unseen[of as usize];
+            unseen |= self.extends_unseen(of);
             at = self.code.types[of as usize].outer;
         }
         if ask.called.is_none() {
@@ -246,16 +252,32 @@ impl<'a> Usages<'a> {
     /// `base.X`.
     fn in_bases(&self, ask: Ask) -> Meaning {
         let Some(of) = ask.place.owner else { return Meaning::Unknown };
-        let found = self.bases[of as usize].iter().find_map(|base| self.member_of(ask, *base));
+        let found = self.inherited(of).find_map(|base| self.member_of(ask, base));
         found.unwrap_or(Meaning::Outside)
     }
 
-    /// A member of a type or of what it inherits from.
+    /// A member of a type or of what it inherits from, the nearest first. Bases are looked up only as far as it takes.
     fn member_of(&self, ask: Ask, of: u32) -> Option<Meaning> {
-        self.inherited(ask, of, 0)
+        let mut lineage = vec![of];
+        let mut at = 0;
+        while let Some(of) = lineage.get(at).copied() {
+            let fitting = self.declared_in(ask, of);
+            if !fitting.is_empty() {
+                let certainty = if fitting.len() == 1 { Certainty::Certain } else { Certainty::Likely };
+                return Some(Meaning::Members(fitting, certainty));
+            }
+            for base in self.inherited(of) {
+                if !lineage.contains(&base) {
+                    lineage.push(base);
+                }
+            }
+            at += 1;
+        }
+        None
     }
 
-    fn inherited(&self, ask: Ask, of: u32, depth: u32) -> Option<Meaning> {
+    /// The members that a type itself declares under a name and that may be meant.
+    fn declared_in(&self, ask: Ask, of: u32) -> Vec<MemberAt> {
         let mut fitting: Vec<MemberAt> = Vec::new();
         for at in self.code.tables.members(of, ask.name) {
             let member = self.code.member(*at);
@@ -269,41 +291,13 @@ impl<'a> Usages<'a> {
                 fitting.push(*at);
             }
         }
-        match fitting.len() {
-            0 if depth < BASES => {
-                let bases = self.bases[of as usize].iter().filter(|base| **base != of);
-                bases.into_iter().find_map(|base| self.inherited(ask, *base, depth + 1))
-            }
-            0 => None,
-            1 => Some(Meaning::Members(fitting, Certainty::Certain)),
-            _ => Some(Meaning::Members(fitting, Certainty::Likely)),
-        }
+        fitting
     }
 
     /// Whether a member is in sight: a private one is, inside the type that declares it and the types nested in that.
     fn is_open(&self, visibility: Visibility, of: u32, place: Place) -> bool {
         let around = |at: &u32| self.code.types[*at as usize].outer;
         visibility.is_seen() || std::iter::successors(place.owner, around).any(|at| at == of)
-    }
-
-    /// What another mention gives, and what it is if it names a type.
-    fn given(&self, ask: Ask, at: u32, uses: &[Use], meanings: &[Meaning]) -> (Value, bool) {
-        let used = &uses[at as usize];
-        match &meanings[at as usize] {
-            Meaning::Members(members, _) => {
-                let on = match used.on {
-                    On::Use(before) if self.gives_parameter(members[0]) => {
-                        Some(self.given(ask, before, uses, meanings).0)
-                    }
-                    On::Written(written) => Some(self.value_of((ask.place.file, ask.part, written))),
-                    _ => None,
-                };
-                (self.given_by(members, used.called.is_some(), on), true)
-            }
-            Meaning::Type(of) => (Value::Static(*of), false),
-            Meaning::Namespace(of) => (Value::Namespace(*of), false),
-            Meaning::Outside | Meaning::Unknown => (Value::Unknown, false),
-        }
     }
 
     /// Whether a member gives a type parameter of its type.
@@ -314,7 +308,7 @@ impl<'a> Usages<'a> {
     }
 
     /// What members give, if all that may be meant give the same.
-    fn given_by(&self, members: &[MemberAt], called: bool, on: Option<Value>) -> Value {
+    fn given_by(&self, members: &[MemberAt], called: bool, on: Value) -> Value {
         let one = |at: &MemberAt| {
             let member = self.code.member(*at);
             match member.kind {
@@ -335,51 +329,46 @@ impl<'a> Usages<'a> {
         if members[1..].iter().map(one).all(|other| same(&other)) { first } else { Value::Unknown }
     }
 
-    fn result(&self, at: MemberAt, on: Option<Value>) -> Value {
+    fn result(&self, at: MemberAt, on: Value) -> Value {
         match self.code.member(at).gives {
-            Some(_) if self.gives_parameter(at) => on.map_or(Value::Unknown, |on| self.element(on, false)),
+            Some(_) if self.gives_parameter(at) => self.element(on, false),
             Some(gives) => self.value_of((at.0, Some(at.1), gives)),
             None => Value::Unknown,
         }
     }
 
-    /// `Status.Active`, where `Status` is both a type and a member of that type: what is static is asked of the type, and then
-    /// the member is not meant.
-    fn settle(
-        &self,
-        ask: Ask,
-        at: u32,
-        given: Value,
-        is_member: bool,
-        uses: &[Use],
-        meanings: &mut [Meaning],
-    ) -> Value {
-        let used = &uses[at as usize];
+    /// What a mention gives that something is asked of. `Status.Active`, where `Status` is both a type and a member of that type: what
+    /// is static is asked of the type, and then the member is not meant.
+    fn settle(&self, ask: Ask, used: &Use, told: &mut Told) -> Value {
+        let is_member = matches!(told.meaning, Meaning::Members(..));
         if !is_member || used.on != On::Sight || used.called.is_some() {
-            return given;
+            return told.gives;
         }
         let word = self.code.tables.word(ask.place.file, used.word);
-        match given {
-            Value::Instance(of, _) if self.code.tables.name(self.code.simple_name(of)) == Some(word) => {
-                let member = self.member_of(ask, of);
-                let is_static = match &member {
-                    Some(Meaning::Members(members, _)) => self.code.member(members[0]).is_static,
-                    _ => self.resolver.nested(ask.place.file, of, ask.name, ask.arity, 0).is_some(),
-                };
-                if is_static {
-                    meanings[at as usize] = Meaning::Type(of);
-                    return Value::Static(of);
-                }
+        match told.gives {
+            Value::Instance(of, _)
+                if self.code.tables.name(self.code.simple_name(of)) == Some(word)
+                    && self.is_static(ask, of) =>
+            {
+                *told = Told { meaning: Meaning::Type(of), gives: Value::Static(of) };
             }
             // the members of a library's type are not known
             Value::Outside(Some((file, _, written))) if self.last_word(file, written) == Some(word) => {
-                if let Meaning::Members(_, certainty) = &mut meanings[at as usize] {
+                if let Meaning::Members(_, certainty) = &mut told.meaning {
                     *certainty = Certainty::Likely;
                 }
             }
             _ => {}
         }
-        given
+        told.gives
+    }
+
+    /// Whether what is asked for is asked of a type, not of its values.
+    fn is_static(&self, ask: Ask, of: u32) -> bool {
+        match self.member_of(ask, of) {
+            Some(Meaning::Members(members, _)) => self.code.member(members[0]).is_static,
+            _ => self.resolver.nested(ask.place.file, of, ask.name, ask.arity, 0).is_some(),
+        }
     }
 
     fn last_word(&self, file: u32, written: u32) -> Option<u32> {
@@ -447,7 +436,7 @@ impl<'a> Usages<'a> {
             .collect();
         match (fitting.len(), value) {
             (0, _) => Meaning::Outside,
-            (1, Value::Instance(of, _)) if !self.unseen[of as usize] => {
+            (1, Value::Instance(of, _)) if !self.extends_unseen(of) => {
                 Meaning::Members(fitting, Certainty::Certain)
             }
             _ => Meaning::Members(fitting, Certainty::Likely),
@@ -459,7 +448,7 @@ impl<'a> Usages<'a> {
         let wanted = self.code.member(at).takes.receiver;
         let wanted = wanted.map_or(Value::Unknown, |written| self.value_of((at.0, Some(at.1), written)));
         match (wanted, value) {
-            (Value::Instance(wanted, _), Value::Instance(of, _)) => self.is_a(of, wanted, 0),
+            (Value::Instance(wanted, _), Value::Instance(of, _)) => self.is_a(of, wanted),
             (Value::Instance(..), Value::Outside(_)) => false,
             (Value::Outside(Some(wanted)), Value::Outside(Some(given))) => {
                 let (wanted, given) = (self.last_word(wanted.0, wanted.2), self.last_word(given.0, given.2));
@@ -469,38 +458,55 @@ impl<'a> Usages<'a> {
         }
     }
 
-    fn is_a(&self, of: u32, wanted: u32, depth: u32) -> bool {
-        let bases = self.resolver.bases(of);
-        of == wanted || depth < BASES && bases.iter().any(|base| self.is_a(*base, wanted, depth + 1))
+    fn is_a(&self, of: u32, wanted: u32) -> bool {
+        let mut lineage = vec![of];
+        let mut at = 0;
+        while let Some(of) = lineage.get(at).copied().filter(|of| *of != wanted) {
+            let bases = self.resolver.bases(of).iter();
+            let new: Vec<u32> = bases.copied().filter(|base| !lineage.contains(base)).collect();
+            lineage.extend(new);
+            at += 1;
+        }
+        at < lineage.len()
     }
 
-    /// Whether the members of a base are members of a type as well: a class does not have those of its interfaces.
-    fn inherits(&self, of: u32, base: u32) -> bool {
+    /// The bases whose members a type has as well: a class does not have those of its interfaces.
+    fn inherited(&self, of: u32) -> impl Iterator<Item = u32> {
         let kind = |at: u32| self.code.types[at as usize].kind;
-        kind(of) == TypeKind::Interface || kind(base) != TypeKind::Interface
+        let all = kind(of) == TypeKind::Interface;
+        self.resolver.bases(of).iter().copied().filter(move |base| all || kind(*base) != TypeKind::Interface)
     }
 
-    /// Whether a type inherits from something that the source does not have. Without it, a name tells a class from an interface:
-    /// those of .NET begin with an I and another capital.
+    /// Whether a type inherits, near or far, from something that the source does not have.
     fn extends_unseen(&self, of: u32) -> bool {
-        self.unseen_from(of, 0)
+        if let Some(known) = self.unseen.borrow().get(&of) {
+            return *known;
+        }
+        let mut lineage = vec![of];
+        let mut at = 0;
+        while let Some(of) = lineage.get(at).copied().filter(|of| !self.names_unseen(*of)) {
+            let new: Vec<u32> = self.inherited(of).filter(|base| !lineage.contains(base)).collect();
+            lineage.extend(new);
+            at += 1;
+        }
+        let found = at < lineage.len();
+        self.unseen.borrow_mut().insert(of, found);
+        found
     }
 
-    fn unseen_from(&self, of: u32, depth: u32) -> bool {
+    /// Whether a base of a type, and no mere interface of a class, is not in the source. Names tell them apart there: those of .NET's
+    /// interfaces begin with an I and another capital.
+    fn names_unseen(&self, of: u32) -> bool {
         let each = &self.code.types[of as usize];
         let is_interface = each.kind == TypeKind::Interface;
-        let named = |(file, part): &(u32, u32)| {
+        each.parts.iter().any(|(file, part)| {
             let facts = &self.code.files[*file as usize].facts;
             facts.types[*part as usize].base_names.iter().any(|name| {
                 let reference = &facts.references[*name as usize];
                 let word = facts.path(reference).segments.last().map_or("", |last| facts.word(last.word));
                 (is_interface || !is_interface_name(word)) && self.resolver.target(*file, reference).is_none()
             })
-        };
-        let bases = self.resolver.bases(of).iter().filter(|base| self.inherits(of, **base));
-        each.parts.iter().any(named)
-            || depth < BASES
-                && bases.into_iter().any(|base| *base != of && self.unseen_from(*base, depth + 1))
+        })
     }
 
     fn find_extensions(&mut self) {

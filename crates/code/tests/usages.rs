@@ -112,6 +112,11 @@ fn what_is_not_sure_is_not_said_to_be() {
             "class C { static int x; class D : Unseen { object F() => x; } }",
             "C.x~",
         ),
+        (
+            "nor is what is asked of that",
+            "class C { static A x; class D : Unseen { object F() => x.B; } }",
+            "C.x~ A.B~",
+        ),
         ("a library's type has none of ours", "class C { object F(string s) => s.B; }", ""),
         ("what only a compiler knows", "class C { object F(System.Func<A> f) => f().B; }", ""),
         ("a variable is no member", "class C { int x; int F(int x) => x; }", ""),
