@@ -8,8 +8,10 @@
 //!     cargo run --release -p loci-code --example corpus -- outlines DIR…        what outlines cost
 //!     cargo run --release -p loci-code --example corpus -- outline DIR NAME     one of them
 //!     cargo run --release -p loci-code --example corpus -- oracle ROSLYN SYMBOL,SYMBOL DIR
+//!     cargo run --release -p loci-code --example corpus -- usages ROSLYN SYMBOL,SYMBOL DIR
 //!
-//! The last holds types, members and references between types against what Roslyn says of the same files: `ROSLYN` is a folder
+//! `usages` holds the uses of members against `roslyn_usages.tsv`, which `crates/code/oracle/Usages.cs` writes; it fails if of
+//! those that are said to be certain too many are not, or too few are found. `oracle` holds types, members and references between types against what Roslyn says of the same files: `ROSLYN` is a folder
 //! with `roslyn_types.tsv`, `roslyn_deps.tsv` and, if wanted, `roslyn_occ.tsv`. It fails if a type or a member count differs,
 //! or if precision or recall is below 0.995.
 
@@ -19,8 +21,9 @@ use loci_code::specimen::{
     STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
 };
 use loci_code::{
-    Codebase, Cost, FileFacts, LANGUAGES, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols,
-    TypeHashes, classify, count_tokens, decode, discover, hashes, read_tree,
+    Certainty, Codebase, Cost, FileFacts, LANGUAGES, Language, MemberKind, Outliner, Project, Reader,
+    Resolver, SourceFile, Symbols, TypeHashes, Usages, classify, count_tokens, decode, discover, hashes,
+    read_tree,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -30,6 +33,8 @@ use std::process::ExitCode;
 
 /// What is asked of explicit references between types, both ways.
 const ENOUGH: f64 = 0.995;
+/// What is asked of the uses of members that are said to be certain: that they are right, and that most are among them.
+const SURE: (f64, f64) = (0.97, 0.85);
 
 type Outcome = Result<bool, Box<dyn Error>>;
 
@@ -48,6 +53,9 @@ fn main() -> ExitCode {
         ["outline", folder, name] => each(&[folder], |folder| outline(folder, name)),
         ["oracle", roslyn, symbols, folder] => {
             each(&[folder], |folder| oracle(Path::new(roslyn), &symbols.split(',').collect(), folder))
+        }
+        ["usages", roslyn, symbols, folder] => {
+            each(&[folder], |folder| usages(Path::new(roslyn), &symbols.split(',').collect(), folder))
         }
         _ => Err("see the head of crates/code/examples/corpus.rs for what can be asked".into()),
     };
@@ -395,6 +403,81 @@ fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> boo
         println!("    only Roslyn's: {line}");
     }
     precision >= ENOUGH && recall >= ENOUGH
+}
+
+/// Holds the uses of members against Roslyn. What Roslyn itself cannot tell, for want of a library, is neither wrong nor missed.
+fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
+    let told = roslyn.join("roslyn_usages.tsv");
+    if !told.is_file() {
+        println!("skipped: there is no {}", told.display());
+        return Ok(true);
+    }
+    let texts = texts(folder, &LANGUAGES[0])?;
+    let code = joined(&texts, symbols)?;
+    let start = busy();
+    let (certain, likely) = used(&code, &texts);
+    let (unsure, sure): (BTreeSet<String>, _) =
+        lines(&told)?.into_iter().partition(|line| line.contains("\t?"));
+    let unsure: BTreeSet<String> = unsure.iter().map(|line| line.replace("\t?", "\t")).collect();
+    let (right, open) = (certain.intersection(&sure).count(), certain.intersection(&unsure).count());
+    let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
+    let (precision, recall) = (share(right, certain.len() - open), share(right, sure.len()));
+    println!(
+        "{}: {} uses of members, Roslyn {}; {} certain, {open} of them open to Roslyn; precision {precision:.4}, recall {recall:.4}, \
+         with the likely {:.4}; {:.2} s of a processor",
+        folder.display(),
+        certain.len() + likely.len(),
+        sure.len(),
+        certain.len(),
+        share(right + likely.intersection(&sure).count(), sure.len()),
+        busy() - start
+    );
+    for line in certain.iter().filter(|line| !sure.contains(*line) && !unsure.contains(*line)).take(5) {
+        println!("    only ours: {line}");
+    }
+    for line in sure.iter().filter(|line| !certain.contains(*line) && !likely.contains(*line)).take(5) {
+        println!("    only Roslyn's: {line}");
+    }
+    Ok(precision >= SURE.0 && recall >= SURE.1)
+}
+
+/// The places where members are used, those that are certain and those that are likely, as the oracle writes them.
+fn used(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut certain, mut likely) = (BTreeSet::new(), BTreeSet::new());
+    let resolver = Resolver::new(code);
+    let usages = Usages::new(code, &resolver);
+    let owner: BTreeMap<(u32, u32), &str> =
+        code.types.iter().flat_map(|each| each.parts.iter().map(|at| (*at, each.name.as_str()))).collect();
+    for (at, file) in code.files.iter().enumerate() {
+        let starts: Vec<usize> = texts[&file.path].match_indices('\n').map(|(at, _)| at).collect();
+        for usage in usages.in_file(at as u32) {
+            let (declared, part, member) = usage.member;
+            let member = &code.part((declared, part)).members[member as usize];
+            let line = starts.partition_point(|start| *start < usage.at as usize) + 1;
+            let count =
+                if member.kind == MemberKind::Method { parameters(&member.key) } else { String::new() };
+            let of = owner[&(declared, part)];
+            let told = format!("{}:{line}\t{}\t{of}.{}{count}", file.path, member.name, member.name);
+            let found = if usage.certainty == Certainty::Certain { &mut certain } else { &mut likely };
+            found.insert(told);
+        }
+    }
+    (certain, likely)
+}
+
+/// How many parameters a member's key has, in brackets.
+fn parameters(key: &str) -> String {
+    let list = key.split_once('(').map_or("", |(_, list)| list.trim_end_matches(')'));
+    let (mut depth, mut commas) = (0_i32, 0);
+    for letter in list.chars() {
+        match letter {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => commas += 1,
+            _ => {}
+        }
+    }
+    format!("({})", if list.is_empty() { 0 } else { commas + 1 })
 }
 
 fn mentions(code: &Codebase, resolver: &Resolver, texts: &Texts) -> BTreeSet<String> {

@@ -111,6 +111,11 @@ impl Tables {
         self.words[file as usize][word as usize]
     }
 
+    /// Whether a file has a word that is a name.
+    pub(crate) fn has_word(&self, file: u32, name: u32) -> bool {
+        self.words[file as usize].contains(&name)
+    }
+
     pub(crate) fn namespace(&self, parent: u32, name: u32) -> Option<u32> {
         self.note(name);
         self.namespaces.get(&(parent, name)).copied()

@@ -2,6 +2,7 @@
 //!
 //! Does not know projects or other files.
 
+mod ask;
 mod declare;
 mod kinds;
 pub(crate) mod known;

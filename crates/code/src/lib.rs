@@ -32,6 +32,7 @@ mod symbol;
 mod syntax;
 mod token;
 mod typescript;
+mod usage;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};
@@ -39,8 +40,8 @@ pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use csharp::symbols::Symbols;
 pub use file::{
-    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, Path, Position, Reference, Scope,
-    Segment, Shape, TypeKind, TypePart, Visibility,
+    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, On, Path, Position, Reference,
+    Scope, Segment, Shape, Takes, TypeKind, TypePart, Use, Visibility, Written,
 };
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use graph::Graph;
@@ -60,4 +61,5 @@ pub use store::{
 };
 pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, last_word, wild};
 pub use token::Span;
+pub use usage::{Usage, Usages};
 pub use window::{Entry, Region, Shown, Window, fill, worth};

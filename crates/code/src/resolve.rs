@@ -15,8 +15,11 @@ use std::collections::BTreeMap;
 pub enum Certainty {
     /// The language's rules leave one reading.
     Certain,
-    /// A member of a base class that is not in the source could be meant instead.
+    /// Another reading is left: a member of a base class that is not in the source, another overload.
     Likely,
+    /// The name fits, and nothing else is known. Apart from `Likely`, since of a name like `Count` most such places are
+    /// something else's.
+    Possible,
 }
 
 /// One type mentions another.
@@ -42,13 +45,13 @@ pub struct Mention {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Symbol {
+pub(crate) enum Symbol {
     Type(u32),
     Namespace(u32),
 }
 
 /// What looking a name up in one place gave.
-enum Found {
+pub(crate) enum Found {
     Symbol(Symbol),
     /// A value, or several types: the search ends without an answer.
     Ends,
@@ -94,10 +97,10 @@ struct Imports {
 
 /// Where a name is looked up.
 #[derive(Clone, Copy)]
-struct Place {
-    file: u32,
-    scope: u32,
-    owner: Option<u32>,
+pub(crate) struct Place {
+    pub(crate) file: u32,
+    pub(crate) scope: u32,
+    pub(crate) owner: Option<u32>,
 }
 
 impl<'a> Resolver<'a> {
@@ -287,6 +290,23 @@ impl<'a> Resolver<'a> {
         found
     }
 
+    /// The types whose members a place may name alone.
+    pub(crate) fn statics(&self, place: Place) -> impl Iterator<Item = u32> {
+        self.imports_at(place).flat_map(|imports| imports.statics.iter().copied())
+    }
+
+    /// Whether what stands in a namespace may be named alone at a place.
+    pub(crate) fn sees(&self, place: Place, namespace: u32) -> bool {
+        self.code.tables.around(place.file, place.scope).contains(&namespace)
+            || self.imports_at(place).any(|imports| imports.namespaces.contains(&namespace))
+    }
+
+    fn imports_at(&self, place: Place) -> impl Iterator<Item = &Imports> {
+        let project = self.code.files[place.file as usize].project as usize;
+        let own = self.scopes(place).map(move |scope| &self.imports[place.file as usize][scope as usize]);
+        own.chain(self.global.get(project))
+    }
+
     fn has_outside(&self, owner: Option<u32>) -> bool {
         let mut at = owner;
         while let Some(of) = at {
@@ -328,7 +348,7 @@ impl<'a> Resolver<'a> {
         said || (depth < 16 && self.bases(of).iter().any(|base| self.is_attribute(*base, depth + 1)))
     }
 
-    fn follow(&self, place: Place, path: &Path, position: Position, veiled: bool) -> Vec<Mention> {
+    pub(crate) fn follow(&self, place: Place, path: &Path, position: Position, veiled: bool) -> Vec<Mention> {
         self.chain(place, path, position, veiled, None)
     }
 
@@ -405,7 +425,7 @@ impl<'a> Resolver<'a> {
         std::iter::successors(Some(place.scope), |scope| facts.scopes[*scope as usize].parent)
     }
 
-    fn in_namespace(&self, file: u32, of: u32, name: u32, arity: u16) -> Option<Symbol> {
+    pub(crate) fn in_namespace(&self, file: u32, of: u32, name: u32, arity: u16) -> Option<Symbol> {
         match self.pick(file, self.code.tables.types(Container::Namespace(of), name, arity)) {
             Found::Symbol(symbol) => Some(symbol),
             Found::Ends => None,
@@ -433,7 +453,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A type nested in another or in one of its bases.
-    fn nested(&self, file: u32, of: u32, name: u32, arity: u16, depth: u32) -> Option<u32> {
+    pub(crate) fn nested(&self, file: u32, of: u32, name: u32, arity: u16, depth: u32) -> Option<u32> {
         if let Found::Symbol(Symbol::Type(found)) =
             self.pick(file, self.code.tables.types(Container::Type(of), name, arity))
         {
@@ -544,7 +564,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn in_namespaces(&self, place: Place, name: u32, arity: u16, more: bool) -> Found {
+    pub(crate) fn in_namespaces(&self, place: Place, name: u32, arity: u16, more: bool) -> Found {
         let tables = &self.code.tables;
         let facts = &self.code.files[place.file as usize].facts;
         for scope in self.scopes(place) {

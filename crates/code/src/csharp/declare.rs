@@ -2,6 +2,7 @@
 //!
 //! Does not know other files: a part of a partial type is told as if it were alone. Members are read in `member`.
 
+use super::ask::Sight;
 use super::kinds::Kind;
 use super::refer::{Chain, Locals};
 use super::shape::Parameters;
@@ -26,6 +27,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) owner: Option<u32>,
     pub(crate) type_parameters: Vec<&'a str>,
     pub(crate) locals: Locals<'a>,
+    pub(crate) sight: Sight<'a>,
     /// Kept from one chain of names to the next, to save an allocation for each.
     pub(crate) chain: Chain<'a>,
     pub(crate) depth: u32,
@@ -44,6 +46,7 @@ pub(crate) fn extract(tree: &Tree, source: &Source) -> FileFacts {
         owner: None,
         type_parameters: Vec::new(),
         locals: Locals::default(),
+        sight: Sight::default(),
         chain: Chain::default(),
         depth: 0,
         receiver: None,
@@ -94,7 +97,7 @@ impl<'a> Walk<'a> {
             Kind::Using => self.import(cursor.node()),
             _ if kind.is_type() => self.type_declaration(kind, cursor.node()),
             _ if kind.is_member() && self.owner.is_some() => self.member(kind, cursor),
-            _ => self.below(cursor),
+            _ => drop(self.below(cursor)),
         }
     }
 
@@ -199,10 +202,12 @@ impl<'a> Walk<'a> {
             self.below(&mut list.walk());
         }
         self.receiver = list.map(|list| self.parameters(list, from));
+        self.receive(list);
         if let Some(body) = node.child_by_field_name("body") {
             self.below(&mut body.walk());
         }
         self.receiver = None;
+        self.receive(None);
     }
 
     fn type_part(&mut self, kind: Kind, node: Node<'a>) {
@@ -219,6 +224,7 @@ impl<'a> Walk<'a> {
         self.before_body(&mut cursor, body);
         self.settle(from);
         self.header(at, node, from);
+        self.give_positional(at, node);
         if let Some(body) = body {
             self.below(&mut body.walk());
         }

@@ -5,7 +5,7 @@
 use super::declare::{Walk, after_attributes, child, is_visibility, span, visibility};
 use super::kinds::Kind;
 use super::shape::Accessors;
-use crate::file::{Member, MemberKind, Shape, TypeKind, Visibility};
+use crate::file::{Member, MemberKind, Shape, Takes, TypeKind, Visibility};
 use crate::hash::Digest;
 use crate::token::{Lexeme, Span};
 use tree_sitter::{Node, TreeCursor};
@@ -20,11 +20,18 @@ impl<'a> Walk<'a> {
         self.push_type_parameters(node);
         let locals = std::mem::take(&mut self.locals);
         let from = self.facts.references.len();
+        let uses = self.facts.uses.len();
+        self.begin_member(node, known);
         self.below(cursor);
         self.settle(from);
+        self.forget_local_functions(uses);
         self.locals = locals;
+        let takes = self.takes_with_receiver(node);
         self.type_parameters.truncate(known);
-        let members = self.members(kind, node, from);
+        let mut members = self.members(kind, node, from);
+        for member in &mut members {
+            (member.gives, member.takes) = (self.gives(), takes);
+        }
         if let Some(owner) = self.owner {
             let part = &mut self.facts.types[owner as usize];
             part.declared += 1;
@@ -162,7 +169,7 @@ impl<'a> Walk<'a> {
         let name = self.function_name(draft.kind, node, explicit);
         self.result(&mut draft, &name, returns, from);
         let mut key = name.clone();
-        self.takes(&mut draft, &mut key, from);
+        self.signature(&mut draft, &mut key, from);
         if let (MemberKind::Operator, Some(returns)) = (draft.kind, returns) {
             key.extend(["~", &self.glued(span(returns))]);
         }
@@ -197,7 +204,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds type parameters, parameters and constraints, and what a constructor hands on.
-    fn takes(&self, draft: &mut Draft<'a>, key: &mut String, from: usize) {
+    fn signature(&self, draft: &mut Draft<'a>, key: &mut String, from: usize) {
         let node = draft.node;
         if let Some(list) = child(node, Kind::TypeParameters) {
             draft.shape.append(&self.shape(span(list), from));
@@ -340,6 +347,8 @@ impl<'a> Draft<'a> {
             shown: self.shown,
             value_type,
             body,
+            gives: None,
+            takes: Takes::default(),
             hidden: Digest::default(),
             doc: walk.doc(node),
             span: span(node),

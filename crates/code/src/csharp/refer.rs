@@ -5,7 +5,7 @@
 
 use super::declare::Walk;
 use super::kinds::Kind;
-use crate::file::{Path, Position, Reference, Segment};
+use crate::file::{On, Path, Position, Reference, Segment};
 use crate::token::Span;
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, TreeCursor};
@@ -15,22 +15,24 @@ enum Role {
     Name(Position),
     /// A variable is declared.
     Local,
-    /// Nothing that can be a type, such as a method that is called without a dot; its type arguments are.
+    /// A value, such as a method that is called without a dot; its type arguments may be types.
+    Value,
+    /// Nothing that is looked up.
     Nothing,
 }
 
 /// `A::B.C<D>.E` while it is read.
 #[derive(Default)]
 pub(crate) struct Chain<'a> {
-    alias: Option<&'a str>,
-    parts: Vec<Part<'a>>,
+    pub(crate) alias: Option<&'a str>,
+    pub(crate) parts: Vec<Part<'a>>,
 }
 
-struct Part<'a> {
-    word: &'a str,
-    arity: u16,
+pub(crate) struct Part<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) arity: u16,
     /// Where the word ends.
-    end: u32,
+    pub(crate) end: u32,
 }
 
 impl Chain<'_> {
@@ -50,8 +52,19 @@ pub(crate) type Locals<'a> = FxHashMap<&'a str, &'a str>;
 pub(crate) const DEPTH: u32 = 1000;
 
 impl<'a> Walk<'a> {
-    /// Visits all that stands below the node which the cursor is at.
-    pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) {
+    /// Visits all that stands below the node which the cursor is at, and says what the last of it is worth.
+    pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+        let mut last = On::Unknown;
+        self.each(cursor, |walk, cursor, parent| last = walk.visit(cursor, parent));
+        last
+    }
+
+    /// Hands on every named node directly below the one which the cursor is at, in the order of the text.
+    pub(crate) fn each(
+        &mut self,
+        cursor: &mut TreeCursor<'a>,
+        mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Node<'a>),
+    ) {
         let parent = cursor.node();
         if self.depth >= DEPTH {
             self.too_deep(parent);
@@ -61,7 +74,7 @@ impl<'a> Walk<'a> {
         if cursor.goto_first_child() {
             loop {
                 if cursor.node().is_named() {
-                    self.visit(cursor, parent);
+                    visit(self, cursor, parent);
                 }
                 if !cursor.goto_next_sibling() {
                     break;
@@ -72,42 +85,45 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) {
+    /// Visits a node, and says what a member would be asked of if one were asked of it.
+    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) -> On {
         let node = cursor.node();
         match Kind::of(node) {
             Kind::Identifier | Kind::GenericName | Kind::QualifiedName | Kind::AliasQualifiedName => {
                 let field = cursor.field_name().unwrap_or_default();
-                self.name(node, parent, field);
+                self.name(node, parent, field)
             }
             Kind::MemberAccess => {
                 let called = Kind::of(parent) == Kind::Invocation && cursor.field_name() == Some("function");
-                if !self.chain(node, if called { Position::Called } else { Position::Value }) {
-                    self.below(cursor);
-                }
+                let position = if called { Position::Called } else { Position::Value };
+                self.chain(node, position).unwrap_or_else(|| self.asked(cursor))
             }
-            Kind::ImplicitParameter => drop(self.locals.insert(self.text(node), "")),
+            Kind::ImplicitParameter => {
+                self.locals.insert(self.text(node), "");
+                self.bind(self.text(node), On::Unknown)
+            }
             Kind::LocalFunction => self.local_function(cursor),
-            Kind::Comment => {}
-            kind => self.declaration(kind, cursor),
+            Kind::Comment => On::Unknown,
+            kind => self.expression(kind, cursor),
         }
     }
 
-    fn local_function(&mut self, cursor: &mut TreeCursor<'a>) {
+    fn local_function(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let node = cursor.node();
         let known = self.type_parameters.len();
         self.push_type_parameters(node);
         if let Some(name) = node.child_by_field_name("name") {
             self.locals.insert(self.text(name), "");
+            self.bind_function(self.text(name));
         }
-        self.below(cursor);
+        self.scoped(cursor);
         self.type_parameters.truncate(known);
+        On::Unknown
     }
 
-    fn name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) {
+    fn name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) -> On {
         match self.role(node, parent, field) {
-            Role::Name(position) => {
-                self.chain(node, position);
-            }
+            Role::Name(position) => self.chain(node, position).unwrap_or(On::Unknown),
             Role::Local => {
                 let declared = parent.child_by_field_name("type").or_else(|| {
                     parent
@@ -115,10 +131,20 @@ impl<'a> Walk<'a> {
                         .filter(|_| Kind::of(parent) == Kind::Declarator)?
                         .child_by_field_name("type")
                 });
-                let declared = declared.map_or("", |node| self.last_word(node));
-                self.locals.insert(self.text(node), declared);
+                let word = declared.map_or("", |node| self.last_word(node));
+                self.locals.insert(self.text(node), word);
+                let on = declared.map_or(On::Unknown, |node| self.written(node));
+                self.bind(self.text(node), on)
             }
-            Role::Nothing => self.type_arguments(node),
+            Role::Value => {
+                let on = self.bare(node);
+                self.type_arguments(node);
+                on
+            }
+            Role::Nothing => {
+                self.type_arguments(node);
+                On::Unknown
+            }
         }
     }
 
@@ -149,10 +175,8 @@ impl<'a> Walk<'a> {
             | (Kind::Foreach, "left")
             | (Kind::TuplePattern | Kind::Designation | Kind::JoinInto | Kind::Query, _) => Role::Local,
             (Kind::Join | Kind::Let, _) if followed("in") || followed("=") => Role::Local,
-            (_, "name")
-            | (Kind::Constraints | Kind::Goto, _)
-            | (Kind::Assignment, "left")
-            | (Kind::Invocation, "function") => Role::Nothing,
+            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Nothing,
+            (Kind::Assignment, "left") | (Kind::Invocation, "function") => Role::Value,
             (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Nothing,
             (Kind::Subpattern, _) if followed(":") => Role::Nothing,
             (Kind::AnonymousObject, _) if followed("=") => Role::Nothing,
@@ -163,7 +187,7 @@ impl<'a> Walk<'a> {
             _ if matches!(Kind::of(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
                 Role::Name(Position::Value)
             }
-            _ => Role::Nothing,
+            _ => Role::Value,
         }
     }
 
@@ -174,31 +198,27 @@ impl<'a> Walk<'a> {
         function.is_some_and(|function| self.text(function) == "nameof")
     }
 
-    /// Records a chain of names, and what its type arguments mention. False if it does not begin with a name.
-    fn chain(&mut self, node: Node<'a>, position: Position) -> bool {
+    /// Records a chain of names, and what its type arguments mention. None if it does not begin with a name.
+    fn chain(&mut self, node: Node<'a>, position: Position) -> Option<On> {
         let mut chain = std::mem::take(&mut self.chain);
         chain.alias = None;
         chain.parts.clear();
-        let found = self.flatten(node, &mut chain).is_some();
-        if found {
+        let found = self.flatten(node, &mut chain);
+        let mut on = On::Unknown;
+        if found.is_some() {
             self.refer(node, &chain, position);
+            if matches!(position, Position::Value | Position::Called | Position::Bare) {
+                on = self.ask_along(&chain);
+            }
         }
         self.chain = chain;
-        if found {
-            self.type_arguments(node);
-        }
-        found
+        found?;
+        self.type_arguments(node);
+        Some(on)
     }
 
     fn refer(&mut self, node: Node<'a>, chain: &Chain<'a>, position: Position) {
-        let Some(first) = chain.parts.first() else { return };
-        if chain.alias.is_none() && first.arity == 0 && self.type_parameters.contains(&first.word) {
-            return;
-        }
-        let alias = chain.alias.map(|alias| self.word(alias));
-        let parts = chain.parts.iter().map(|part| Segment { word: self.word(part.word), arity: part.arity });
-        let path = Path { alias, segments: parts.collect() };
-        let path = self.path(path);
+        let Some(path) = self.path_of(chain) else { return };
         self.facts.references.push(Reference {
             path,
             at: node.start_byte() as u32,
@@ -210,8 +230,24 @@ impl<'a> Walk<'a> {
         });
     }
 
+    /// The path that a chain is; none if it begins with a type parameter.
+    pub(crate) fn path_of(&mut self, chain: &Chain<'a>) -> Option<u32> {
+        if self.is_type_parameter(chain) {
+            return None;
+        }
+        let alias = chain.alias.map(|alias| self.word(alias));
+        let parts = chain.parts.iter().map(|part| Segment { word: self.word(part.word), arity: part.arity });
+        let path = Path { alias, segments: parts.collect() };
+        Some(self.path(path))
+    }
+
+    pub(crate) fn is_type_parameter(&self, chain: &Chain<'a>) -> bool {
+        let first = chain.parts.first().filter(|first| first.arity == 0 && chain.alias.is_none());
+        first.is_some_and(|first| self.type_parameters.contains(&first.word))
+    }
+
     /// Collects the words of a chain; none if it is not one.
-    fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
+    pub(crate) fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
         match Kind::of(node) {
             Kind::Identifier => {
                 out.parts.push(Part { word: self.text(node), arity: 0, end: node.end_byte() as u32 });
@@ -236,7 +272,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits the type arguments of a name, wherever in it they stand.
-    fn type_arguments(&mut self, node: Node<'a>) {
+    pub(crate) fn type_arguments(&mut self, node: Node<'a>) {
         match Kind::of(node) {
             Kind::Identifier => {}
             Kind::GenericName => {

@@ -3,7 +3,7 @@
 //! Does not know overriding or inheritance.
 
 use super::{Head, Walk, span};
-use crate::file::{Member, MemberKind, Shape, Visibility};
+use crate::file::{Member, MemberKind, Shape, Takes, Visibility};
 use crate::hash::Digest;
 use crate::token::Span;
 use std::fmt::Write as _;
@@ -97,6 +97,8 @@ impl<'a> Walk<'a> {
             shown: self.shown(head, signature),
             value_type: head.value_type.and_then(|node| self.reference_at(node.start_byte() as u32, from)),
             body: if behaviour.is_empty() { Digest::default() } else { Digest::of(&behaviour) },
+            gives: None,
+            takes: Takes::default(),
             hidden: Digest::default(),
             doc: self.doc(head),
             span: Span::new(head.from, head.whole.end_byte()),
@@ -192,6 +194,8 @@ pub(crate) fn value_member(name: String, kind: MemberKind, node: Node) -> Member
         shown: String::new(),
         value_type: None,
         body: Digest::default(),
+        gives: None,
+        takes: Takes::default(),
         hidden: Digest::default(),
         doc: None,
         span: span(node),

@@ -1,0 +1,183 @@
+//! Where members are used: each case is a few lines of C# and the uses that its rules leave.
+
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
+use loci_code::{Certainty, Codebase, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, Usages};
+
+fn code(files: &[&str]) -> Codebase {
+    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    let file = |(at, text): (usize, &&str)| {
+        let facts = reader.read(text, &Symbols::default());
+        assert_eq!(facts.gaps, [], "{text}");
+        SourceFile { path: format!("{at}.cs"), project: 0, generated: false, facts }
+    };
+    Codebase::new(vec![Project::default()], files.iter().enumerate().map(file).collect())
+}
+
+fn mark(certainty: Certainty) -> char {
+    match certainty {
+        Certainty::Certain => '!',
+        Certainty::Likely => '~',
+        Certainty::Possible => '?',
+    }
+}
+
+/// `Type.key` of each member that a text uses, in the order of the text, with a mark for how sure that is.
+fn uses(text: &str) -> String {
+    let code = code(&[text]);
+    let resolver = Resolver::new(&code);
+    let told = |usage: &loci_code::Usage| {
+        let (file, part, member) = usage.member;
+        let part = code.part((file, part));
+        format!("{}.{}{}", part.name, part.members[member as usize].key, mark(usage.certainty))
+    };
+    Usages::new(&code, &resolver).in_file(0).iter().map(told).collect::<Vec<_>>().join(" ")
+}
+
+const A: &str = "class A { public A B; public A M() => null; public A M(int i, int j = 0) => null; public static A S; \
+                 public System.Collections.Generic.List<A> L; public A[] R; } ";
+
+#[test]
+fn a_member_is_asked_of_what_the_text_says() {
+    for (why, text, expected) in [
+        ("this", "class C { int x; void F() { this.x = 1; } }", "C.x!"),
+        ("a name alone is a member of the type around", "class C { int x; int F() => x; }", "C.x!"),
+        ("or of its base", "class B { protected int x; } class C : B { int F() => x; }", "B.x!"),
+        ("or of the type around that", "class C { static int x; class D { int F() => x; } }", "C.x!"),
+        (
+            "base",
+            "class B { public virtual void F() { } } class C : B { public override void F() { base.F(); } }",
+            "B.F()!",
+        ),
+        (
+            "a base's private members are not in sight",
+            "class B { private int x; } class C : B { object F() => x; }",
+            "",
+        ),
+        ("a parameter", "class C { object F(A a) => a.B; }", "A.B!"),
+        ("a field", "class C { A a; object F() => a.B; }", "C.a! A.B!"),
+        ("a chain", "class C { object F(A a) => a.B.M().B; }", "A.B! A.M()! A.B!"),
+        ("a variable with a type", "class C { void F(object o) { A a = (A)o; a.M(); } }", "A.M()!"),
+        ("a variable of what is made", "class C { void F() { var a = new A(); a.M(1); } }", "A.M(int,int)!"),
+        (
+            "a variable of what a member gives",
+            "class C { void F(A b) { var a = b.M(); a.M(); } }",
+            "A.M()! A.M()!",
+        ),
+        ("a cast", "class C { object F(object o) => ((A)o).B; }", "A.B!"),
+        ("as", "class C { object F(object o) => (o as A)?.B; }", "A.B!"),
+        ("a pattern", "class C { object F(object o) => o is A a ? a.B : null; }", "A.B!"),
+        ("a pattern of properties", "class C { bool F(object o) => o is A { B: null }; }", "A.B!"),
+        ("static", "class C { object F() => A.S.B; }", "A.S! A.B!"),
+        ("foreach with a type", "class C { void F(object[] l) { foreach (A a in l) a.M(); } }", "A.M()!"),
+        ("foreach over a list", "class C { void F(A b) { foreach (var a in b.L) a.M(); } }", "A.L! A.M()!"),
+        ("an index", "class C { object F(A b) => b.R[0].B; }", "A.R! A.B!"),
+        ("an initialiser", "class C { A F() => new A { B = new A { R = null } }; }", "A.B! A.R!"),
+        ("nameof", "class C { string F() => nameof(A.B); }", "A.B!"),
+        ("a value of an enumeration", "enum E { X, Y = X } class C { E F() => E.Y; }", "E.X! E.Y!"),
+        ("a setter's value", "class C { A a; A P { set { a = value.B; } } }", "C.a! A.B!"),
+        ("null is passed over", "class C { void F(A a) { a?.B?.M(); } }", "A.B! A.M()!"),
+        ("either of two", "class C { object F(A a, A b) => (a ?? b).B; }", "A.B!"),
+    ] {
+        assert_eq!(uses(&format!("{A}{text}")), expected, "{why}");
+    }
+}
+
+#[test]
+fn what_is_not_sure_is_not_said_to_be() {
+    for (why, text, expected) in [
+        (
+            "overloads",
+            "class C { void F(int i) { } void F(A a) { } void G(A a) { F(a); } }",
+            "C.F(int)~ C.F(A)~",
+        ),
+        (
+            "one with so many arguments",
+            "class C { void F() { } void F(A a) { } void G(A a) { F(a); } }",
+            "C.F(A)!",
+        ),
+        (
+            "params take any number",
+            "class C { void F(params int[] n) { } void G() { F(1, 2, 3); } }",
+            "C.F(params int[])!",
+        ),
+        ("too many arguments", "class C { void F() { } void G() { F(1); } }", ""),
+        (
+            "type arguments",
+            "class C { void F(A a) { } void F<T>(A a) { } void G(A a) { F<int>(a); } }",
+            "C.F`1(A)!",
+        ),
+        (
+            "an unseen base hides what is around",
+            "class C { static int x; class D : Unseen { object F() => x; } }",
+            "C.x~",
+        ),
+        (
+            "nor is what is asked of that",
+            "class C { static A x; class D : Unseen { object F() => x.B; } }",
+            "C.x~ A.B~",
+        ),
+        ("a library's type has none of ours", "class C { object F(string s) => s.B; }", ""),
+        ("what only a compiler knows", "class C { object F(System.Func<A> f) => f().B; }", ""),
+        ("a variable is no member", "class C { int x; int F(int x) => x; }", ""),
+        (
+            "it is one again where the variable ends",
+            "class C { int x; int F() { { int x = 1; } return x; } }",
+            "C.x!",
+        ),
+        ("a function inside is no member", "class C { void F() { G(); void G() { } } void G() { } }", ""),
+        (
+            "a class has not what its interfaces have",
+            "interface I { void M(); } class D : I { void I.M() { } } class C { void F(D d) { d.M(); } }",
+            "",
+        ),
+        (
+            "a property with its type's name",
+            "class C { E E; object F() => E.X; object G() => E.GetType(); } enum E { X }",
+            "E.X! C.E!",
+        ),
+        (
+            "an extension",
+            "static class X { public static void Z(this A a) { } } class C { void F(A a) { a.Z(); } }",
+            "X.Z(this A)!",
+        ),
+        (
+            "a member before an extension",
+            "static class X { public static A M(this A a) => a; } class C { void F(A a) { a.M(); } }",
+            "A.M()!",
+        ),
+        (
+            "an extension of a library's type",
+            "static class X { public static void Z(this string s) { } } class C { void F(string s) { s.Z(); } }",
+            "X.Z(this string)~",
+        ),
+        (
+            "a type parameter gives what is filled in",
+            "class P<T> { public T G() => default(T); } class C { object F(P<A> p) => p.G().B; }",
+            "P.G()! A.B!",
+        ),
+    ] {
+        assert_eq!(uses(&format!("{A}{text}")), expected, "{why}");
+    }
+}
+
+#[test]
+fn an_import_of_a_type_brings_its_members() {
+    let text =
+        "using static N.S; namespace N { static class S { public static int X; } } class C { int F() => X; }";
+    assert_eq!(uses(text), "S.X!");
+}
+
+#[test]
+fn the_uses_of_one_member_are_found_in_every_file() {
+    let code = code(&[
+        "class A { public void M() { } public void M(int i) { } public int N; }",
+        "class C { void F(A a) { a.M(); a.M(1); a.N = 1; } }",
+        "class D { void F(dynamic d, A a) { d.M(); d.M(1, 2); a.M(); } }",
+        "class E { public void M() { } void F() { M(); } }",
+    ]);
+    let resolver = Resolver::new(&code);
+    let found = Usages::new(&code, &resolver).of((0, 0, 0));
+    let told: Vec<(u32, char)> = found.iter().map(|usage| (usage.file, mark(usage.certainty))).collect();
+    assert_eq!(told, [(1, '!'), (2, '?'), (2, '!')]);
+}
