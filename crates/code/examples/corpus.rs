@@ -413,7 +413,7 @@ fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         return Ok(true);
     }
     let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, symbols)?;
+    let code = joined(&texts, &LANGUAGES[0], symbols)?;
     let start = busy();
     let (certain, likely) = used(&code, &texts);
     let (unsure, sure): (BTreeSet<String>, _) =

@@ -86,7 +86,8 @@ impl Tables {
         self.names.get(text).copied()
     }
 
-    fn note(&self, name: u32) {
+    /// Takes note that somebody looks for a name.
+    pub(crate) fn note(&self, name: u32) {
         if let Some(asked) = self.asked.get(name as usize) {
             asked.store(true, Ordering::Relaxed);
         }

@@ -96,7 +96,7 @@ pub struct Reference {
 }
 
 /// A type as it is written. What is no name and no array of something, such as `T*`, is not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Written {
     /// None for an array and the two below.
     pub path: Option<u32>,
@@ -114,7 +114,7 @@ impl Written {
 }
 
 /// A mention of something that may be a member, or be asked for one: 20 bytes, for a million of them in a large code base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     pub word: u32,
     pub at: u32,
@@ -126,7 +126,7 @@ pub struct Use {
 }
 
 /// What a member is asked of, as far as the text of the file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum On {
     /// Nothing stands before the name.
     Sight,
@@ -149,7 +149,7 @@ pub enum On {
 }
 
 /// How many arguments a member takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Takes {
     pub least: u8,
     /// [`Takes::ANY`] if the last may be repeated.

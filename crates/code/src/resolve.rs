@@ -302,9 +302,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn imports_at(&self, place: Place) -> impl Iterator<Item = &Imports> {
-        let project = self.code.files[place.file as usize].project as usize;
-        let own = self.scopes(place).map(move |scope| &self.imports[place.file as usize][scope as usize]);
-        own.chain(self.global.get(project))
+        let project = self.code.files[place.file as usize].project;
+        let own = self.scopes(place).map(move |scope| self.imports(place.file, scope));
+        own.chain(self.global(project))
     }
 
     fn has_outside(&self, owner: Option<u32>) -> bool {

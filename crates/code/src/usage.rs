@@ -418,6 +418,7 @@ impl<'a> Usages<'a> {
 
     /// A method that is called as if it were a member of a type that does not have it.
     fn extension(&self, ask: Ask, value: Value) -> Meaning {
+        self.code.tables.note(ask.name);
         let candidates = self.extensions.get(&ask.name).map_or(&[][..], Vec::as_slice);
         let called = ask.called.map(|count| count.saturating_add(1));
         let fitting: Vec<MemberAt> = candidates

@@ -5,16 +5,17 @@
 use super::table::Table;
 use super::world::world;
 use super::{EXTENT, PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
-use crate::codebase::{ATTRIBUTE, Codebase};
-use crate::file::{FileFacts, Reference};
+use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
+use crate::file::{FileFacts, Reference, TypePart};
 use crate::hash::Digest;
 use crate::id::TypeId;
 use crate::outline::Outliner;
 use crate::project::Project;
 use crate::resolve::{Certainty, Edge, Mention, Resolver};
 use crate::state::State;
-use crate::store::card::Card;
+use crate::store::card::{Card, Offered};
 use crate::symbol::{Named, last_word};
+use crate::usage::{Usage, Usages};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -44,6 +45,22 @@ pub struct Extent {
     pub edges: u64,
     /// What was not read, and why.
     pub unread: Vec<String>,
+}
+
+/// File, part and index of a member's first declaration.
+fn declaration(code: &Codebase, of: &Card, member: &Offered) -> Option<(u32, u32, u32)> {
+    let each = code.types.iter().find(|each| each.id == of.id)?;
+    each.parts.iter().find_map(|(file, part)| {
+        let members = &code.part((*file, *part)).members;
+        let at = members.iter().position(|it| (it.kind, &it.key) == (member.kind, &member.key))?;
+        Some((*file, *part, at as u32))
+    })
+}
+
+fn mentioned(file: &SourceFile, at: u32, certainty: Certainty) -> Mentioned {
+    let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
+    let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
+    Mentioned { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
 }
 
 /// Whether a reference has one of these words in it.
@@ -175,32 +192,52 @@ impl Store {
     pub fn mentions(&self, of: &Card) -> Result<Vec<Mentioned>, StoreError> {
         let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
         let words = [of.simple.as_str(), short];
+        self.where_mentioned(&words, &[], |code, resolver| {
+            let mut found = Vec::new();
+            for (at, file) in code.files.iter().enumerate() {
+                for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
+                    let mentions = resolver.mentions(at as u32, reference);
+                    let fits = |mention: &&Mention| code.types[mention.to as usize].id == of.id;
+                    let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
+                    found.extend(certainty.map(|certainty| mentioned(file, reference.at, certainty)));
+                }
+            }
+            found
+        })
+    }
+
+    /// The same of a member.
+    pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Vec<Mentioned>, StoreError> {
+        self.where_mentioned(&[&member.name], &of.files, |code, resolver| {
+            let Some(at) = declaration(code, of, member) else { return Vec::new() };
+            let usages = Usages::new(code, resolver).of(at);
+            let told = |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
+            usages.iter().map(told).collect()
+        })
+    }
+
+    /// Asks the files that have one of some words in them, and some more.
+    fn where_mentioned(
+        &self,
+        words: &[&str],
+        besides: &[String],
+        ask: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
+    ) -> Result<Vec<Mentioned>, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
         let (mut files, mut start) = (BTreeSet::new(), Vec::new());
         for word in words {
             files.extend(table.mentioning(word)?);
         }
+        for path in besides {
+            files.extend(table.file(path)?.map(|row| row.id));
+        }
         for file in files {
             start.push(table.source(file)?);
         }
-        let (_, mut found) = world(&mut table, &projects, start, |code, resolver| {
-            let mut found = Vec::new();
-            for (at, file) in code.files.iter().enumerate() {
-                for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
-                    let mentions = resolver.mentions(at as u32, reference);
-                    let fits = |mention: &&Mention| code.types[mention.to as usize].id == of.id;
-                    found.extend(mentions.iter().find(fits).map(|mention| Mentioned {
-                        file: file.path.clone(),
-                        at: reference.at,
-                        within: reference.owner.map(|part| file.facts.types[part as usize].name.clone()),
-                        certainty: mention.certainty,
-                    }));
-                }
-            }
-            found
-        })?;
+        let (_, mut found) = world(&mut table, &projects, start, ask)?;
         found.sort();
+        found.dedup();
         Ok(found)
     }
 

@@ -524,7 +524,8 @@ fn file_row(row: &db::Row<'_>) -> Result<FileRow, Error> {
 }
 
 fn certainty(number: i64) -> Certainty {
-    if number == Certainty::Certain as i64 { Certainty::Certain } else { Certainty::Likely }
+    let all = [Certainty::Certain, Certainty::Likely, Certainty::Possible];
+    all.into_iter().find(|each| *each as i64 == number).unwrap_or(Certainty::Possible)
 }
 
 /// The words by which a type is found: the last part of its name, and those of its members.

@@ -57,10 +57,13 @@ pub(crate) fn world<S: Shelf, T>(
     }
 }
 
-/// The names under which a file's declarations are found.
+/// The names under which a file's declarations are found: those of its types, and of methods that may be called as if they were
+/// members of another.
 pub(crate) fn declared(facts: &FileFacts) -> BTreeSet<String> {
     let named = facts.types.iter().map(|part| part.name.clone());
-    named.chain(added(facts)).collect()
+    let members = facts.types.iter().flat_map(|part| &part.members);
+    let extending = members.filter(|member| member.takes.extends).map(|member| member.name.clone());
+    named.chain(extending).chain(added(facts)).collect()
 }
 
 /// The names of types that a file adds members to.
