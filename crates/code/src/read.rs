@@ -5,24 +5,35 @@
 use crate::codebase::{Codebase, SourceFile};
 use crate::language::{Reader, decode, language_of};
 use crate::project::{Layout, is_generated};
-use std::fs;
+use rustix::fs::{Mode, OFlags, open};
+use std::fs::File;
+use std::io::{Error as IoError, Read};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
+
+/// A thousand types within each other, which is as deep as a reader follows, overflow the usual 2 MB in a build for tests; 4 were
+/// enough. What is not used costs nothing.
+const STACK: usize = 16 << 20;
 
 /// Reads all files of a layout. What cannot be read is told, and costs itself alone.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
     let next = AtomicUsize::new(0);
     let done = Mutex::new((Vec::with_capacity(layout.files.len()), Vec::new()));
     std::thread::scope(|scope| {
+        let work = || {
+            let (files, problems) = some(root, layout, &next);
+            if let Ok(mut done) = done.lock() {
+                done.0.extend(files);
+                done.1.extend(problems);
+            }
+        };
         for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                let (files, problems) = some(root, layout, &next);
-                if let Ok(mut done) = done.lock() {
-                    done.0.extend(files);
-                    done.1.extend(problems);
-                }
-            });
+            // Where no thread can be had, this one does the work.
+            if Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                work();
+            }
         }
     });
     let (files, mut problems) = done.into_inner().unwrap_or_default();
@@ -31,13 +42,36 @@ pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec
     (Codebase::new(layout.projects.clone(), files), problems)
 }
 
+/// What is larger was made by a tool, and its tree takes many times its size in memory.
+const LARGEST: u64 = 8 << 20;
+
+/// The bytes of a source file. Nothing but a plain file is opened, and no link is followed: opening a FIFO would wait for its
+/// writer, and between a look and the opening one may have taken the file's place.
+pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(root.join(path), flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(IoError::other("not a plain file"));
+    }
+    let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
+    if meta.len() <= LARGEST {
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    }
+    if meta.len().max(bytes.len() as u64) > LARGEST {
+        let (mega, most) = (meta.len() >> 20, LARGEST >> 20);
+        return Err(IoError::other(format!("{mega} MB; up to {most} MB are read")));
+    }
+    Ok(bytes)
+}
+
 /// Takes one file after another until there are none.
 fn some(root: &Path, layout: &Layout, next: &AtomicUsize) -> (Vec<SourceFile>, Vec<String>) {
     let mut readers: Vec<(&str, Reader)> = Vec::new();
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     while let Some((path, project)) = layout.files.get(next.fetch_add(1, Ordering::Relaxed)) {
         let Some(language) = language_of(Path::new(path)) else { continue };
-        let bytes = match fs::read(root.join(path)) {
+        let bytes = match read_source(root, path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 problems.push(format!("{path}: {error}"));
@@ -64,6 +98,7 @@ mod tests {
     use super::*;
     use crate::project::discover;
     use crate::resolve::Resolver;
+    use std::fs;
 
     /// Two projects that both have `Shared.Node`, and one that uses both.
     fn house() -> tempfile::TempDir {
