@@ -4,7 +4,10 @@
 
 use crate::chats::{GatherChats, Gathered};
 use crate::code::{
-    CodeGraph, Drawn, FindUsages, GetOutline, Meant, Outlined, ResolveSymbol, SearchSymbols, Used,
+    BuildPack, CodeContext, CodeGraph, CodeStatus, CodeStatusAsk, Dismiss, Drawn, FindUsages,
+    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, ListPacks,
+    Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
+    Unpin, Used,
 };
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
@@ -37,6 +40,17 @@ pub trait Caller {
     fn search_symbols(&self, ask: &SearchSymbols) -> Result<Meant, Error>;
     fn find_usages(&self, ask: &FindUsages) -> Result<Used, Error>;
     fn code_graph(&self, ask: &CodeGraph) -> Result<Drawn, Error>;
+    fn get_member_outline(&self, ask: &GetMemberOutline) -> Result<Outlined, Error>;
+    fn get_semantic(&self, ask: &GetSemantic) -> Result<Semantic, Error>;
+    fn build_pack(&self, ask: &BuildPack) -> Result<PackBuilt, Error>;
+    fn list_packs(&self, ask: &ListPacks) -> Result<Packs, Error>;
+    fn get_prompt_window(&self, ask: &GetPromptWindow) -> Result<PromptWindow, Error>;
+    fn pin(&self, ask: &Pin) -> Result<Marked, Error>;
+    fn unpin(&self, ask: &Unpin) -> Result<Marked, Error>;
+    fn dismiss(&self, ask: &Dismiss) -> Result<Marked, Error>;
+    fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
+    fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
+    fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -59,6 +73,14 @@ pub enum Answer {
     Meant(Meant),
     Used(Used),
     Drawn(Drawn),
+    Semantic(Semantic),
+    PackBuilt(PackBuilt),
+    Packs(Packs),
+    Window(PromptWindow),
+    Marked(Marked),
+    InFocus(InFocus),
+    IndexedCode(IndexedCode),
+    CodeStatus(CodeStatus),
 }
 
 /// Asks an operation by name.
@@ -81,6 +103,17 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "search_symbols" => caller.search_symbols(&Request::read(params)?).map(Answer::Meant),
         "find_usages" => caller.find_usages(&Request::read(params)?).map(Answer::Used),
         "code_graph" => caller.code_graph(&Request::read(params)?).map(Answer::Drawn),
+        "get_member_outline" => caller.get_member_outline(&Request::read(params)?).map(Answer::Outlined),
+        "get_semantic" => caller.get_semantic(&Request::read(params)?).map(Answer::Semantic),
+        "build_pack" => caller.build_pack(&Request::read(params)?).map(Answer::PackBuilt),
+        "list_packs" => caller.list_packs(&Request::read(params)?).map(Answer::Packs),
+        "get_prompt_window" => caller.get_prompt_window(&Request::read(params)?).map(Answer::Window),
+        "pin" => caller.pin(&Request::read(params)?).map(Answer::Marked),
+        "unpin" => caller.unpin(&Request::read(params)?).map(Answer::Marked),
+        "dismiss" => caller.dismiss(&Request::read(params)?).map(Answer::Marked),
+        "code_context" => caller.code_context(&Request::read(params)?).map(Answer::InFocus),
+        "index_code" => caller.index_code(&Request::read(params)?).map(Answer::IndexedCode),
+        "code_status" => caller.code_status(&Request::read(params)?).map(Answer::CodeStatus),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
@@ -111,7 +144,17 @@ impl Answer {
             Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
             Answer::Sessions(found) => (found.sessions.is_empty(), false),
             Answer::Indexed(done) => (false, done.problems > 0),
-            Answer::Archived(_) | Answer::CleanedUp(_) | Answer::Outlined(_) => (false, false),
+            Answer::Archived(_)
+            | Answer::CleanedUp(_)
+            | Answer::Outlined(_)
+            | Answer::Marked(_)
+            | Answer::IndexedCode(_)
+            | Answer::CodeStatus(_) => (false, false),
+            Answer::Semantic(note) => (note.text.is_none(), false),
+            Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
+            Answer::Packs(found) => (found.packs.is_empty(), false),
+            Answer::Window(window) => (window.shown.is_empty(), false),
+            Answer::InFocus(focus) => (focus.context.is_empty() && !focus.changed, false),
             Answer::Meant(meant) => (meant.candidates.is_empty(), false),
             Answer::Used(used) => (used.usages.is_empty(), false),
             Answer::Drawn(drawn) => (drawn.types == 0, false),

@@ -4,6 +4,7 @@
 
 use crate::ops::{Handy, Means, Number, Operation, Request, Words};
 use crate::params::param;
+use crate::schema::properties;
 use crate::search::{TimeRange, is_false};
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -32,6 +33,8 @@ pub const OPERATION: Operation = Operation {
             "Whether to show what tools were asked and answered [default: true]",
         ),
     ],
+    required: &["chatIds"],
+    shapes: properties::<GatherChats>,
     handy: &[Handy {
         flag: "no-tools",
         value: "",

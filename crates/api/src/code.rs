@@ -2,8 +2,24 @@
 //!
 //! Does not know how source is read.
 
+mod index;
+mod pack;
+mod semantic;
+mod status;
+mod window;
+
+pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
+pub use semantic::{GetSemantic, SEMANTIC, Semantic};
+pub use status::{CodeStatus, CodeStatusAsk, InLanguage, STATUS};
+pub use window::{
+    CONTEXT, CodeContext, DISMISS, Dismiss, GetPromptWindow, InFocus, InWindow, Marked, PIN, Pin,
+    PromptWindow, UNPIN, Unpin, UntilThen, WINDOW,
+};
+
 use crate::ops::{Handy, Means, Number, Operation, Request, Words};
 use crate::params::param;
+use crate::schema::properties;
 use crate::{Code, Error, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +34,31 @@ const NAMED: &str = "A type or member by its name or the end of it: NodeStore, C
 
 const ONE: Option<Words> = Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
 
+const fn path_param() -> Param {
+    param("path", Shape::Text, "NAME", NAMED)
+}
+
+/// Requests that name one symbol and nothing else.
+macro_rules! about_one {
+    ($($name:ident = $operation:ident;)*) => {$(
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            pub path: String,
+            pub root: Option<String>,
+        }
+
+        impl Request for $name {
+            const OPERATION: &'static Operation = &$operation;
+
+            fn check(&self) -> Result<(), Error> {
+                $crate::code::is_named(&self.path, &$operation)
+            }
+        }
+    )*};
+}
+use about_one;
+
 // ---- outlines
 
 pub const OUTLINE: Operation = Operation {
@@ -27,26 +68,34 @@ pub const OUTLINE: Operation = Operation {
     answer: "the outline as text, what it costs in tokens and what its source would",
     example: "loci code outline NodeStore",
     words: ONE,
-    params: &[param("path", Shape::Text, "NAME", NAMED), ROOT],
+    params: &[path_param(), ROOT],
+    required: &["path"],
+    shapes: properties::<GetOutline>,
     handy: &[],
     read_only: true,
     rows: &[],
     stats: &[],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GetOutline {
-    pub path: String,
-    pub root: Option<String>,
-}
+pub const MEMBER: Operation = Operation {
+    name: "get_member_outline",
+    command: "code member",
+    about: "Show one member: its signature, what its documentation says first, and where it stands",
+    answer: "the outline as text, what it costs in tokens and what its source would",
+    example: "loci code member 'NodeStore.Get(int)'",
+    words: ONE,
+    params: &[path_param(), ROOT],
+    required: &["path"],
+    shapes: properties::<GetMemberOutline>,
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
 
-impl Request for GetOutline {
-    const OPERATION: &'static Operation = &OUTLINE;
-
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.path, &OUTLINE)
-    }
+about_one! {
+    GetOutline = OUTLINE;
+    GetMemberOutline = MEMBER;
 }
 
 fn is_named(path: &str, operation: &Operation) -> Result<(), Error> {
@@ -71,6 +120,15 @@ pub struct SymbolRef {
     pub line: u32,
 }
 
+/// A type, as far as one needs to name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TypeRef {
+    /// Its full name.
+    pub path: String,
+    pub type_id: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Outlined {
@@ -86,11 +144,26 @@ pub struct Outlined {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Coverage {
+    /// The commit that is checked out. The answer is about the files as they are now, committed or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     pub files: u64,
     /// Files with places that could not be understood.
     pub with_gaps: u64,
+    /// How many files could not be read, or were not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_read: u64,
+    /// The first of them, with why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// What else went wrong on the way and did not keep the answer from coming.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 // ---- names
@@ -102,26 +175,17 @@ pub const RESOLVE: Operation = Operation {
     answer: "the symbol, if there is no doubt, and what else fits as well, the likeliest first",
     example: "loci code resolve Store.Get*",
     words: ONE,
-    params: &[param("path", Shape::Text, "NAME", NAMED), ROOT],
+    params: &[path_param(), ROOT],
+    required: &["path"],
+    shapes: properties::<ResolveSymbol>,
     handy: &[],
     read_only: true,
     rows: &["candidates"],
     stats: &["kind"],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ResolveSymbol {
-    pub path: String,
-    pub root: Option<String>,
-}
-
-impl Request for ResolveSymbol {
-    const OPERATION: &'static Operation = &RESOLVE;
-
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.path, &RESOLVE)
-    }
+about_one! {
+    ResolveSymbol = RESOLVE;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -148,6 +212,8 @@ pub const SEARCH: Operation = Operation {
         param("limit", Shape::Count, "N", "At most this many [default: 20]"),
         ROOT,
     ],
+    required: &["query"],
+    shapes: properties::<SearchSymbols>,
     handy: &[],
     read_only: true,
     rows: &["candidates"],
@@ -188,6 +254,8 @@ pub const USAGES: Operation = Operation {
         param("max_results", Shape::Count, "N", "At most this many [default: 50]"),
         ROOT,
     ],
+    required: &["path"],
+    shapes: properties::<FindUsages>,
     handy: &[Handy {
         flag: "limit",
         value: "N",
@@ -258,12 +326,7 @@ pub const GRAPH: Operation = Operation {
         number: Number::Sentence,
     }),
     params: &[
-        param(
-            "filter",
-            Shape::Text,
-            "FILTER",
-            "Which types: namespace: type: access: tag: depends:, joined by AND, OR, ! and brackets",
-        ),
+        pack::FILTER,
         param(
             "form",
             Shape::Choice(&["mermaid", "dot", "svg"]),
@@ -272,6 +335,8 @@ pub const GRAPH: Operation = Operation {
         ),
         ROOT,
     ],
+    required: &["filter"],
+    shapes: properties::<CodeGraph>,
     handy: &[],
     read_only: true,
     rows: &[],

@@ -22,6 +22,10 @@ pub struct Operation {
     /// What may stand on a command line without a flag.
     pub words: Option<Words>,
     pub params: &'static [Param],
+    /// What cannot be left out.
+    pub required: &'static [&'static str],
+    /// The shapes of its parameters, from the type of its request.
+    pub shapes: fn() -> Map<String, Value>,
     /// Shorter flags for a person.
     pub handy: &'static [Handy],
     /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
@@ -36,7 +40,7 @@ pub struct Operation {
 pub struct Words {
     pub value: &'static str,
     pub about: &'static str,
-    /// The parameters they fill, each with all of them.
+    /// The parameters they fill, each with all of them unless they are taken in turn.
     pub into: &'static [&'static str],
     pub number: Number,
 }
@@ -48,6 +52,8 @@ pub enum Number {
     Several,
     /// One text, however many words it has.
     Sentence,
+    /// The first fills the first parameter, the second the second.
+    InTurn,
 }
 
 /// A flag that says in short what a parameter says in full.
@@ -92,10 +98,21 @@ pub const OPERATIONS: &[Operation] = &[
     refs::CLEANUP,
     setup::OPERATION,
     code::OUTLINE,
+    code::MEMBER,
     code::RESOLVE,
     code::SEARCH,
     code::USAGES,
     code::GRAPH,
+    code::SEMANTIC,
+    code::BUILD,
+    code::LIST,
+    code::WINDOW,
+    code::PIN,
+    code::UNPIN,
+    code::DISMISS,
+    code::CONTEXT,
+    code::INDEX,
+    code::STATUS,
 ];
 
 /// The operation of that name, at any door.
@@ -160,11 +177,12 @@ impl Operation {
     /// The command line that asks for the same.
     pub fn typed(&self, params: &Map<String, Value>) -> String {
         let mut line = format!("loci {}", self.command);
-        let words = self.words.as_ref().filter(|words| words.into.len() == 1);
+        let one = |words: &&Words| words.into.len() == 1 || words.number == Number::InTurn;
+        let words = self.words.as_ref().filter(one);
         let mut flags = String::new();
         for param in self.params {
             let Some(value) = params.get(param.name) else { continue };
-            match words.filter(|words| words.into[0] == param.name) {
+            match words.filter(|words| words.into.contains(&param.name)) {
                 Some(words) => push_words(words, &dashed(param.name), value, &mut line),
                 None => match self.in_short(param.name, value) {
                     Some(flag) => put(&mut flags, format_args!(" --{flag}")),
@@ -227,6 +245,11 @@ pub fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::chats::GatherChats;
+    use crate::code::{
+        BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
+        GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
+    };
+    use crate::refs::{Cleanup, ReadRef};
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
@@ -282,6 +305,29 @@ mod tests {
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetAsk>(forget);
         round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
+        round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
+        round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));
+    }
+
+    #[test]
+    fn every_request_about_the_code_base_does_so_as_well() {
+        let named = json!({"path": "Store.Get", "root": "src"});
+        round_trip::<GetOutline>(named.clone());
+        round_trip::<GetMemberOutline>(named.clone());
+        round_trip::<ResolveSymbol>(named.clone());
+        round_trip::<GetSemantic>(named.clone());
+        round_trip::<Pin>(named.clone());
+        round_trip::<Unpin>(named.clone());
+        round_trip::<Dismiss>(named);
+        round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
+        round_trip::<FindUsages>(json!({"path": "Store", "max_results": 3, "root": "src"}));
+        round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
+        round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
+        round_trip::<ListPacks>(json!({"root": "src"}));
+        round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
+        round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
+        round_trip::<CodeStatusAsk>(json!({"root": "src"}));
+        round_trip::<IndexCode>(json!({"root": "src"}));
     }
 
     #[test]
@@ -332,6 +378,24 @@ mod tests {
         refused::<ForgetAsk>(json!({}));
         refused::<ForgetAsk>(json!({"project": ""}));
         refused::<ForgetAsk>(json!({"chat_ids": ["a"], "matching": "b"}));
+        for name in ["", "..", ".hidden", "a/b", "../x", "a b", "a\n", "é", &"x".repeat(101)] {
+            refused::<BuildPack>(json!({"name": name, "filter": "type:A"}));
+        }
+        refused::<BuildPack>(json!({"name": "core"}));
+        refused::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
+        refused::<GetPromptWindow>(json!({"budget": 0}));
+        refused::<GetPromptWindow>(json!({"pack": "../x"}));
+        for request in [
+            json!({}),
+            json!({"action": "drop"}),
+            json!({"action": "add"}),
+            json!({"action": "add", "path": "A", "minutes": 0}),
+            json!({"action": "add", "path": "A", "minutes": 10_081}),
+            json!({"action": "clear", "path": "A"}),
+            json!({"action": "list", "minutes": 5}),
+        ] {
+            refused::<CodeContext>(request);
+        }
     }
 
     #[test]
@@ -345,7 +409,11 @@ mod tests {
             assert!(operation.params.iter().all(|param| !param.about.is_empty()));
             let filled = operation.words.iter().flat_map(|words| words.into).copied();
             let meant = operation.handy.iter().map(|handy| handy.means.param());
-            assert!(filled.chain(meant).all(|name| operation.takes(name)), "{}", operation.name);
+            let named = filled.chain(meant).chain(operation.required.iter().copied());
+            assert!(named.clone().all(|name| operation.takes(name)), "{}", operation.name);
+            let shapes = (operation.shapes)();
+            let known = |param: &Param| shapes.contains_key(param.name);
+            assert!(operation.params.iter().all(known), "{}", operation.name);
         }
         let commands = OPERATIONS.iter().map(|operation| operation.command);
         let views =
@@ -368,6 +436,11 @@ mod tests {
                 "loci search --intent-query='-x' --since 1970-01-01T00:00:00.000Z",
             ),
             ("gather_chats", json!({"chatIds": ["a", "b"]}), "loci show a b"),
+            (
+                "code_context",
+                json!({"action": "add", "path": "A.B", "minutes": 5}),
+                "loci code context add A.B --minutes=5",
+            ),
         ] {
             assert_eq!(operation(name).unwrap().typed(&map(params)), line);
         }

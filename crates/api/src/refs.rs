@@ -4,6 +4,7 @@
 
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::param;
+use crate::schema::properties;
 use crate::search::is_false;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -32,6 +33,8 @@ pub const READ: Operation = Operation {
             "Within a line that is longer than a reply: where to go on [default: 0]",
         ),
     ],
+    required: &["ref"],
+    shapes: properties::<ReadRef>,
     handy: &[],
     read_only: true,
     rows: &["lines"],
@@ -94,6 +97,8 @@ pub const CLEANUP: Operation = Operation {
         param("max_age_days", Shape::Count, "N", "Only those that are older than this [default: 7]"),
         param("dry_run", Shape::Flag, "", "Only say what would be removed"),
     ],
+    required: &[],
+    shapes: properties::<Cleanup>,
     handy: &[],
     read_only: false,
     rows: &[],

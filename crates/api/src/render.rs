@@ -55,6 +55,14 @@ impl Render for Answer {
             Answer::Meant(answer) => answer.render(look),
             Answer::Used(answer) => answer.render(look),
             Answer::Drawn(answer) => answer.render(look),
+            Answer::Semantic(answer) => answer.render(look),
+            Answer::PackBuilt(answer) => answer.render(look),
+            Answer::Packs(answer) => answer.render(look),
+            Answer::Window(answer) => answer.render(look),
+            Answer::Marked(answer) => answer.render(look),
+            Answer::InFocus(answer) => answer.render(look),
+            Answer::IndexedCode(answer) => answer.render(look),
+            Answer::CodeStatus(answer) => answer.render(look),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::param;
+use crate::schema::properties;
 use crate::search::Status;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -25,6 +26,8 @@ pub const OPERATION: Operation = Operation {
         param("chatIdPrefix", Shape::Text, "PREFIX", "The beginning of a conversation's id"),
         param("messageIdPrefix", Shape::Text, "PREFIX", "The beginning of a message's id"),
     ],
+    required: &[],
+    shapes: properties::<ResolveIds>,
     handy: &[],
     read_only: true,
     rows: &[],

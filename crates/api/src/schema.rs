@@ -3,14 +3,8 @@
 //! Kept short: an agent pays for a tool's schema in every session. What all questions take is explained once, in the
 //! server's instructions, and stands in each schema without words.
 
-use crate::chats::GatherChats;
-use crate::code::{CodeGraph, FindUsages, GetOutline, ResolveSymbol, SearchSymbols};
 use crate::control::{CONTROL, Control};
 use crate::envelope::Envelope;
-use crate::refs::{Cleanup, ReadRef};
-use crate::resolve::ResolveIds;
-use crate::search::SearchConversations;
-use crate::sessions::ListSessions;
 use crate::tools::{Asks, Tool, view_names};
 use crate::views::{FORM, SCOPE};
 use crate::{Ask, Param, Shape};
@@ -54,35 +48,16 @@ pub fn output() -> Map<String, Value> {
 }
 
 fn required(tool: &Tool) -> &'static [&'static str] {
-    match tool.name {
-        "search_conversations" => &["intent_query"],
-        "gather_chats" => &["chatIds"],
-        "read_ref" => &["ref"],
-        "get_outline" | "resolve_symbol" | "find_usages" => &["path"],
-        "search_symbols" => &["query"],
-        "code_graph" => &["filter"],
-        "query_history" => &["view"],
-        _ => &[],
+    match tool.asks {
+        Asks::AnyView => &["view"],
+        _ => tool.operation().map_or(&[], |operation| operation.required),
     }
 }
 
 /// The shapes of its parameters, by name.
 fn shapes(tool: &Tool) -> Map<String, Value> {
     let mut all = properties::<Control>();
-    all.extend(match tool.name {
-        "search_conversations" => properties::<SearchConversations>(),
-        "gather_chats" => properties::<GatherChats>(),
-        "resolve_ids" => properties::<ResolveIds>(),
-        "list_sessions" => properties::<ListSessions>(),
-        "read_ref" => properties::<ReadRef>(),
-        "cleanup_temp_files" => properties::<Cleanup>(),
-        "get_outline" => properties::<GetOutline>(),
-        "resolve_symbol" => properties::<ResolveSymbol>(),
-        "search_symbols" => properties::<SearchSymbols>(),
-        "find_usages" => properties::<FindUsages>(),
-        "code_graph" => properties::<CodeGraph>(),
-        _ => properties::<Ask>(),
-    });
+    all.extend(tool.operation().map_or_else(properties::<Ask>, |operation| (operation.shapes)()));
     all
 }
 
@@ -104,7 +79,7 @@ fn brief(about: &str) -> &str {
     about.split(['[', ';']).next().unwrap_or(about).trim_end_matches([' ', '.'])
 }
 
-fn properties<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn properties<T: JsonSchema>() -> Map<String, Value> {
     match of::<T>().remove("properties") {
         Some(Value::Object(map)) => map,
         _ => Map::new(),

@@ -5,6 +5,7 @@
 use crate::ops::{Handy, Means, Number, Operation, Request, Words};
 use crate::params::param;
 use crate::render::{Look, Render};
+use crate::schema::properties;
 use crate::{Code, Error, Shape, guidance};
 use record::{Clock, Stamp};
 use schemars::JsonSchema;
@@ -95,6 +96,8 @@ pub const OPERATION: Operation = Operation {
             "Which search for the same thing this is, counted from 1; the answer repeats it [default: 1]",
         ),
     ],
+    required: &["intent_query"],
+    shapes: properties::<SearchConversations>,
     handy: &[
         Handy { flag: "also", value: "TEXT", means: Means::Names("intent_query"), about: "Or this" },
         Handy {

@@ -4,6 +4,7 @@
 
 use crate::ops::{Operation, Request};
 use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
+use crate::schema::properties;
 use crate::search::TimeRange;
 use crate::{Error, Shape};
 use schemars::JsonSchema;
@@ -24,6 +25,8 @@ pub const OPERATION: Operation = Operation {
         param("limit", Shape::Count, "N", "At most this many [default: 20]"),
         param("offset", Shape::Count, "N", "Leave out this many first"),
     ],
+    required: &[],
+    shapes: properties::<ListSessions>,
     handy: &[],
     read_only: true,
     rows: &["sessions"],

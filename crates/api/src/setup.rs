@@ -4,7 +4,9 @@
 
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::param;
+use crate::schema::properties;
 use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const OPERATION: Operation = Operation {
@@ -29,6 +31,8 @@ pub const OPERATION: Operation = Operation {
         param("remove", Shape::Flag, "", "Take out what was put in, byte for byte, and nothing else"),
         param("dry_run", Shape::Flag, "", "Only show the changes"),
     ],
+    required: &[],
+    shapes: properties::<SetupAsk>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -38,7 +42,7 @@ pub const OPERATION: Operation = Operation {
 /// Every agent that can be set up, as it is named wherever Loci names agents.
 pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupAsk {
     pub agents: Vec<String>,

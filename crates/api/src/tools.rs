@@ -111,10 +111,51 @@ pub const TOOLS: &[Tool] = &[
     tool("read_ref", EVERY, Asks::Operation, "Read a file_ref when you cannot open its path."),
     tool("cleanup_temp_files", HISTORY, Asks::Operation, "Remove old file_ref files."),
     tool("get_outline", CODE, Asks::Operation, "What a type or member offers, in a fraction of its source."),
+    tool("get_member_outline", CODE, Asks::Operation, "One member: signature, documentation, place."),
     tool("resolve_symbol", CODE, Asks::Operation, "Which type or member a name means: suffix, * and ? work."),
     tool("search_symbols", CODE, Asks::Operation, "Types and members by a part of their names."),
     tool("find_usages", CODE, Asks::Operation, "Where a type is mentioned, and how sure that is."),
     tool("code_graph", CODE, Asks::Operation, "Who depends on whom, drawn (mermaid, dot, svg)."),
+    tool(
+        "get_semantic",
+        CODE,
+        Asks::Operation,
+        "The note about what a type is for, and whether it still holds.",
+    ),
+    tool(
+        "build_pack",
+        CODE,
+        Asks::Operation,
+        "Outlines of the types of a filter in one file, within a budget.",
+    ),
+    tool("list_packs", CODE, Asks::Operation, "The packs that were built."),
+    tool(
+        "get_prompt_window",
+        CODE,
+        Asks::Operation,
+        "Outlines of what is pinned, in focus and asked for lately.",
+    ),
+    tool("pin", CODE, Asks::Operation, "Keep a type in the prompt window."),
+    tool("unpin", CODE, Asks::Operation, "Let a pinned type go."),
+    tool(
+        "dismiss",
+        CODE,
+        Asks::Operation,
+        "Leave a type out of the prompt window until it is asked for again.",
+    ),
+    tool(
+        "code_context",
+        CODE,
+        Asks::Operation,
+        "What the work is about for a while: add, clear or list types.",
+    ),
+    tool(
+        "index_code",
+        CODE,
+        Asks::Operation,
+        "Bring what is known of the code base up to date, and say what changed and how deep.",
+    ),
+    tool("code_status", CODE, Asks::Operation, "How much of the code base is known."),
 ];
 
 /// The views that `query_history` names: every one.

@@ -6,7 +6,9 @@
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::{PROJECT, SOURCE, is_time, param};
 use crate::resolve::ChatId;
+use crate::schema::properties;
 use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 // ---- index
@@ -19,13 +21,15 @@ pub const INDEX: Operation = Operation {
     example: "loci index",
     words: None,
     params: &[param("rebuild", Shape::Flag, "", "Throw the index away and read everything again")],
+    required: &[],
+    shapes: properties::<Index>,
     handy: &[],
     read_only: false,
     rows: &[],
     stats: &[],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Index {
     pub rebuild: bool,
@@ -76,13 +80,15 @@ pub const ARCHIVE: Operation = Operation {
         param("older_than", Shape::Text, "TIME", "Remove what is older than this: 365d, 2025-01-01"),
         param("dry_run", Shape::Flag, "", "Only say what would be removed"),
     ],
+    required: &[],
+    shapes: properties::<ArchiveAsk>,
     handy: &[],
     read_only: false,
     rows: &[],
     stats: &[],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArchiveAsk {
     pub prune_to: Option<String>,
@@ -166,13 +172,15 @@ pub const DOCTOR: Operation = Operation {
     example: "loci doctor",
     words: None,
     params: &[],
+    required: &[],
+    shapes: properties::<DoctorAsk>,
     handy: &[],
     read_only: true,
     rows: &["findings"],
     stats: &["severity"],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorAsk {}
 
@@ -225,13 +233,15 @@ pub const SECRETS: Operation = Operation {
         param("kind", Shape::List, "KIND", "Only these kinds, as the answer names them"),
         param("limit", Shape::Count, "N", "At most this many places [default: 50]"),
     ],
+    required: &[],
+    shapes: properties::<SecretsAsk>,
     handy: &[],
     read_only: true,
     rows: &["found"],
     stats: &["kind"],
 };
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretsAsk {
     pub project: Option<String>,
@@ -307,13 +317,15 @@ pub const FORGET: Operation = Operation {
         param("matching", Shape::Text, "TEXT", "Every conversation in which this text stands"),
         param("dry_run", Shape::Flag, "", "Only say what would be forgotten"),
     ],
+    required: &[],
+    shapes: properties::<ForgetAsk>,
     handy: &[],
     read_only: false,
     rows: &[],
     stats: &[],
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForgetAsk {
     pub chat_ids: Vec<String>,

@@ -92,7 +92,11 @@ const WORDS: &str = "words";
 
 fn positional(words: &Words) -> Arg {
     let arg = Arg::new(WORDS).value_name(words.value).help(words.about);
-    if words.number == Number::One { arg } else { arg.num_args(1..).action(ArgAction::Append) }
+    match words.number {
+        Number::One => arg,
+        Number::InTurn => arg.num_args(1..=words.into.len()),
+        Number::Several | Number::Sentence => arg.num_args(1..).action(ArgAction::Append),
+    }
 }
 
 fn with_letter(arg: Arg, flag: &str) -> Arg {
@@ -204,6 +208,12 @@ fn unclear(flag: &str, text: &str) -> Error {
 fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
     let mut typed: Vec<String> = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
     if typed.is_empty() {
+        return;
+    }
+    if words.number == Number::InTurn {
+        for (name, word) in words.into.iter().zip(&typed) {
+            map.entry(*name).or_insert_with(|| json!(word));
+        }
         return;
     }
     if words.number == Number::Sentence {
@@ -393,6 +403,10 @@ mod tests {
             *json!({"chatIds": ["a", "b"], "includeTools": false}).as_object().unwrap()
         );
         assert_eq!(
+            typed("loci code context add A.B --minutes 5").unwrap().1,
+            *json!({"action": "add", "path": "A.B", "minutes": 5}).as_object().unwrap()
+        );
+        assert_eq!(
             typed("loci forget a --chat-ids b,c").unwrap().1,
             *json!({"chat_ids": ["a", "b", "c"]}).as_object().unwrap()
         );
@@ -409,6 +423,7 @@ mod tests {
             "loci search x --tool Bash",
             "loci sessions --json -o text",
             "loci sessions --limit x",
+            "loci code context add A B",
         ] {
             assert!(typed(line).is_err(), "{line}");
         }

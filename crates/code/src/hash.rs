@@ -44,7 +44,7 @@ impl fmt::Display for Digest {
 }
 
 /// The five hashes of a type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Hashes {
     pub structure: Digest,
     pub public: Digest,

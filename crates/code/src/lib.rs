@@ -52,7 +52,7 @@ pub use outline::{Cost, Outliner, count_tokens};
 pub use pack::{Pack, Price, pack};
 pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
-pub use read::read_tree;
+pub use read::{read_source, read_tree};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use store::{

@@ -15,10 +15,10 @@ mod python;
 
 use crate::csharp::symbols::Symbols;
 use crate::language::language_of;
+use crate::read::read_source;
 use family::{FAMILIES, MSBUILD, Wanted, of_language, of_manifest};
 use ignore::WalkBuilder;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is built together.
@@ -84,6 +84,7 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
                 if entry.file_type().is_some_and(|kind| kind.is_dir()) {
                     layout.folders.push(relative(root, entry.path()));
                 }
+                layout.problems.extend(unplain(root, &entry));
                 continue;
             }
             Err(error) => {
@@ -139,6 +140,13 @@ fn walk(root: &Path) -> ignore::Walk {
         .sort_by_file_name(Ord::cmp)
         .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | ".loci")))
         .build()
+}
+
+/// What is called like source and is neither file nor folder nor link is told: it may be a FIFO, on whose writer one would wait.
+fn unplain(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
+    let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
+    let source = !kind.is_file() && language_of(entry.path()).is_some();
+    source.then(|| format!("{}: not a plain file", relative(root, entry.path())))
 }
 
 fn relative(root: &Path, path: &Path) -> String {
@@ -263,7 +271,7 @@ impl Layout {
     }
 
     fn text(&mut self, root: &Path, path: &str) -> String {
-        match fs::read(root.join(path)) {
+        match read_source(root, path) {
             Ok(bytes) => crate::language::decode(&bytes).into_owned(),
             Err(error) => {
                 self.problems.push(format!("{path}: {error}"));
@@ -330,6 +338,7 @@ pub fn is_generated(path: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();

@@ -7,10 +7,17 @@ use crate::hash::Digest;
 use crate::language::{Reader, decode, language_of};
 use crate::project::{Layout, Project, is_generated};
 use crate::store::{Moment, StoreError};
-use std::fs;
+use rustix::fs::{Mode, OFlags, open};
+use std::fs::File;
+use std::io::{Error as IoError, Read};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Builder;
+
+/// A thousand types within each other, which is as deep as a reader follows, overflow the usual 2 MB in a build for tests; 4 were
+/// enough. What is not used costs nothing.
+const STACK: usize = 16 << 20;
 
 /// Reads all files of a layout. What cannot be read is told, and costs itself alone.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
@@ -24,6 +31,29 @@ pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec
         }
     }
     (Codebase::new(layout.projects.clone(), files), problems)
+}
+
+/// What is larger was made by a tool, and its tree takes many times its size in memory.
+const LARGEST: u64 = 8 << 20;
+
+/// The bytes of a source file. Nothing but a plain file is opened, and no link is followed: opening a FIFO would wait for its
+/// writer, and between a look and the opening one may have taken the file's place.
+pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(root.join(path), flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(IoError::other("not a plain file"));
+    }
+    let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
+    if meta.len() <= LARGEST {
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    }
+    if meta.len().max(bytes.len() as u64) > LARGEST {
+        let (mega, most) = (meta.len() >> 20, LARGEST >> 20);
+        return Err(IoError::other(format!("{mega} MB; up to {most} MB are read")));
+    }
+    Ok(bytes)
 }
 
 /// One file, looked at.
@@ -64,11 +94,15 @@ pub(crate) fn read_files(
             done.extend(told);
         }
     };
-    // for a file or two a thread costs more than it gives
-    let threads = moment.threads.min(files.len() / 4);
+    // for a file or two another thread costs more than it gives
+    let threads = moment.threads.min(files.len() / 4).max(1);
     std::thread::scope(|scope| {
-        (1..threads).for_each(|_| drop(scope.spawn(work)));
-        work();
+        for _ in 0..threads {
+            // Where no thread can be had, this one does the work.
+            if Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                work();
+            }
+        }
     });
     if stopped.into_inner() {
         return Err(StoreError::Stopped);
@@ -90,7 +124,7 @@ struct Desk<'a> {
 impl Desk<'_> {
     fn read(&mut self, path: &str, project: u32) -> Told {
         let mut told = Told { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
-        match fs::read(self.root.join(path)) {
+        match read_source(self.root, path) {
             Ok(bytes) => {
                 told.bytes = bytes.len() as u64;
                 told.digest = Digest::of(&bytes).0;
@@ -122,6 +156,7 @@ mod tests {
     use super::*;
     use crate::project::discover;
     use crate::resolve::Resolver;
+    use std::fs;
 
     /// Two projects that both have `Shared.Node`, and one that uses both.
     fn house() -> tempfile::TempDir {

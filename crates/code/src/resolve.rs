@@ -22,6 +22,16 @@ pub enum Certainty {
     Possible,
 }
 
+impl Certainty {
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Certain => "certain",
+            Certainty::Likely => "likely",
+            Certainty::Possible => "possible",
+        }
+    }
+}
+
 /// One type mentions another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edge {

@@ -5,7 +5,10 @@
 use crate::{Service, ops};
 use api::chats::{GatherChats, Gathered};
 use api::code::{
-    CodeGraph, Drawn, FindUsages, GetOutline, Meant, Outlined, ResolveSymbol, SearchSymbols, Used,
+    BuildPack, CodeContext, CodeGraph, CodeStatus, CodeStatusAsk, Dismiss, Drawn, FindUsages,
+    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, ListPacks,
+    Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
+    Unpin, Used,
 };
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
@@ -84,6 +87,50 @@ impl Caller for Service {
 
     fn code_graph(&self, ask: &CodeGraph) -> Result<Drawn, Error> {
         ops::code::code_graph(self, ask)
+    }
+
+    fn get_member_outline(&self, ask: &GetMemberOutline) -> Result<Outlined, Error> {
+        ops::code::get_member_outline(self, ask)
+    }
+
+    fn get_semantic(&self, ask: &GetSemantic) -> Result<Semantic, Error> {
+        ops::code::get_semantic(self, ask)
+    }
+
+    fn build_pack(&self, ask: &BuildPack) -> Result<PackBuilt, Error> {
+        ops::code::build_pack(self, ask)
+    }
+
+    fn list_packs(&self, ask: &ListPacks) -> Result<Packs, Error> {
+        ops::code::list_packs(self, ask)
+    }
+
+    fn get_prompt_window(&self, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
+        ops::code::get_prompt_window(self, ask)
+    }
+
+    fn pin(&self, ask: &Pin) -> Result<Marked, Error> {
+        ops::code::pin(self, ask)
+    }
+
+    fn unpin(&self, ask: &Unpin) -> Result<Marked, Error> {
+        ops::code::unpin(self, ask)
+    }
+
+    fn dismiss(&self, ask: &Dismiss) -> Result<Marked, Error> {
+        ops::code::dismiss(self, ask)
+    }
+
+    fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error> {
+        ops::code::code_context(self, ask)
+    }
+
+    fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error> {
+        ops::code::index_code(self, ask)
+    }
+
+    fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error> {
+        ops::code::code_status(self, ask)
     }
 }
 

@@ -35,6 +35,11 @@ impl Home {
         self.cache.join("search")
     }
 
+    /// What is known of source trees, a file for each.
+    pub(crate) fn code(&self) -> PathBuf {
+        self.cache.join("code")
+    }
+
     pub(crate) fn archive(&self) -> PathBuf {
         self.data.join("archive")
     }

@@ -1,7 +1,10 @@
 //! Answers about the code base as a person reads them.
 
-use super::{Ink, Look, Render, plural};
-use crate::code::{Coverage, Drawn, Meant, Outlined, SymbolRef, Used};
+use super::{Ink, Look, Render, grouped, plural};
+use crate::code::{
+    CodeStatus, Coverage, Drawn, InFocus, IndexedCode, Marked, Meant, Outlined, PackBuilt, Packs,
+    PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
+};
 use crate::plain::{clean, put};
 
 impl Render for Outlined {
@@ -38,10 +41,11 @@ impl Render for Used {
                 file = &usage.file;
                 put(&mut out, format_args!("\n{}\n", look.paint(Ink::Bold, &clean(file))));
             }
-            let doubt = if usage.certainty == "certain" { "" } else { "  (likely)" };
+            let sure = matches!(usage.certainty.as_str(), "exact" | "certain");
+            let doubt = if sure { String::new() } else { format!("  ({})", usage.certainty) };
             put(
                 &mut out,
-                format_args!("  {:>5}  {}{}\n", usage.line, clean(&usage.text), look.paint(Ink::Dim, doubt)),
+                format_args!("  {:>5}  {}{}\n", usage.line, clean(&usage.text), look.paint(Ink::Dim, &doubt)),
             );
         }
         if self.total > self.usages.len() as u64 {
@@ -61,6 +65,161 @@ impl Render for Drawn {
     }
 }
 
+impl Render for Semantic {
+    fn render(&self, look: &Look) -> String {
+        let mut out = line(look, &self.resolved);
+        put(&mut out, format_args!("note: {}  {}\n", self.state, look.facts(&[clean(&self.path)])));
+        for why in &self.why {
+            put(&mut out, format_args!("  {}\n", clean(why)));
+        }
+        if let Some(note) = &self.text {
+            put(&mut out, format_args!("\n{}", text(note)));
+        }
+        if let Some(next) = &self.next {
+            put(&mut out, format_args!("{}\n", clean(next)));
+        }
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+impl Render for PackBuilt {
+    fn render(&self, look: &Look) -> String {
+        let written = if self.reused { "unchanged" } else { "written" };
+        let cost = format!("{} of {} tokens", grouped(self.tokens), grouped(self.budget));
+        let facts = look.facts(&[plural(self.types.len() as u64, "type"), cost, written.to_string()]);
+        let mut out = format!("{}  {facts}\n", look.paint(Ink::Bold, &clean(&self.path)));
+        out.push_str(&named("", &self.types));
+        out.push_str(&named("did not fit:", &self.left_out));
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+impl Render for Packs {
+    fn render(&self, look: &Look) -> String {
+        if self.packs.is_empty() {
+            return "no pack was built yet; `loci code pack NAME --filter EXPR` builds one\n".to_string();
+        }
+        let mut out = String::new();
+        for pack in &self.packs {
+            let facts = [plural(pack.types, "type"), plural(pack.tokens, "token"), clean(&pack.filter)];
+            let name = look.paint(Ink::Bold, &clean(&pack.name));
+            put(&mut out, format_args!("{name}  {}\n", look.facts(&facts)));
+        }
+        out
+    }
+}
+
+impl Render for PromptWindow {
+    fn render(&self, look: &Look) -> String {
+        let mut out = text(&self.window);
+        if self.shown.is_empty() {
+            out.push_str("nothing is pinned, in focus or asked for lately; `loci code pin NAME` begins\n");
+        }
+        out.push_str(&named("pinned, and did not fit:", &self.left_out));
+        let cost = format!("{} of {} tokens", grouped(self.tokens), grouped(self.budget));
+        let at = self.path.as_deref().map(clean).unwrap_or_default();
+        put(&mut out, format_args!("{}\n", look.facts(&[cost, at])));
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+impl Render for Marked {
+    fn render(&self, look: &Look) -> String {
+        let changed = if self.changed { "" } else { "  (as before)" };
+        let name = look.paint(Ink::Bold, &clean(&self.resolved.path));
+        let mut out = format!("{name}{}\n", look.paint(Ink::Dim, changed));
+        out.push_str(&named("pinned:", &self.pinned));
+        out + &notes(look, &self.notes)
+    }
+}
+
+impl Render for InFocus {
+    fn render(&self, look: &Look) -> String {
+        let mut out = String::new();
+        for each in &self.context {
+            let facts = look.facts(&[format!("until {}", each.until), each.type_id.clone()]);
+            put(&mut out, format_args!("{}  {facts}\n", look.paint(Ink::Bold, &clean(&each.path))));
+        }
+        if self.context.is_empty() {
+            out.push_str("nothing is in focus; `loci code context add NAME` says what the work is about\n");
+        }
+        out + &notes(look, &self.notes)
+    }
+}
+
+impl Render for IndexedCode {
+    fn render(&self, look: &Look) -> String {
+        let mut out = String::new();
+        for change in &self.changes {
+            let class = look.paint(Ink::Dim, &format!("{:14}", change.change_class));
+            put(&mut out, format_args!("{class} {}\n", clean(&change.path)));
+            change
+                .members
+                .iter()
+                .for_each(|member| put(&mut out, format_args!("{:15} {}\n", "", clean(member))));
+        }
+        for alias in &self.aliases {
+            let (old, new) = (clean(&alias.old), clean(&alias.new));
+            put(&mut out, format_args!("{old} is {new} now: {}\n", clean(&alias.reason)));
+        }
+        let Work { files_parsed, types_hashed, files_written, .. } = self.work;
+        let cost = format!(
+            "{} known; {} parsed, {} hashed, {} in .loci written",
+            plural(self.types_indexed, "type"),
+            plural(files_parsed, "file"),
+            plural(types_hashed, "type"),
+            plural(files_written, "file")
+        );
+        put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &cost)));
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+impl Render for CodeStatus {
+    fn render(&self, look: &Look) -> String {
+        let mut out = format!("{}\n", look.paint(Ink::Bold, &look.path(&self.root)));
+        for (name, n) in [
+            ("projects", self.projects),
+            ("files", self.files),
+            ("lines", self.lines),
+            ("types", self.types_indexed),
+            ("members", self.members),
+            ("edges", self.edges),
+            ("gaps", self.gaps),
+            ("packs", self.packs),
+            ("pinned", self.pinned),
+            ("notes", self.notes),
+            ("stale notes", self.semantic_queue_length),
+        ] {
+            put(&mut out, format_args!("  {name:<12}{:>12}\n", grouped(n)));
+        }
+        for each in &self.languages {
+            let facts = look.facts(&[plural(each.files, "file"), plural(each.lines, "line")]);
+            put(&mut out, format_args!("  {:<12}  {facts}\n", each.name));
+        }
+        if let Some(mb) = self.memory_mb {
+            put(&mut out, format_args!("  {:<12}{:>9} MB\n", "memory", grouped(mb)));
+        }
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+/// Names, one to a line, below a heading; nothing where there are none.
+fn named(heading: &str, types: &[TypeRef]) -> String {
+    let mut out = String::new();
+    if !types.is_empty() && !heading.is_empty() {
+        put(&mut out, format_args!("{heading}\n"));
+    }
+    for each in types {
+        put(&mut out, format_args!("  {}\n", clean(&each.path)));
+    }
+    out
+}
+
+fn notes(look: &Look, notes: &[String]) -> String {
+    notes.iter().fold(String::new(), |out, note| out + &look.paint(Ink::Warn, &clean(note)) + "\n")
+}
+
 fn line(look: &Look, symbol: &SymbolRef) -> String {
     let facts = look.facts(&[
         format!("{} {}", symbol.access, symbol.kind),
@@ -70,17 +229,22 @@ fn line(look: &Look, symbol: &SymbolRef) -> String {
     format!("{}  {facts}\n", look.paint(Ink::Bold, &clean(&symbol.path)))
 }
 
+/// What the answer lacks, and why as far as it is told.
 fn gaps(look: &Look, coverage: &Coverage) -> String {
-    if coverage.with_gaps == 0 && coverage.unread.is_empty() {
-        return String::new();
+    let mut out = notes(look, &coverage.notes);
+    if coverage.with_gaps > 0 || coverage.not_read > 0 {
+        let read = format!(
+            "{} of {} could not be understood everywhere, {} not read",
+            plural(coverage.with_gaps, "file"),
+            coverage.files,
+            coverage.not_read
+        );
+        put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &read)));
     }
-    let read = format!(
-        "{} of {} could not be understood everywhere, {} not be read",
-        plural(coverage.with_gaps, "file"),
-        coverage.files,
-        coverage.unread.len()
-    );
-    format!("{}\n", look.paint(Ink::Dim, &read))
+    for why in &coverage.unread {
+        put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &format!("  {}", clean(why)))));
+    }
+    out
 }
 
 /// Source may hold what a terminal would obey.

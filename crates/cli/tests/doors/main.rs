@@ -13,5 +13,7 @@ mod run;
 
 mod code;
 mod conduct;
+mod folder;
 mod search;
 mod show;
+mod trees;

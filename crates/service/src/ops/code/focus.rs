@@ -1,0 +1,116 @@
+//! What is pinned, dismissed, and what the work is about for a while.
+//!
+//! Does not know what that does to a window.
+
+use super::access::{self, Access, PATIENTLY, Seen};
+use super::desk::{at_desk, folder_error, root_of};
+use crate::Service;
+use api::code::{CodeContext, Dismiss, InFocus, Marked, Pin, TypeRef, Unpin, UntilThen};
+use api::{Error, Request};
+use code::folder::Folder;
+use record::Stamp;
+use std::path::Path;
+
+pub(crate) fn pin(service: &Service, ask: &Pin) -> Result<Marked, Error> {
+    ask.check()?;
+    let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
+    let of = in_tree(service, &ask.path, ask.root.as_ref())?;
+    Folder::make(&root).map_err(|error| folder_error(&error))?;
+    mark(&root, of, now, |access, of| access.pin(of, now))
+}
+
+pub(crate) fn unpin(service: &Service, ask: &Unpin) -> Result<Marked, Error> {
+    ask.check()?;
+    let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
+    let known = access::read(&root).0.pinned;
+    let of = noted_or_in_tree(service, &known, &ask.path, ask.root.as_ref())?;
+    mark(&root, of, now, Access::unpin)
+}
+
+pub(crate) fn dismiss(service: &Service, ask: &Dismiss) -> Result<Marked, Error> {
+    ask.check()?;
+    let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
+    let known = access::read(&root).0.recent;
+    let of = noted_or_in_tree(service, &known, &ask.path, ask.root.as_ref())?;
+    mark(&root, of, now, |access, of| access.dismiss(of, now))
+}
+
+fn in_tree(service: &Service, path: &str, root: Option<&String>) -> Result<TypeRef, Error> {
+    at_desk(service, root, |desk| Ok(desk.type_ref(desk.one_type(path)?)))
+}
+
+/// Of what is noted, a type may be gone from the tree; and the end of a name that many types have may fit only one that is noted.
+fn noted_or_in_tree(
+    service: &Service,
+    noted: &[Seen],
+    path: &str,
+    root: Option<&String>,
+) -> Result<TypeRef, Error> {
+    let wanted = path.trim().to_lowercase();
+    let ends = |name: &str| {
+        let name = name.to_lowercase();
+        name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
+    };
+    let mut fit = noted.iter().filter(|seen| seen.id.eq_ignore_ascii_case(&wanted) || ends(&seen.name));
+    match (fit.next(), fit.next()) {
+        (Some(seen), None) => Ok(seen.type_ref()),
+        _ => in_tree(service, path, root),
+    }
+}
+
+/// Changes what is noted of a type. A tree without a folder has nothing noted, and gets none by this.
+fn mark(
+    root: &Path,
+    of: TypeRef,
+    now: i64,
+    change: impl FnOnce(&mut Access, &TypeRef) -> bool,
+) -> Result<Marked, Error> {
+    let folder = Folder::at(root).map_err(|error| folder_error(&error))?;
+    let Some(folder) = folder else { return Ok(Marked { resolved: of, ..Marked::default() }) };
+    let done = access::update(&folder, PATIENTLY, now, |access| {
+        let changed = change(access, &of);
+        (changed, access.pinned.iter().map(Seen::type_ref).collect())
+    });
+    let ((changed, pinned), notes) = done.map_err(|error| folder_error(&error))?;
+    Ok(Marked { resolved: of, changed, pinned, notes })
+}
+
+pub(crate) fn code_context(service: &Service, ask: &CodeContext) -> Result<InFocus, Error> {
+    ask.check()?;
+    let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
+    let added = if ask.action == "add" {
+        let of = in_tree(service, &ask.path, ask.root.as_ref())?;
+        Folder::make(&root).map_err(|error| folder_error(&error))?;
+        Some(of)
+    } else {
+        None
+    };
+    let Some(folder) = Folder::at(&root).map_err(|error| folder_error(&error))? else {
+        return Ok(InFocus::default());
+    };
+    let until = now + ask.minutes as i64 * 60_000;
+    if ask.action == "list" {
+        let (access, notes) = access::read(&root);
+        return Ok(InFocus { context: in_focus(&access, now), changed: false, notes });
+    }
+    let done = access::update(&folder, PATIENTLY, now, |access| {
+        let changed = match &added {
+            Some(of) => access.focus(of, until),
+            None => access.clear(),
+        };
+        (changed, in_focus(access, now))
+    });
+    let ((changed, context), notes) = done.map_err(|error| folder_error(&error))?;
+    Ok(InFocus { context, changed, notes })
+}
+
+fn in_focus(access: &Access, now: i64) -> Vec<UntilThen> {
+    let told = |seen: &Seen| UntilThen {
+        path: seen.name.clone(),
+        type_id: seen.id.clone(),
+        until: Stamp(seen.at).to_string(),
+    };
+    let mut all: Vec<UntilThen> = access.in_context(now).map(told).collect();
+    all.sort_by(|one, other| (&one.path, &one.type_id).cmp(&(&other.path, &other.type_id)));
+    all
+}

@@ -1,0 +1,70 @@
+//! `.loci` at the root of a tree: made, or brought up to date, and what was different told.
+//!
+//! Does not know how anything is read or written.
+
+use super::access::PATIENTLY;
+use super::desk::{at_desk_with, folder_error};
+use super::tree::{Tree, store_error};
+use super::{desk::root_of, window};
+use crate::Service;
+use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+use api::{Error, Request};
+use code::folder::{Folder, PROMPT_WINDOW};
+use code::{Changed, KeepError, MemberChange};
+
+pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCode, Error> {
+    ask.check()?;
+    let root = root_of(service, ask.root.as_ref())?;
+    let mut tree = Tree::open(service, &root)?;
+    let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
+    tree.write_files(&folder, PATIENTLY).map_err(|error| match error {
+        KeepError::Folder(error) => folder_error(&error),
+        KeepError::Store(error) => store_error(&error),
+    })?;
+    let (done, kept) = (tree.done.clone(), tree.kept);
+    at_desk_with(service, tree, |desk| {
+        if folder.path(PROMPT_WINDOW).is_file() {
+            window::rewrite(desk)?;
+        }
+        Ok(IndexedCode {
+            root: desk.root().to_string_lossy().into_owned(),
+            types_indexed: desk.extent().types,
+            changes: done.changes.iter().map(change).collect(),
+            aliases: done
+                .aliases
+                .iter()
+                .map(|it| TypeAlias {
+                    old: it.old_name.clone(),
+                    new: it.new_name.clone(),
+                    reason: it.reason.clone(),
+                })
+                .collect(),
+            work: Work {
+                files_parsed: done.parsed,
+                types_hashed: done.hashed,
+                source_bytes_read: done.source_bytes,
+                kept_bytes_read: done.read_bytes,
+                kept_bytes_written: done.written_bytes,
+                files_written: kept.files,
+                file_bytes_written: kept.bytes,
+            },
+            coverage: desk.coverage(),
+        })
+    })
+}
+
+fn change(changed: &Changed) -> TypeChange {
+    let class = match (&changed.change, changed.gone) {
+        (Some(change), _) => change.class.name(),
+        (None, true) => "Removed",
+        (None, false) => "Added",
+    };
+    let member = |it: &MemberChange| format!("{}: {} {:?}", it.key, it.class.name(), it.fate);
+    let members = changed.change.iter().flat_map(|change| &change.members).map(member).collect();
+    TypeChange {
+        path: changed.name.clone(),
+        type_id: changed.id.to_string(),
+        change_class: class.to_string(),
+        members,
+    }
+}

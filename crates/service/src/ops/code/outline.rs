@@ -1,0 +1,40 @@
+//! What a type or a member looks like, and what that costs beside its source.
+//!
+//! Does not know what it is for: a note may say that.
+
+use super::desk::{Desk, at_desk};
+use crate::Service;
+use api::code::{GetMemberOutline, GetOutline, Outlined};
+use api::{Code, Error, Request};
+use code::{Symbol, count_tokens};
+
+pub(crate) fn get_outline(service: &Service, ask: &GetOutline) -> Result<Outlined, Error> {
+    ask.check()?;
+    at_desk(service, ask.root.as_ref(), |desk| Ok(outlined(desk, desk.one(&ask.path)?)))
+}
+
+pub(crate) fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> Result<Outlined, Error> {
+    ask.check()?;
+    at_desk(service, ask.root.as_ref(), |desk| {
+        let symbol = desk.one(&ask.path)?;
+        if symbol.member.is_none() {
+            let name = desk.name(symbol.of);
+            return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
+                .hint(format!("loci code outline {name}"))
+                .hint(format!("loci code resolve '{name}.*'")));
+        }
+        Ok(outlined(desk, symbol))
+    })
+}
+
+fn outlined(desk: &Desk, symbol: Symbol) -> Outlined {
+    let (outline, source) = (desk.outline_of(symbol), desk.source_of(symbol));
+    desk.asked(symbol.of);
+    Outlined {
+        resolved: desk.told(symbol),
+        outline_tokens: count_tokens(&outline) as u64,
+        source_tokens: count_tokens(&source) as u64,
+        outline,
+        coverage: desk.coverage(),
+    }
+}

@@ -1,0 +1,73 @@
+//! How much of a code base is known, in figures that were counted for this answer.
+//!
+//! Does not know what a daemon would: how long it runs, what failed before.
+
+use super::desk::{Desk, at_desk};
+use super::notes;
+use crate::Service;
+use api::code::{CodeStatus, CodeStatusAsk, InLanguage};
+use api::{Error, Request};
+use code::folder::{Folder, PACKS, TYPES};
+use code::{Note, language_of};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(crate) fn code_status(service: &Service, ask: &CodeStatusAsk) -> Result<CodeStatus, Error> {
+    ask.check()?;
+    at_desk(service, ask.root.as_ref(), |desk| {
+        let (extent, folder) = (desk.extent(), desk.folder());
+        let packs = folder.as_ref().and_then(|folder| folder.list(PACKS).ok()).unwrap_or_default();
+        let (notes, stale) = folder.as_ref().map_or((0, 0), |folder| noted(desk, folder));
+        Ok(CodeStatus {
+            root: desk.root().to_string_lossy().into_owned(),
+            projects: extent.projects,
+            files: extent.files,
+            lines: extent.lines,
+            types_indexed: extent.types,
+            members: desk.members(),
+            edges: extent.edges,
+            gaps: extent.gaps,
+            languages: languages(desk),
+            packs: packs.iter().filter_map(|name| name.strip_suffix(".md")).count() as u64,
+            pinned: desk.access.pinned.len() as u64,
+            notes,
+            semantic_queue_length: stale,
+            memory_mb: memory(),
+            coverage: desk.coverage(),
+        })
+    })
+}
+
+fn languages(desk: &Desk) -> Vec<InLanguage> {
+    let mut count: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (path, its) in desk.files() {
+        let Some(language) = language_of(Path::new(&path)) else { continue };
+        let (files, lines) = count.entry(language.name).or_default();
+        (*files, *lines) = (*files + 1, *lines + its);
+    }
+    let told =
+        |(name, (files, lines)): (&str, (u64, u64))| InLanguage { name: name.to_string(), files, lines };
+    let mut all: Vec<InLanguage> = count.into_iter().map(told).collect();
+    all.sort_by_key(|each| std::cmp::Reverse(each.files));
+    all
+}
+
+/// How many notes there are on types of this tree, and how many of them are out of date.
+fn noted(desk: &Desk, folder: &Folder) -> (u64, u64) {
+    let files = folder.list(TYPES).unwrap_or_else(|error| {
+        desk.note(error.to_string());
+        Vec::new()
+    });
+    let types = files.iter().filter_map(|name| desk.number(name.strip_suffix(".semantic.md")?));
+    let stale = types
+        .filter_map(|of| Some(notes::read(desk, folder, of)?.standing(&desk.hashes(of)).0 == Note::Stale));
+    stale.fold((0, 0), |(all, stale), is_stale| (all + 1, stale + u64::from(is_stale)))
+}
+
+/// What this process holds, in megabytes, where the system says so.
+fn memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes.div_ceil(1024))
+}

@@ -1,0 +1,195 @@
+//! What is known of a source tree, brought up to date before it is asked: kept between questions where that is possible, read anew
+//! where not.
+//!
+//! Does not know what is asked.
+
+use crate::Service;
+use crate::home::{self, Home};
+use api::{Code, Error};
+use code::folder::{Folder, INDEX};
+use code::{Digest, KeepError, Kept, Moment, Refreshed, Store, StoreError};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+pub(crate) struct Tree {
+    pub(crate) store: Store,
+    /// What bringing it up to date has shown.
+    pub(crate) done: Refreshed,
+    /// The commit that is checked out, if it is a repository.
+    pub(crate) head: Option<String>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) kept: Kept,
+}
+
+impl Tree {
+    pub(crate) fn open(service: &Service, root: &Path) -> Result<Tree, Error> {
+        match place(service, root) {
+            None => Tree::read(service, root, "there is no home to keep it in".to_string()),
+            Some(place) => match known(service, root, &place) {
+                Ok((store, done)) => Ok(Tree::with(root, store, done, Vec::new())),
+                Err(Trouble::Store(StoreError::Damaged(_))) => Tree::anew(service, root),
+                Err(Trouble::Store(error @ (StoreError::Layout(_) | StoreError::Stopped))) => {
+                    Err(store_error(&error))
+                }
+                Err(Trouble::Store(error)) => Tree::read(service, root, error.to_string()),
+                Err(Trouble::Io(error)) => Tree::read(service, root, error.to_string()),
+            },
+        }
+    }
+
+    /// What is kept is damaged: it is taken away and made again.
+    pub(crate) fn anew(service: &Service, root: &Path) -> Result<Tree, Error> {
+        if let Some(place) = place(service, root) {
+            for ending in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(db_beside(&place, ending));
+            }
+            if let Ok((store, done)) = known(service, root, &place) {
+                return Ok(Tree::with(root, store, done, Vec::new()));
+            }
+        }
+        Tree::read(service, root, "what was kept is damaged".to_string())
+    }
+
+    /// The answer is the same, only later.
+    fn read(service: &Service, root: &Path, why: String) -> Result<Tree, Error> {
+        let mut store = Store::in_memory(root).map_err(|error| store_error(&error))?;
+        let done = store.refresh(moment(service, &tell(service))).map_err(|error| store_error(&error))?;
+        let note = format!("the tree was read whole, and nothing of it kept for the next question: {why}");
+        Ok(Tree::with(root, store, done, vec![note]))
+    }
+
+    fn with(root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
+        let mut tree = Tree { store, done, head: head(root), notes, kept: Kept::default() };
+        tree.keep_files(root);
+        tree
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Where the tree has an index of its own, that is brought up to date as well.
+    fn keep_files(&mut self, root: &Path) {
+        let has_index = |folder: &Folder| folder.path(INDEX).is_file();
+        let Some(folder) = Folder::at(root).ok().flatten().filter(has_index) else { return };
+        // Whoever writes there now writes this as well, or the next question does.
+        if let Err(error) = self.write_files(&folder, Duration::from_secs(1)) {
+            self.notes.push(format!("the files in `.loci` are not up to date: {error}"));
+        }
+    }
+
+    pub(crate) fn write_files(&mut self, folder: &Folder, patience: Duration) -> Result<(), KeepError> {
+        let pen = folder.pen(patience)?;
+        self.kept = self.store.keep(folder, &pen, &self.done)?;
+        Ok(())
+    }
+}
+
+enum Trouble {
+    Store(StoreError),
+    Io(std::io::Error),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Trouble {
+        Trouble::Store(error)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Trouble {
+        Trouble::Io(error)
+    }
+}
+
+/// The file that is kept for a tree: by its path, since two checkouts of one repository differ.
+fn place(service: &Service, root: &Path) -> Option<PathBuf> {
+    let name = Digest::of(root.as_os_str().as_bytes());
+    Some(Home::of(&service.places)?.code().join(format!("{name}.db")))
+}
+
+fn db_beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), Trouble> {
+    let tell = tell(service);
+    let moment = moment(service, &tell);
+    if let Some(store) = Store::existing(place, root)?
+        && store.look(moment)?.current
+    {
+        return Ok((store, Refreshed::default()));
+    }
+    if let Some(folder) = place.parent() {
+        home::make(folder)?;
+    }
+    let _lock = wait(service, &db_beside(place, ".lock"))?;
+    let mut store = Store::open(place, root)?;
+    let done = store.refresh(moment)?;
+    Ok((store, done))
+}
+
+/// One reads, the others wait for what it keeps; the kernel takes the lock back however that one ends.
+fn wait(service: &Service, path: &Path) -> Result<File, Trouble> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if service.progress.stopped() => {
+                return Err(Trouble::Store(StoreError::Stopped));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
+            Err(TryLockError::Error(error)) => return Err(Trouble::Io(error)),
+        }
+    }
+}
+
+fn tell(service: &Service) -> impl Fn(u64, u64) -> bool + Sync {
+    let progress = service.progress.clone();
+    move |files, of| {
+        progress.of.store(of, Relaxed);
+        progress.files.store(files, Relaxed);
+        !progress.stopped()
+    }
+}
+
+fn moment<'a>(service: &Service, tell: &'a (dyn Fn(u64, u64) -> bool + Sync)) -> Moment<'a> {
+    Moment { now: service.clock.now().0, threads: service.threads, tell }
+}
+
+/// The commit that is checked out, by its first letters, as the files of the repository say.
+fn head(root: &Path) -> Option<String> {
+    let git = root.join(".git");
+    let told = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let short = |hash: &str| {
+        let hash = hash.trim();
+        (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .then(|| hash[..12].to_string())
+    };
+    let Some(name) = told.trim().strip_prefix("ref: ") else { return short(&told) };
+    if name.contains("..") || name.starts_with('/') {
+        return None;
+    }
+    let loose = std::fs::read_to_string(git.join(name)).ok().and_then(|hash| short(&hash));
+    loose.or_else(|| {
+        let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
+        packed.lines().find_map(|line| short(line.strip_suffix(name)?))
+    })
+}
+
+pub(crate) fn store_error(error: &StoreError) -> Error {
+    let told = error.to_string();
+    match error {
+        StoreError::Layout(_) => Error::new(Code::NotFound, told).hint("--root names the source tree"),
+        StoreError::Stopped => Error::new(Code::Cancelled, told),
+        StoreError::Full => Error::new(Code::DiskFull, told).hint("free some space and run it again"),
+        StoreError::Damaged(_) | StoreError::Database(_) => Error::new(Code::ReadError, told),
+    }
+}

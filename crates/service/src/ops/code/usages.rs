@@ -1,0 +1,42 @@
+//! Where a type or a member is mentioned, line by line, and how sure that is.
+//!
+//! Does not know how a name is looked up.
+
+use super::desk::{Desk, at_desk, line_of};
+use crate::Service;
+use api::code::{FindUsages, Usage, Used};
+use api::{Error, Request};
+use code::Mentioned;
+
+pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, Error> {
+    ask.check()?;
+    at_desk(service, ask.root.as_ref(), |desk| {
+        let symbol = desk.one(&ask.path)?;
+        let mut all = desk.mentions(symbol);
+        let total = all.len() as u64;
+        // what is sure is worth more than what comes first
+        all.sort_by(|one, other| {
+            (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
+        });
+        all.truncate(ask.max_results as usize);
+        Ok(Used {
+            resolved: desk.told(symbol),
+            total,
+            usages: all.iter().map(|each| told(desk, each)).collect(),
+            coverage: desk.coverage(),
+        })
+    })
+}
+
+fn told(desk: &Desk, each: &Mentioned) -> Usage {
+    let text = desk.text(&each.file);
+    let line = line_of(&text, each.at as usize);
+    let shown = text.lines().nth(line as usize - 1).unwrap_or_default();
+    Usage {
+        file: each.file.clone(),
+        line,
+        text: shown.trim().chars().take(200).collect(),
+        within: each.within.clone(),
+        certainty: each.certainty.name().to_string(),
+    }
+}
