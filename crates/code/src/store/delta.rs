@@ -101,11 +101,19 @@ fn path(facts: &FileFacts, reference: u32) -> String {
 pub(crate) fn spaces(facts: &FileFacts) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     for scope in &facts.scopes {
-        let words: Vec<String> = scope.namespace.iter().map(|word| facts.word(*word).to_owned()).collect();
-        found.extend((1..=words.len()).map(|n| words[..n].to_vec()));
+        let words = scope.namespace.iter().take(DEEPEST).map(|word| facts.word(*word).to_owned());
+        let words: Vec<String> = words.collect();
+        for n in (1..=words.len()).rev() {
+            if !found.insert(words[..n].to_vec()) {
+                break;
+            }
+        }
     }
     found
 }
+
+/// Nobody's namespaces are nested so deep; five thousand of them would be a hundred million words.
+const DEEPEST: usize = 100;
 
 fn globals(facts: &FileFacts) -> Vec<String> {
     let imports = facts.scopes.iter().flat_map(|scope| &scope.imports).filter(|import| import.global);
