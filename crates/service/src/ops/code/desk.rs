@@ -31,6 +31,7 @@ struct Shelf<'a> {
 }
 
 pub(crate) struct Desk<'a> {
+    service: &'a Service,
     tree: &'a Tree,
     shelf: &'a Shelf<'a>,
     lately: &'a dyn Fn(u32) -> u64,
@@ -109,6 +110,7 @@ pub(crate) fn at_desk<T>(
     let shelf = Shelf::default();
     let now = service.clock.now().0;
     ask(&Desk {
+        service,
         tree: &tree,
         shelf: &shelf,
         lately: &lately,
@@ -281,13 +283,18 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn outline(&self, of: u32) -> String {
-        self.outliner().text(of)
+        self.veiled(self.outliner().text(of))
+    }
+
+    /// Source holds secrets as any text does; what is shown of it goes into files that are committed.
+    pub(crate) fn veiled(&self, text: String) -> String {
+        self.service.masker().map(|veil| veil.text(&text).into_owned()).unwrap_or(text)
     }
 
     /// The outline of a member, or of a type where none is meant.
     pub(crate) fn outline_of(&self, symbol: Symbol) -> String {
         match self.names().member(symbol) {
-            Some(member) => self.outliner().member(symbol.of, &member.key).unwrap_or_default(),
+            Some(member) => self.veiled(self.outliner().member(symbol.of, &member.key).unwrap_or_default()),
             None => self.outline(symbol.of),
         }
     }

@@ -39,12 +39,14 @@ fn mentions(desk: &Desk<'_>, file: u32, of: u32, most: u64, used: &mut Used) {
         }
         let text = text.get_or_insert_with(|| desk.text(file));
         let line = line_of(text, reference.at as usize);
+        let shown = text.lines().nth(line as usize - 1).unwrap_or_default().trim().to_string();
         let within = reference.owner.map(|part| source.facts.types[part as usize].name.clone());
         let certainty = if mention.certainty == Certainty::Certain { "certain" } else { "likely" };
         used.usages.push(Usage {
             file: source.path.clone(),
             line,
-            text: text.lines().nth(line as usize - 1).unwrap_or_default().trim().chars().take(200).collect(),
+            // Masked before it is cut: half a secret is not known as one.
+            text: desk.veiled(shown).chars().take(200).collect(),
             within,
             certainty: certainty.to_string(),
         });
