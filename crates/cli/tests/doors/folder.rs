@@ -287,3 +287,22 @@ fn several_at_once_lose_nothing() {
     let noted = |list: &str| access[list].as_array().unwrap().len();
     assert_eq!((noted("pinned"), noted("recent")), (10, 2), "{access}");
 }
+
+#[test]
+fn secrets_in_source_come_into_no_answer_and_no_file() {
+    let home = tree();
+    let mut known = mask::specimen::secrets(1).into_iter();
+    let secret = known.find(|one| one.kind.starts_with("github")).unwrap().secret.concat();
+    let source =
+        format!("/// <summary>Opens with {secret} today.</summary>\npublic class Vault {{ Node n; }}");
+    put(&home.path().join("src/Vault.cs"), source.as_bytes());
+    said(&home, "code pin Vault");
+    said(&home, "code pack vault --filter type:Vault");
+    let outline = said(&home, "code outline Vault").to_string();
+    let window = said(&home, "code window").to_string();
+    let pack = fs::read_to_string(at(&home, "packs/vault.md")).unwrap();
+    let kept = fs::read_to_string(at(&home, "prompt_window.md")).unwrap();
+    for text in [outline, window, pack, kept] {
+        assert!(text.contains("Opens with") && !text.contains(&secret), "{text}");
+    }
+}

@@ -16,7 +16,11 @@ pub(crate) struct Agent {
 impl Agent {
     /// In a home, with these variables besides.
     pub(crate) fn new(home: &Path, vars: &[(&str, &str)]) -> Agent {
-        let mut command = command(home, &["mcp"]);
+        Agent::started(home, &["mcp"], vars)
+    }
+
+    pub(crate) fn started(home: &Path, args: &[&str], vars: &[(&str, &str)]) -> Agent {
+        let mut command = command(home, args);
         command.envs(vars.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));

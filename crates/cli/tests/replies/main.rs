@@ -13,6 +13,7 @@ mod run;
 
 mod agent;
 
+mod code;
 mod hooks;
 mod hostile;
 mod hybrid;

@@ -46,9 +46,16 @@ const AS_LEFT: &str = "as left";
 
 impl Store {
     /// Writes what has changed since the last time, and what `done` tells besides.
-    pub fn keep(&mut self, folder: &Folder, pen: &Pen<'_>, done: &Refreshed) -> Result<Kept, KeepError> {
+    /// `veil` takes out what must not be written: source holds secrets as any text does, and these files are committed.
+    pub fn keep(
+        &mut self,
+        folder: &Folder,
+        pen: &Pen<'_>,
+        done: &Refreshed,
+        veil: &dyn Fn(&str) -> String,
+    ) -> Result<Kept, KeepError> {
         let writing = self.db.transaction()?;
-        let mut desk = Desk { table: Table::new(&writing), folder, pen, kept: Kept::default() };
+        let mut desk = Desk { table: Table::new(&writing), folder, pen, veil, kept: Kept::default() };
         let as_left: Option<Vec<Option<Stamp>>> = desk.table.meta(AS_LEFT)?;
         desk.kept.whole = as_left != Some(looks(folder));
         desk.projects()?;
@@ -81,6 +88,7 @@ struct Desk<'a> {
     table: Table<'a>,
     folder: &'a Folder,
     pen: &'a Pen<'a>,
+    veil: &'a dyn Fn(&str) -> String,
     kept: Kept,
 }
 
@@ -158,7 +166,7 @@ impl Desk<'_> {
     fn outline(&mut self, id: TypeId) -> Result<(), KeepError> {
         let name = outline_of(&id.to_string());
         match self.table.card(id)? {
-            Some(card) => self.write(&name, &card.kept),
+            Some(card) => self.write(&name, &(self.veil)(&card.kept)),
             None => Ok(self.pen.remove(&name)?),
         }
     }
@@ -188,7 +196,7 @@ impl Desk<'_> {
             let Some(card) = self.table.card(id)? else { continue };
             lists.entry(card.folder().to_owned()).or_default().push(line(&card));
             let name = outline_of(&id.to_string());
-            self.write(&name, &card.kept)?;
+            self.write(&name, &(self.veil)(&card.kept))?;
             outlines.insert(name);
         }
         let lists_kept: BTreeSet<String> =

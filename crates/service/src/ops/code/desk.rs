@@ -15,7 +15,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-pub(crate) struct Desk {
+pub(crate) struct Desk<'a> {
+    service: &'a Service,
     tree: Tree,
     /// The types that this question has met, by number.
     met: RefCell<Met>,
@@ -74,7 +75,7 @@ pub(crate) fn root_of(service: &Service, named: Option<&String>) -> Result<PathB
 pub(crate) fn at_desk<T>(
     service: &Service,
     root: Option<&String>,
-    ask: impl Fn(&Desk) -> Result<T, Error>,
+    ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let tree = Tree::open(service, &root_of(service, root)?)?;
     at_desk_with(service, tree, ask)
@@ -84,11 +85,11 @@ pub(crate) fn at_desk<T>(
 pub(crate) fn at_desk_with<T>(
     service: &Service,
     tree: Tree,
-    ask: impl Fn(&Desk) -> Result<T, Error>,
+    ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let root = tree.root().to_path_buf();
     let answer = |tree: Tree| {
-        let desk = Desk::new(tree, service.clock.now().0);
+        let desk = Desk::new(service, tree);
         let told = desk.holds_something().and_then(|()| ask(&desk));
         (told, desk.failed.take())
     };
@@ -103,13 +104,14 @@ pub(crate) fn at_desk_with<T>(
     }
 }
 
-impl Desk {
-    fn new(tree: Tree, now: i64) -> Desk {
+impl<'a> Desk<'a> {
+    fn new(service: &'a Service, tree: Tree) -> Desk<'a> {
         let (access, mut notes) = access::read(tree.root());
         notes.extend(tree.notes.iter().cloned());
         let lately = access.ranks();
         let (met, failed) = (RefCell::default(), RefCell::new(None));
-        Desk { tree, met, now, access, lately, notes: RefCell::new(notes), failed }
+        let now = service.clock.now().0;
+        Desk { service, tree, met, now, access, lately, notes: RefCell::new(notes), failed }
     }
 
     fn holds_something(&self) -> Result<(), Error> {
@@ -383,13 +385,21 @@ impl Desk {
     // ---- what a type looks like
 
     pub(crate) fn outline(&self, of: u32) -> String {
-        self.card(of).map_or_else(String::new, |card| self.had(self.tree.store.outline(&card)))
+        let outline = self.card(of).map(|card| self.had(self.tree.store.outline(&card)));
+        self.veiled(outline.unwrap_or_default())
+    }
+
+    /// Source holds secrets as any text does; what is shown of it goes into files that are committed.
+    pub(crate) fn veiled(&self, text: String) -> String {
+        self.service.masker().map(|veil| veil.text(&text).into_owned()).unwrap_or(text)
     }
 
     /// The outline of a member, or of a type where none is meant.
     pub(crate) fn outline_of(&self, symbol: Symbol) -> String {
         match (self.card(symbol.of), self.member(symbol)) {
-            (Some(card), Some(member)) => self.had(self.tree.store.member_outline(&card, &member.key)),
+            (Some(card), Some(member)) => {
+                self.veiled(self.had(self.tree.store.member_outline(&card, &member.key)))
+            }
             _ => self.outline(symbol.of),
         }
     }

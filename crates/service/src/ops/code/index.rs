@@ -17,7 +17,7 @@ pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCo
     let root = root_of(service, ask.root.as_ref())?;
     let mut tree = Tree::open(service, &root)?;
     let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
-    tree.write_files(&folder, PATIENTLY).map_err(|error| match error {
+    tree.write_files(service, &folder, PATIENTLY).map_err(|error| match error {
         KeepError::Folder(error) => folder_error(&error),
         KeepError::Store(error) => store_error(&error),
     })?;

@@ -43,12 +43,12 @@ pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Seman
 }
 
 /// The note about a type, if there is one that can be read.
-pub(super) fn read(desk: &Desk, folder: &Folder, of: u32) -> Option<Written> {
+pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
     let bytes = folder.read(&note_of(&desk.id(of))).unwrap_or_else(|error| {
         desk.note(error.to_string());
         None
     })?;
-    Some(Written::new(String::from_utf8_lossy(&bytes).into_owned()))
+    Some(Written::new(desk.veiled(String::from_utf8_lossy(&bytes).into_owned())))
 }
 
 pub(super) struct Written {

@@ -27,7 +27,7 @@ pub(crate) fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> R
     })
 }
 
-fn outlined(desk: &Desk, symbol: Symbol) -> Outlined {
+fn outlined(desk: &Desk<'_>, symbol: Symbol) -> Outlined {
     let (outline, source) = (desk.outline_of(symbol), desk.source_of(symbol));
     desk.asked(symbol.of);
     Outlined {

@@ -38,7 +38,7 @@ pub(crate) fn code_status(service: &Service, ask: &CodeStatusAsk) -> Result<Code
     })
 }
 
-fn languages(desk: &Desk) -> Vec<InLanguage> {
+fn languages(desk: &Desk<'_>) -> Vec<InLanguage> {
     let mut count: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (path, its) in desk.files() {
         let Some(language) = language_of(Path::new(&path)) else { continue };
@@ -53,7 +53,7 @@ fn languages(desk: &Desk) -> Vec<InLanguage> {
 }
 
 /// How many notes there are on types of this tree, and how many of them are out of date.
-fn noted(desk: &Desk, folder: &Folder) -> (u64, u64) {
+fn noted(desk: &Desk<'_>, folder: &Folder) -> (u64, u64) {
     let files = folder.list(TYPES).unwrap_or_else(|error| {
         desk.note(error.to_string());
         Vec::new()

@@ -30,7 +30,7 @@ impl Tree {
         match place(service, root) {
             None => Tree::read(service, root, "there is no home to keep it in".to_string()),
             Some(place) => match known(service, root, &place) {
-                Ok((store, done)) => Ok(Tree::with(root, store, done, Vec::new())),
+                Ok((store, done)) => Ok(Tree::with(service, root, store, done, Vec::new())),
                 Err(Trouble::Store(StoreError::Damaged(_))) => Tree::anew(service, root),
                 Err(Trouble::Store(error @ (StoreError::Layout(_) | StoreError::Stopped))) => {
                     Err(store_error(&error))
@@ -48,7 +48,7 @@ impl Tree {
                 let _ = std::fs::remove_file(db_beside(&place, ending));
             }
             if let Ok((store, done)) = known(service, root, &place) {
-                return Ok(Tree::with(root, store, done, Vec::new()));
+                return Ok(Tree::with(service, root, store, done, Vec::new()));
             }
         }
         Tree::read(service, root, "what was kept is damaged".to_string())
@@ -59,12 +59,12 @@ impl Tree {
         let mut store = Store::in_memory(root).map_err(|error| store_error(&error))?;
         let done = store.refresh(moment(service, &tell(service))).map_err(|error| store_error(&error))?;
         let note = format!("the tree was read whole, and nothing of it kept for the next question: {why}");
-        Ok(Tree::with(root, store, done, vec![note]))
+        Ok(Tree::with(service, root, store, done, vec![note]))
     }
 
-    fn with(root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
+    fn with(service: &Service, root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
         let mut tree = Tree { store, done, head: head(root), notes, kept: Kept::default() };
-        tree.keep_files(root);
+        tree.keep_files(service, root);
         tree
     }
 
@@ -73,18 +73,27 @@ impl Tree {
     }
 
     /// Where the tree has an index of its own, that is brought up to date as well.
-    fn keep_files(&mut self, root: &Path) {
+    fn keep_files(&mut self, service: &Service, root: &Path) {
         let has_index = |folder: &Folder| folder.path(INDEX).is_file();
         let Some(folder) = Folder::at(root).ok().flatten().filter(has_index) else { return };
         // Whoever writes there now writes this as well, or the next question does.
-        if let Err(error) = self.write_files(&folder, Duration::from_secs(1)) {
+        if let Err(error) = self.write_files(service, &folder, Duration::from_secs(1)) {
             self.notes.push(format!("the files in `.loci` are not up to date: {error}"));
         }
     }
 
-    pub(crate) fn write_files(&mut self, folder: &Folder, patience: Duration) -> Result<(), KeepError> {
+    pub(crate) fn write_files(
+        &mut self,
+        service: &Service,
+        folder: &Folder,
+        patience: Duration,
+    ) -> Result<(), KeepError> {
         let pen = folder.pen(patience)?;
-        self.kept = self.store.keep(folder, &pen, &self.done)?;
+        let veil = |text: &str| match service.masker() {
+            Some(veil) => veil.text(text).into_owned(),
+            None => text.to_string(),
+        };
+        self.kept = self.store.keep(folder, &pen, &self.done, &veil)?;
         Ok(())
     }
 }

@@ -28,14 +28,15 @@ pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, E
     })
 }
 
-fn told(desk: &Desk, each: &Mentioned) -> Usage {
+fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
     let text = desk.text(&each.file);
     let line = line_of(&text, each.at as usize);
     let shown = text.lines().nth(line as usize - 1).unwrap_or_default();
     Usage {
         file: each.file.clone(),
         line,
-        text: shown.trim().chars().take(200).collect(),
+        // Masked before it is cut: half a secret is not known as one.
+        text: desk.veiled(shown.trim().to_string()).chars().take(200).collect(),
         within: each.within.clone(),
         certainty: each.certainty.name().to_string(),
     }

@@ -1,0 +1,61 @@
+//! The code base through an agent's door: the same answers as on the command line, and nothing is taken that is not listed.
+
+use crate::agent::Agent;
+use crate::builder::{Home, put};
+use crate::run::typed;
+use api::{Set, TOOLS, Tool};
+use serde_json::json;
+
+fn tree() -> Home {
+    let home = Home::new();
+    let store = b"namespace Memo { public class Store { public Node Get(int id) { return new Node(); } } }";
+    put(&home.path().join("src/Store.cs"), store);
+    put(&home.path().join("src/Node.cs"), b"namespace Memo { public class Node { public string Name; } }");
+    home
+}
+
+#[test]
+fn the_set_of_code_answers_like_the_command_line() {
+    let home = tree();
+    let mut agent = Agent::started(home.path(), &["mcp", "--toolsets", "code"], &[]);
+    assert_eq!(agent.call("pin", json!({"path": "Node"}))["data"]["changed"], true);
+    let added = agent.call("code_context", json!({"action": "add", "path": "Store", "minutes": 5}));
+    assert_eq!(added["data"]["context"][0]["path"], "Memo.Store");
+    let pack = json!({"name": "core", "filter": "type:Store", "budget": 900});
+    assert_eq!(agent.call("build_pack", pack)["data"]["budget"], 900);
+    for (tool, ask, line) in [
+        ("get_outline", json!({"path": "Store"}), "code outline Store"),
+        ("get_member_outline", json!({"path": "Store.Get"}), "code member Store.Get"),
+        ("resolve_symbol", json!({"path": "Memo.*"}), "code resolve Memo.*"),
+        ("search_symbols", json!({"query": "o", "limit": 2}), "code search o --limit 2"),
+        ("find_usages", json!({"path": "Node", "max_results": 1}), "code usages Node --max-results 1"),
+        ("code_graph", json!({"filter": "type:*", "form": "dot"}), "code graph type:* --form dot"),
+        ("get_semantic", json!({"path": "Node"}), "code semantic Node"),
+        ("list_packs", json!({"root": "."}), "code packs"),
+        ("code_context", json!({"action": "list"}), "code context list"),
+        ("unpin", json!({"path": "Store"}), "code unpin Store"),
+    ] {
+        let told = agent.call(tool, ask)["data"].take();
+        assert_eq!(told, typed(&home, line).records()[0], "{line}");
+    }
+    // The first that asks writes it.
+    agent.call("get_prompt_window", json!({"budget": 500}));
+    let window = agent.call("get_prompt_window", json!({"budget": 500, "pack": "core"}));
+    assert_eq!(window["data"], typed(&home, "code window --budget 500 --pack core").expect(0).records()[0]);
+    assert_eq!(agent.call("code_status", json!({}))["data"]["pinned"], 1);
+    assert_eq!(agent.call("dismiss", json!({"path": "Store"}))["data"]["changed"], true);
+    let code = |tool: &&Tool| tool.sets.contains(&Set::Code);
+    for tool in TOOLS.iter().filter(code) {
+        assert_eq!(agent.refused(tool.name, json!({"nope": 1})), "INVALID_ARGUMENT", "{}", tool.name);
+    }
+    for (tool, ask, code) in [
+        ("build_pack", json!({"name": "../x", "filter": "type:A"}), "INVALID_ARGUMENT"),
+        ("build_pack", json!({"name": "x", "filter": "type"}), "INVALID_FILTER"),
+        ("code_context", json!({"action": "drop"}), "INVALID_ARGUMENT"),
+        ("get_member_outline", json!({"path": "Store"}), "INVALID_ARGUMENT"),
+        ("pin", json!({"path": "Nobody"}), "SYMBOL_NOT_FOUND"),
+        ("code_status", json!({"root": "/"}), "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(agent.refused(tool, ask), code, "{tool}");
+    }
+}
