@@ -69,6 +69,8 @@ pub(crate) struct Dialect {
     pub(crate) docs: Docs,
     /// Nodes in which the comma after a single element means something.
     pub(crate) tuples: &'static [&'static str],
+    /// Nodes in which parentheses around a whole expression mean nothing, and formatters put or drop them by the room there is.
+    pub(crate) groups: &'static [&'static str],
     /// Whether a nested module sees what is imported around it.
     pub(crate) sees_outer: bool,
     /// Whether `'a'` is `"a"`.
@@ -94,6 +96,7 @@ pub(crate) const PLAIN: Dialect = Dialect {
     pieces: &[],
     docs: Docs::Above,
     tuples: &[],
+    groups: &[],
     sees_outer: true,
     quotes_alike: false,
     overloads: false,
@@ -187,7 +190,10 @@ impl<'a> Head<'a> {
         Head {
             whole: node,
             from: node.start_byte(),
-            name: node.child_by_field_name("name").map_or("", |name| walk.text(name)).to_owned(),
+            // a name may be a string, in quotes of either kind
+            name: node
+                .child_by_field_name("name")
+                .map_or_else(String::new, |name| walk.glued(span(name), &[])),
             attributes: Vec::new(),
             visibility: None,
             is_static: false,
