@@ -15,7 +15,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 /// Changes when the same source would have other hashes.
-pub const HASH_VERSION: u32 = 1;
+pub const HASH_VERSION: u32 = 2;
 
 /// The first eight bytes of a SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]

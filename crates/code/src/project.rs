@@ -5,6 +5,7 @@
 //! to hold.
 
 mod cargo;
+mod compile;
 mod family;
 mod framework;
 mod gomod;
@@ -16,6 +17,7 @@ mod python;
 use crate::csharp::symbols::Symbols;
 use crate::language::language_of;
 use crate::read::read_source;
+use compile::List;
 use family::{FAMILIES, MSBUILD, Wanted, of_language, of_manifest};
 use ignore::WalkBuilder;
 use std::collections::BTreeMap;
@@ -109,7 +111,7 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     manifests.sort();
     solutions.sort();
     layout.files.sort();
-    layout.read_projects(root, &manifests, &shared);
+    let lists = layout.read_projects(root, &manifests, &shared);
     others.sort();
     let mut owners: Vec<(String, usize, u32)> =
         manifests.iter().zip(1..).map(|(path, at)| (path.clone(), MSBUILD, at)).collect();
@@ -117,6 +119,7 @@ pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     layout.tell_apart();
     layout.read_solutions(root, &solutions);
     layout.assign(&owners);
+    layout.follow(&lists);
     Ok(layout)
 }
 
@@ -155,9 +158,10 @@ fn relative(root: &Path, path: &Path) -> String {
 }
 
 impl Layout {
-    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) {
+    /// Reads the manifests of C#, and gives back what each says of files elsewhere.
+    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) -> Vec<List> {
         self.projects.push(Project::default());
-        let mut wanted = Vec::new();
+        let (mut wanted, mut lists) = (Vec::new(), Vec::new());
         for path in manifests {
             let mut inherited: Vec<&String> =
                 shared.iter().filter(|props| is_below(path, folder(props))).collect();
@@ -167,6 +171,7 @@ impl Layout {
                 inherited.into_iter().take(1).chain([path]).map(|it| self.text(root, it)).collect();
             let read = manifest::read(&texts);
             wanted.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
+            lists.push(read.files);
             let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".csproj");
             self.projects.push(Project {
                 name: read.assembly.unwrap_or_else(|| stem.to_owned()),
@@ -182,6 +187,7 @@ impl Layout {
             let found = wanted.iter().filter_map(|path| manifests.binary_search(path).ok());
             self.projects[at + 1].references = found.map(|at| at as u32 + 1).collect();
         }
+        lists
     }
 
     /// Reads manifests of other languages, and says where each project's is, with its family.
@@ -299,6 +305,30 @@ impl Layout {
                     break;
                 }
                 at = folder(at);
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// Files that their project leaves out belong to none, and those that belong to none to the first project that takes them.
+    /// `lists` are those of the manifests of C#, which come first.
+    fn follow(&mut self, lists: &[List]) {
+        let said = |at: u32, projects: &[Project], file: &str| {
+            let list = lists.get((at as usize).checked_sub(1)?)?;
+            list.takes(folder(&projects[at as usize].path), file)
+        };
+        let listed: Vec<u32> =
+            (1..).zip(lists).filter(|(_, it)| !it.entries.is_empty()).map(|(at, _)| at).collect();
+        let of_csharp =
+            |file: &str| language_of(file.as_ref()).and_then(|it| of_language(it.name)) == Some(MSBUILD);
+        for (file, project) in self.files.iter_mut().filter(|(file, _)| of_csharp(file)) {
+            if said(*project, &self.projects, file) == Some(false) {
+                *project = 0;
+            }
+            if *project == 0 {
+                let taker = listed.iter().find(|at| said(**at, &self.projects, file) == Some(true));
+                *project = taker.copied().unwrap_or(0);
             }
         }
     }
@@ -438,6 +468,35 @@ mod tests {
         let app = layout.projects.iter().find(|project| project.name == "app").unwrap();
         assert_eq!(app.references.iter().map(|at| of(*at)).collect::<Vec<_>>(), ["my-core"]);
         assert_eq!(app.aliases, [("core".to_owned(), "my-core".to_owned())]);
+    }
+
+    #[test]
+    fn a_manifest_takes_files_from_elsewhere_and_leaves_out_its_own() {
+        let root = tree(&[
+            (
+                "a/A.csproj",
+                r#"<Project Sdk="Microsoft.NET.Sdk"><ItemGroup><Compile Include="..\shared\*.cs;..\b\Of.cs"/><Compile Remove="old\**"/></ItemGroup></Project>"#,
+            ),
+            ("a/One.cs", ""),
+            ("a/old/Two.cs", ""),
+            ("b/B.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
+            ("b/Of.cs", ""),
+            ("c/C.csproj", r#"<Project><ItemGroup><Compile Include="Listed.cs"/></ItemGroup></Project>"#),
+            ("c/Listed.cs", ""),
+            ("c/Unlisted.cs", ""),
+            ("shared/Three.cs", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let files: Vec<(&str, u32)> = layout.files.iter().map(|(path, at)| (path.as_str(), *at)).collect();
+        let expected = [
+            ("a/One.cs", 1),
+            ("a/old/Two.cs", 0),
+            ("b/Of.cs", 2),
+            ("c/Listed.cs", 3),
+            ("c/Unlisted.cs", 0),
+            ("shared/Three.cs", 1),
+        ];
+        assert_eq!(files, expected);
     }
 
     #[test]

@@ -97,12 +97,13 @@ fn home(project: &str, path: &str) -> Home {
 /// Attributes that no user can rely on.
 const IGNORED: &[&str] = &["inline", "cold", "allow", "expect", "warn", "deny", "doc", "rustfmt"];
 
-/// rustfmt puts braces around the value of an arm, and a comma behind it, by the room there is.
+/// rustfmt puts braces around the value of an arm and of a closure, and a comma behind an arm, by the room there is.
 fn is_taste(mark: Node, parent: Node) -> bool {
     match (mark.kind(), parent.kind()) {
         (",", "match_arm") => true,
         ("{" | "}", "block") => {
-            let arm = parent.parent().is_some_and(|arm| arm.kind() == "match_arm");
+            let around = parent.parent().map_or("", |around| around.kind());
+            let arm = matches!(around, "match_arm" | "closure_expression");
             let only = parent
                 .named_child(0)
                 .filter(|_| parent.named_child_count() == 1 && parent.child_count() == 3);

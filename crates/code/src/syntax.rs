@@ -4,7 +4,8 @@
 //! Does not know any language: a `Dialect` says which kinds of nodes are what, and how a declaration's head is laid out.
 
 mod doc;
-mod gaps;
+pub(crate) mod gaps;
+pub(crate) mod lexicon;
 mod members;
 mod refer;
 mod respell;
@@ -19,6 +20,7 @@ use crate::hash::Digest;
 use crate::language::Prepared;
 use crate::token::{Source, Span};
 pub(crate) use doc::Docs;
+use lexicon::Lexicon;
 pub(crate) use members::value_member;
 pub(crate) use refer::{FOLDERS, is_capital};
 use respell::respelled;
@@ -69,6 +71,8 @@ pub(crate) struct Dialect {
     pub(crate) docs: Docs,
     /// Nodes in which the comma after a single element means something.
     pub(crate) tuples: &'static [&'static str],
+    /// Nodes in which parentheses around a whole expression mean nothing, and formatters put or drop them by the room there is.
+    pub(crate) groups: &'static [&'static str],
     /// Whether a nested module sees what is imported around it.
     pub(crate) sees_outer: bool,
     /// Whether `'a'` is `"a"`.
@@ -94,6 +98,7 @@ pub(crate) const PLAIN: Dialect = Dialect {
     pieces: &[],
     docs: Docs::Above,
     tuples: &[],
+    groups: &[],
     sees_outer: true,
     quotes_alike: false,
     overloads: false,
@@ -187,7 +192,10 @@ impl<'a> Head<'a> {
         Head {
             whole: node,
             from: node.start_byte(),
-            name: node.child_by_field_name("name").map_or("", |name| walk.text(name)).to_owned(),
+            // a name may be a string, in quotes of either kind
+            name: node
+                .child_by_field_name("name")
+                .map_or_else(String::new, |name| walk.glued(span(name), &[])),
             attributes: Vec::new(),
             visibility: None,
             is_static: false,
@@ -232,8 +240,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) root: Node<'a>,
     pub(crate) facts: FileFacts,
-    words: FxHashMap<&'a str, u32>,
-    paths: FxHashMap<Path, u32>,
+    lexicon: Lexicon<'a>,
     /// Words that imports of this file bring.
     imported: Vec<&'a str>,
     pub(crate) scope: u32,
@@ -263,10 +270,7 @@ pub(crate) fn read(reading: &'static Reading, tree: &Tree, text: &str) -> FileFa
     walk.below(&mut root.walk());
     walk.finish_modules();
     (dialect.finish)(&mut walk);
-    if root.has_error() {
-        walk.gaps(root);
-    }
-    walk.mark_degraded();
+    gaps::note(&mut walk.facts, root);
     walk.facts
 }
 
@@ -291,8 +295,7 @@ impl<'a> Walk<'a> {
             source,
             root,
             facts,
-            words: FxHashMap::default(),
-            paths: FxHashMap::default(),
+            lexicon: Lexicon::default(),
             imported: Vec::new(),
             scope: 0,
             owner: None,
@@ -312,24 +315,13 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn word(&mut self, text: &'a str) -> u32 {
-        let facts = &mut self.facts;
-        *self.words.entry(text).or_insert_with(|| {
-            facts.words.push(text.into());
-            facts.words.len() as u32 - 1
-        })
+        self.lexicon.word(&mut self.facts, text)
     }
 
     pub(crate) fn path(&mut self, alias: Option<&'a str>, words: &[&'a str]) -> u32 {
         let alias = alias.map(|alias| self.word(alias));
         let segments = words.iter().map(|word| Segment { word: self.word(word), arity: 0 }).collect();
-        let path = Path { alias, segments };
-        if let Some(known) = self.paths.get(&path) {
-            return *known;
-        }
-        self.facts.paths.push(path.clone());
-        let at = self.facts.paths.len() as u32 - 1;
-        self.paths.insert(path, at);
-        at
+        self.lexicon.path(&mut self.facts, Path { alias, segments })
     }
 
     pub(crate) fn role(&self, node: Node) -> Role {
@@ -340,7 +332,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) {
         let parent = cursor.node();
         if self.depth >= DEPTH {
-            return self.too_deep(parent);
+            return gaps::too_deep(&mut self.facts, parent);
         }
         self.depth += 1;
         if cursor.goto_first_child() {

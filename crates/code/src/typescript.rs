@@ -86,6 +86,18 @@ const DIALECT: Dialect = Dialect {
     roles: ROLES,
     pieces: PIECES,
     docs: Docs::Marked(&["/**"]),
+    groups: &[
+        "arguments",
+        "array",
+        "arrow_function",
+        "assignment_expression",
+        "pair",
+        "parenthesized_expression",
+        "public_field_definition",
+        "return_statement",
+        "throw_statement",
+        "variable_declarator",
+    ],
     quotes_alike: true,
     overloads: true,
     is_taste,
@@ -138,7 +150,7 @@ const ROLES: &[(&str, Role)] = &[
 const PIECES: &[(&str, Piece)] = &[
     ("comment", Piece::Comment),
     ("string", Piece::Whole),
-    ("template_string", Piece::Whole),
+    ("string_fragment", Piece::Whole),
     ("regex", Piece::Whole),
     ("program", Piece::Lines),
     ("statement_block", Piece::Lines),
@@ -163,6 +175,8 @@ fn home(project: &str, path: &str) -> Home {
 fn is_taste(mark: Node, parent: Node) -> bool {
     match (mark.kind(), parent.kind()) {
         (";", kind) => kind != "for_statement",
+        // before the first of several lines
+        ("|", "union_type") | ("&", "intersection_type") => parent.child(0) == Some(mark),
         (",", "interface_body" | "object_type") => true,
         ("(" | ")", "formal_parameters") => {
             let arrow = parent.parent().filter(|it| it.kind() == "arrow_function");

@@ -7,11 +7,12 @@ use super::kinds::Kind;
 use super::refer::{Chain, Locals};
 use super::shape::Parameters;
 use crate::file::{
-    FileFacts, Gap, GapKind, Import, ImportKind, Path, Scope, Segment, Shape, TypeKind, TypePart, Visibility,
+    FileFacts, Import, ImportKind, Path, Scope, Segment, Shape, TypeKind, TypePart, Visibility,
 };
 use crate::hash::Digest;
+use crate::syntax::gaps;
+use crate::syntax::lexicon::Lexicon;
 use crate::token::{Lexeme, Source, Span};
-use rustc_hash::FxHashMap;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 /// What the grammar calls a base of a record that is handed arguments.
@@ -21,8 +22,7 @@ const WITH_ARGUMENTS: &str = "primary_constructor_base_type";
 pub(crate) struct Walk<'a> {
     pub(crate) source: &'a Source<'a>,
     pub(crate) facts: FileFacts,
-    words: FxHashMap<&'a str, u32>,
-    paths: FxHashMap<Path, u32>,
+    lexicon: Lexicon<'a>,
     pub(crate) scope: u32,
     pub(crate) owner: Option<u32>,
     pub(crate) type_parameters: Vec<&'a str>,
@@ -40,8 +40,7 @@ pub(crate) fn extract(tree: &Tree, source: &Source) -> FileFacts {
     let mut walk = Walk {
         source,
         facts: FileFacts { scopes: vec![Scope::default()], ..FileFacts::default() },
-        words: FxHashMap::default(),
-        paths: FxHashMap::default(),
+        lexicon: Lexicon::default(),
         scope: 0,
         owner: None,
         type_parameters: Vec::new(),
@@ -55,10 +54,7 @@ pub(crate) fn extract(tree: &Tree, source: &Source) -> FileFacts {
     walk.facts.lines = memchr::memchr_iter(b'\n', source.text.as_bytes()).count() as u32 + 1;
     let root = tree.root_node();
     walk.below(&mut root.walk());
-    if root.has_error() {
-        walk.gaps(root);
-    }
-    walk.mark_degraded();
+    gaps::note(&mut walk.facts, root);
     walk.facts
 }
 
@@ -66,21 +62,11 @@ impl<'a> Walk<'a> {
     pub(crate) fn word(&mut self, text: &'a str) -> u32 {
         // `@class` is the name `class`
         let text = text.strip_prefix('@').unwrap_or(text);
-        let facts = &mut self.facts;
-        *self.words.entry(text).or_insert_with(|| {
-            facts.words.push(text.into());
-            facts.words.len() as u32 - 1
-        })
+        self.lexicon.word(&mut self.facts, text)
     }
 
     pub(crate) fn path(&mut self, path: Path) -> u32 {
-        if let Some(known) = self.paths.get(&path) {
-            return *known;
-        }
-        self.facts.paths.push(path.clone());
-        let at = self.facts.paths.len() as u32 - 1;
-        self.paths.insert(path, at);
-        at
+        self.lexicon.path(&mut self.facts, path)
     }
 
     pub(crate) fn declaration(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) {
@@ -388,38 +374,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn too_deep(&mut self, node: Node<'a>) {
-        self.gap(node, GapKind::TooDeep);
-    }
-
-    fn gap(&mut self, node: Node<'a>, kind: GapKind) {
-        let line = node.start_position().row as u32 + 1;
-        self.facts.gaps.push(Gap { span: Span::new(node.start_byte(), node.end_byte()), line, kind });
-    }
-
-    /// Every outermost place that fits no rule. Only what has an error inside is looked into.
-    fn gaps(&mut self, node: Node<'a>) {
-        if node.is_error() {
-            return self.gap(node, GapKind::Unexpected);
-        }
-        if node.is_missing() {
-            return self.gap(node, GapKind::Missing);
-        }
-        self.depth += 1;
-        if self.depth < super::refer::DEPTH {
-            let mut cursor = node.walk();
-            for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
-                self.gaps(child);
-            }
-        }
-        self.depth -= 1;
-    }
-
-    fn mark_degraded(&mut self) {
-        let FileFacts { types, gaps, .. } = &mut self.facts;
-        for part in types {
-            let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
-            part.degraded = gaps.iter().any(|gap| inside(gap) || gap.span.overlaps(part.span));
-        }
+        gaps::too_deep(&mut self.facts, node);
     }
 
     /// Every byte of a declaration and of what is written before it, without the types nested in it.

@@ -250,7 +250,8 @@ fn listed(text: &str) -> Vec<&str> {
     found
 }
 
-/// Without a name that the type says: `JsonReader reader` is `JsonReader`. Only where a type comes first and begins with a capital, its name with a small letter: in other languages the name comes first.
+/// Without a name that the type says: `JsonReader reader` is `JsonReader`. Only where a type comes first and begins with a
+/// capital, its name with a small letter: in other languages the name comes first.
 fn without_said_name(parameter: &str) -> String {
     let (declared, default) = parameter.split_at(parameter.find(" =").unwrap_or(parameter.len()));
     let Some((of, name)) = declared.rsplit_once(' ') else { return parameter.to_owned() };

@@ -3,6 +3,7 @@
 //! Does not know `MSBuild`: properties are replaced where they are known, conditions are `==` and `!=` joined by `and` and `or`,
 //! and what needs more than that does not hold.
 
+use super::compile::{Entry, List};
 use super::framework;
 use crate::csharp::symbols::Symbols;
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ pub(super) struct Manifest {
     pub(super) symbols: Symbols,
     pub(super) usings: Vec<String>,
     pub(super) references: Vec<String>,
+    pub(super) files: List,
 }
 
 /// Imported everywhere when `ImplicitUsings` is on, by the kind of project.
@@ -74,6 +76,11 @@ pub(super) fn read(texts: &[String]) -> Manifest {
         match (element.name.as_str(), include) {
             ("Project", _) => kind = element.attribute("Sdk").unwrap_or(kind),
             ("ProjectReference", Some(path)) => manifest.references.push(path),
+            ("Compile", include) => {
+                let remove = element.attribute("Remove").map(|value| replaced(value, &properties));
+                manifest.files.entries.extend(entries(true, include));
+                manifest.files.entries.extend(entries(false, remove));
+            }
             // an alias or the members of a type are imported for all files too, but from outside the source as a rule
             ("Using", Some(namespace)) if element.attributes.len() == 1 => manifest.usings.push(namespace),
             ("AssemblyName", _) => manifest.assembly = Some(text).filter(|name| !name.is_empty()),
@@ -83,6 +90,8 @@ pub(super) fn read(texts: &[String]) -> Manifest {
             _ => {}
         }
     }
+    let has_sdk = elements.iter().any(|it| it.name == "Sdk" || it.attribute("Sdk").is_some());
+    manifest.files.only = !has_sdk && manifest.files.entries.iter().any(|entry| entry.takes);
     let property = |name: &str| properties.get(name).map_or("", String::as_str);
     let implicit = matches!(property("ImplicitUsings").to_ascii_lowercase().as_str(), "enable" | "true");
     if implicit {
@@ -102,6 +111,13 @@ pub(super) fn read(texts: &[String]) -> Manifest {
     names.extend(property("DefineConstants").split([';', ',']).map(|name| name.trim().to_owned()));
     manifest.symbols = names.iter().map(String::as_str).collect();
     manifest
+}
+
+/// A list of patterns, one by one.
+fn entries(takes: bool, patterns: Option<String>) -> Vec<Entry> {
+    let patterns = patterns.unwrap_or_default();
+    let each = patterns.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
+    each.map(|pattern| Entry { takes, pattern: pattern.to_owned() }).collect()
 }
 
 /// The first framework that is named.
@@ -297,6 +313,17 @@ mod tests {
         assert!(!has("System.IO") && !has("A.B"));
         assert_eq!(read.assembly.as_deref(), Some("Other"));
         assert_eq!(manifest(&["<Project/>"]).usings, [""; 0]);
+    }
+
+    #[test]
+    fn a_list_of_files_is_all_there_is_only_without_an_sdk() {
+        let entry = |takes: bool, pattern: &str| Entry { takes, pattern: pattern.to_owned() };
+        let items = r#"<ItemGroup><Compile Include="A.cs;..\B.cs"/><Compile Remove="Old\**"/></ItemGroup>"#;
+        let entries = vec![entry(true, "A.cs"), entry(true, r"..\B.cs"), entry(false, r"Old\**")];
+        for (project, only) in [("<Project>", true), (r#"<Project Sdk="Microsoft.NET.Sdk">"#, false)] {
+            let read = manifest(&[&format!("{project}{items}</Project>")]);
+            assert_eq!(read.files, List { entries: entries.clone(), only });
+        }
     }
 
     #[test]

@@ -2,43 +2,44 @@
 //!
 //! Does not know why.
 
-use super::{DEPTH, Walk, span};
+use super::{DEPTH, span};
 use crate::file::{FileFacts, Gap, GapKind};
 use tree_sitter::Node;
 
-impl<'a> Walk<'a> {
-    pub(super) fn too_deep(&mut self, node: Node<'a>) {
-        self.gap(node, GapKind::TooDeep);
-    }
+/// Notes a place below which nothing was looked at.
+pub(crate) fn too_deep(facts: &mut FileFacts, node: Node) {
+    gap(facts, node, GapKind::TooDeep);
+}
 
-    fn gap(&mut self, node: Node<'a>, kind: GapKind) {
-        let line = node.start_position().row as u32 + 1;
-        self.facts.gaps.push(Gap { span: span(node), line, kind });
-    }
+fn gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
+    let line = node.start_position().row as u32 + 1;
+    facts.gaps.push(Gap { span: span(node), line, kind });
+}
 
-    /// Every outermost place that fits no rule. Only what has an error inside is looked into.
-    pub(super) fn gaps(&mut self, node: Node<'a>) {
-        if node.is_error() {
-            return self.gap(node, GapKind::Unexpected);
-        }
-        if node.is_missing() {
-            return self.gap(node, GapKind::Missing);
-        }
-        self.depth += 1;
-        if self.depth < DEPTH {
-            let mut cursor = node.walk();
-            for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
-                self.gaps(child);
-            }
-        }
-        self.depth -= 1;
+/// Notes every outermost place that fits no rule, and the types that such a place is in.
+pub(crate) fn note(facts: &mut FileFacts, root: Node) {
+    if root.has_error() {
+        outermost(facts, root, 0);
     }
+    let FileFacts { types, gaps, .. } = facts;
+    for part in types {
+        let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
+        part.degraded = gaps.iter().any(|gap| inside(gap) || gap.span.overlaps(part.span));
+    }
+}
 
-    pub(super) fn mark_degraded(&mut self) {
-        let FileFacts { types, gaps, .. } = &mut self.facts;
-        for part in types {
-            let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
-            part.degraded = gaps.iter().any(|gap| inside(gap) || gap.span.overlaps(part.span));
+/// Only what has an error inside is looked into.
+fn outermost(facts: &mut FileFacts, node: Node, depth: u32) {
+    if node.is_error() {
+        return gap(facts, node, GapKind::Unexpected);
+    }
+    if node.is_missing() {
+        return gap(facts, node, GapKind::Missing);
+    }
+    if depth < DEPTH {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
+            outermost(facts, child, depth + 1);
         }
     }
 }

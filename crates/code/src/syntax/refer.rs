@@ -87,8 +87,7 @@ impl<'a> Walk<'a> {
     }
 
     fn words_of(&self, namespace: &[u32]) -> Vec<&'a str> {
-        let known = |at: &u32| self.words.iter().find(|(_, word)| *word == at).map(|(text, _)| *text);
-        namespace.iter().filter_map(known).collect()
+        namespace.iter().filter_map(|word| self.lexicon.text(*word)).collect()
     }
 
     /// A word that stands alone.

@@ -116,7 +116,18 @@ impl<'t> Leaves<'_, 't> {
         if matches!(text, ")" | "]" | "}" | ">") {
             self.drop_comma(parent);
         }
-        (self.dialect.is_taste)(node, parent)
+        (matches!(text, "(" | ")") && self.only_groups(parent)) || (self.dialect.is_taste)(node, parent)
+    }
+
+    /// Whether parentheses stand where only a whole expression can. One that would begin a block, or go on behind a comma, is
+    /// none without them.
+    fn only_groups(&self, parent: Node) -> bool {
+        let around = self.open.iter().rev().nth(1);
+        let whole = around.is_some_and(|(_, node)| self.dialect.groups.contains(&node.kind()));
+        let inner = parent.named_child(0).map_or("", |inner| inner.kind());
+        parent.kind() == "parenthesized_expression"
+            && whole
+            && !matches!(inner, "object" | "sequence_expression" | "function_expression" | "class")
     }
 
     /// A comma before the end of a list says nothing, unless it makes a tuple of one.

@@ -1,0 +1,5 @@
+def told(name: "str | None", size: int) -> str:
+    if name is None and (size > 1 or size < 0):
+        raise ValueError("no name " f'for {size}, ' "{really}")
+    text = name + b'it\'s'.decode()
+    return text

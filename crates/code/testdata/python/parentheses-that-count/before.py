@@ -1,0 +1,2 @@
+def told(a, b, c):
+    return (a + b) * c
