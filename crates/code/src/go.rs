@@ -6,7 +6,7 @@ use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{
-    self, Dialect, Docs, Head, Piece, Role, Walk, child, empty_part, is_capital, others, span,
+    self, Asked, Asks, Dialect, Docs, Head, Piece, Role, Walk, child, empty_part, is_capital, others, span,
 };
 use crate::token::Source;
 use std::sync::OnceLock;
@@ -58,6 +58,30 @@ static DIALECT: Dialect = Dialect {
         ("interface_type", Piece::Lines),
     ],
     docs: Docs::Above,
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("selector_expression", Asked::Member("operand", "field")),
+            ("call_expression", Asked::Call("function", "arguments")),
+            ("composite_literal", Asked::Typed("type")),
+            ("type_assertion_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("unary_expression", Asked::Same),
+            ("expression_list", Asked::Same),
+            ("parameter_declaration", Asked::Variable("name", "type", "")),
+            ("var_spec", Asked::Variable("name", "type", "value")),
+            ("short_var_declaration", Asked::Variable("left", "", "right")),
+            ("range_clause", Asked::Variable("left", "", "")),
+            ("block", Asked::Scope),
+            ("function_declaration", Asked::Scope),
+            ("method_declaration", Asked::Scope),
+            ("func_literal", Asked::Scope),
+            ("for_statement", Asked::Scope),
+            ("if_statement", Asked::Scope),
+        ],
+        own: &[],
+        sight: false,
+    },
     tuples: &[],
     sees_outer: true,
     quotes_alike: false,

@@ -4,7 +4,9 @@
 
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children, others, span};
+use crate::syntax::{
+    self, Asked, Asks, Dialect, Docs, Head, Piece, Role, Walk, child, children, others, span,
+};
 use crate::token::Source;
 use std::sync::OnceLock;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -56,6 +58,30 @@ static DIALECT: Dialect = Dialect {
         ("character_literal", Piece::Whole),
     ],
     docs: Docs::Marked(&["/**"]),
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("this", Asked::Name),
+            ("field_access", Asked::Member("object", "field")),
+            ("method_invocation", Asked::Method("object", "name", "arguments")),
+            ("object_creation_expression", Asked::Typed("type")),
+            ("cast_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("formal_parameter", Asked::Variable("name", "type", "")),
+            ("catch_formal_parameter", Asked::Variable("name", "type", "")),
+            ("variable_declarator", Asked::Variable("name", "type", "value")),
+            ("resource", Asked::Variable("name", "type", "value")),
+            ("enhanced_for_statement", Asked::Variable("name", "type", "")),
+            ("block", Asked::Scope),
+            ("method_declaration", Asked::Scope),
+            ("constructor_declaration", Asked::Scope),
+            ("lambda_expression", Asked::Scope),
+            ("for_statement", Asked::Scope),
+            ("catch_clause", Asked::Scope),
+        ],
+        own: &["this"],
+        sight: true,
+    },
     tuples: &[],
     sees_outer: true,
     quotes_alike: false,

@@ -5,7 +5,7 @@
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, children};
+use crate::syntax::{self, Asked, Asks, Dialect, Docs, Head, Piece, Role, Walk, child, children};
 use crate::token::Source;
 use std::sync::OnceLock;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -51,6 +51,21 @@ static DIALECT: Dialect = Dialect {
         ("block", Piece::Lines),
     ],
     docs: Docs::Inside,
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("attribute", Asked::Member("object", "attribute")),
+            ("call", Asked::Call("function", "arguments")),
+            ("parenthesized_expression", Asked::Same),
+            ("typed_parameter", Asked::Variable("name", "type", "")),
+            ("typed_default_parameter", Asked::Variable("name", "type", "value")),
+            ("for_statement", Asked::Variable("left", "", "")),
+            ("function_definition", Asked::Scope),
+            ("lambda", Asked::Scope),
+        ],
+        own: &["self", "cls"],
+        sight: false,
+    },
     tuples: &["tuple", "tuple_pattern", "expression_list", "pattern_list"],
     sees_outer: true,
     quotes_alike: true,

@@ -6,7 +6,7 @@
 use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::Language;
-use crate::syntax::{self, Dialect, Docs, Head, Piece, Role, Walk, child, span, value_member};
+use crate::syntax::{self, Asked, Asks, Dialect, Docs, Head, Piece, Role, Walk, child, span, value_member};
 use crate::token::{Source, Span};
 use std::sync::OnceLock;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -66,6 +66,30 @@ static DIALECT: Dialect = Dialect {
         ("lifetime", Piece::Whole),
     ],
     docs: Docs::Marked(&["///", "//!", "/**", "/*!"]),
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("self", Asked::Name),
+            ("field_expression", Asked::Member("value", "field")),
+            ("scoped_identifier", Asked::Member("path", "name")),
+            ("call_expression", Asked::Call("function", "arguments")),
+            ("struct_expression", Asked::Typed("name")),
+            ("type_cast_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("reference_expression", Asked::Same),
+            ("let_declaration", Asked::Variable("pattern", "type", "value")),
+            ("let_condition", Asked::Variable("pattern", "type", "value")),
+            ("parameter", Asked::Variable("pattern", "type", "value")),
+            ("for_expression", Asked::Variable("pattern", "type", "")),
+            ("match_pattern", Asked::Variable("", "type", "")),
+            ("block", Asked::Scope),
+            ("function_item", Asked::Scope),
+            ("closure_expression", Asked::Scope),
+            ("match_arm", Asked::Scope),
+        ],
+        own: &["self", "Self"],
+        sight: false,
+    },
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
     sees_outer: false,
     quotes_alike: false,

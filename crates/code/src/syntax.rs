@@ -3,6 +3,7 @@
 //!
 //! Does not know any language: a `Dialect` says which kinds of nodes are what, and how a declaration's head is laid out.
 
+mod ask;
 mod doc;
 mod gaps;
 mod members;
@@ -18,6 +19,7 @@ use crate::file::{
 use crate::hash::Digest;
 use crate::language::Prepared;
 use crate::token::{Source, Span};
+pub(crate) use ask::{Asked, Asks};
 pub(crate) use doc::Docs;
 pub(crate) use members::value_member;
 pub(crate) use refer::{FOLDERS, is_capital};
@@ -66,6 +68,7 @@ pub(crate) struct Dialect {
     pub(crate) roles: &'static [(&'static str, Role)],
     pub(crate) pieces: &'static [(&'static str, Piece)],
     pub(crate) docs: Docs,
+    pub(crate) asks: Asks,
     /// Nodes in which the comma after a single element means something.
     pub(crate) tuples: &'static [&'static str],
     /// Whether a nested module sees what is imported around it.
@@ -89,6 +92,7 @@ pub(crate) struct Dialect {
 pub(crate) struct Tables {
     roles: Vec<Role>,
     pieces: Vec<Piece>,
+    asks: Vec<Option<Asked>>,
 }
 
 impl Dialect {
@@ -101,6 +105,7 @@ impl Dialect {
             Tables {
                 roles: names.iter().map(|name| found(self.roles, name).unwrap_or(Role::Other)).collect(),
                 pieces: names.iter().map(|name| found(self.pieces, name).unwrap_or(Piece::Inner)).collect(),
+                asks: names.iter().map(|name| found(self.asks.rows, name)).collect(),
             }
         })
     }
@@ -196,6 +201,7 @@ pub(crate) struct Walk<'a> {
     /// Whether what is met is declared for others, not within a body.
     pub(crate) declaring: bool,
     type_parameters: Vec<&'a str>,
+    sight: ask::Sight<'a>,
     depth: u32,
     /// The module of each scope that has one, and the node it is.
     modules: FxHashMap<u32, u32>,
@@ -221,6 +227,7 @@ pub(crate) fn read(dialect: &'static Dialect, tree: &Tree, text: &str) -> FileFa
     walk.module_nodes.push((0, root));
     walk.below(&mut root.walk());
     walk.finish_modules();
+    walk.ask_all();
     (dialect.finish)(&mut walk);
     if root.has_error() {
         walk.gaps(root);
@@ -252,6 +259,7 @@ impl<'a> Walk<'a> {
             owner: None,
             declaring: true,
             type_parameters: Vec::new(),
+            sight: ask::Sight::default(),
             depth: 0,
             modules: FxHashMap::default(),
             module_nodes: Vec::new(),

@@ -6,7 +6,7 @@ use crate::file::{FileFacts, MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::Language;
 use crate::syntax::{
-    self, Dialect, Docs, FOLDERS, Head, Piece, Role, Walk, child, children, span, value_member,
+    self, Asked, Asks, Dialect, Docs, FOLDERS, Head, Piece, Role, Walk, child, children, span, value_member,
 };
 use crate::token::Source;
 use std::sync::OnceLock;
@@ -41,6 +41,27 @@ const fn dialect(grammar: fn() -> tree_sitter::Language) -> Dialect {
         roles: ROLES,
         pieces: PIECES,
         docs: Docs::Marked(&["/**"]),
+        asks: Asks {
+            rows: &[
+                ("identifier", Asked::Name),
+                ("this", Asked::Name),
+                ("member_expression", Asked::Member("object", "property")),
+                ("call_expression", Asked::Call("function", "arguments")),
+                ("new_expression", Asked::Typed("constructor")),
+                ("parenthesized_expression", Asked::Same),
+                ("non_null_expression", Asked::Same),
+                ("required_parameter", Asked::Variable("pattern", "type", "value")),
+                ("optional_parameter", Asked::Variable("pattern", "type", "value")),
+                ("variable_declarator", Asked::Variable("name", "type", "value")),
+                ("for_in_statement", Asked::Variable("left", "", "")),
+                ("statement_block", Asked::Scope),
+                ("function_declaration", Asked::Scope),
+                ("method_definition", Asked::Scope),
+                ("arrow_function", Asked::Scope),
+            ],
+            own: &["this"],
+            sight: false,
+        },
         tuples: &[],
         sees_outer: true,
         quotes_alike: true,
