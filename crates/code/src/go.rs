@@ -6,7 +6,8 @@ use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps, steps_of};
 use crate::language::{Language, Manner};
 use crate::syntax::{
-    Dialect, Head, PLAIN, Piece, Reading, Role, Walk, child, empty_part, is_capital, named, others, span,
+    Asked, Asks, Dialect, Head, PLAIN, Piece, Reading, Role, Walk, child, empty_part, is_capital, named,
+    others, span,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -57,6 +58,30 @@ static READING: Reading = Reading::new(Dialect {
     import,
     own,
     finish: |_| {},
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("selector_expression", Asked::Member("operand", "field")),
+            ("call_expression", Asked::Call("function", "arguments")),
+            ("composite_literal", Asked::Typed("type")),
+            ("type_assertion_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("unary_expression", Asked::Same),
+            ("expression_list", Asked::Same),
+            ("parameter_declaration", Asked::Variable("name", "type", "")),
+            ("var_spec", Asked::Variable("name", "type", "value")),
+            ("short_var_declaration", Asked::Variable("left", "", "right")),
+            ("range_clause", Asked::Variable("left", "", "")),
+            ("block", Asked::Scope),
+            ("function_declaration", Asked::Scope),
+            ("method_declaration", Asked::Scope),
+            ("func_literal", Asked::Scope),
+            ("for_statement", Asked::Scope),
+            ("if_statement", Asked::Scope),
+        ],
+        own: &[],
+        sight: false,
+    },
     ..PLAIN
 });
 

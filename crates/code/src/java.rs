@@ -5,8 +5,8 @@
 use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
 use crate::syntax::{
-    Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children, is_word, named, others,
-    span,
+    Asked, Asks, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children, is_word,
+    named, others, span,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -77,6 +77,30 @@ static READING: Reading = Reading::new(Dialect {
     own,
     finish: |_| {},
     unreadable: |_| UNREADABLE,
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("this", Asked::Name),
+            ("field_access", Asked::Member("object", "field")),
+            ("method_invocation", Asked::Method("object", "name", "arguments")),
+            ("object_creation_expression", Asked::Typed("type")),
+            ("cast_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("formal_parameter", Asked::Variable("name", "type", "")),
+            ("catch_formal_parameter", Asked::Variable("name", "type", "")),
+            ("variable_declarator", Asked::Variable("name", "type", "value")),
+            ("resource", Asked::Variable("name", "type", "value")),
+            ("enhanced_for_statement", Asked::Variable("name", "type", "")),
+            ("block", Asked::Scope),
+            ("method_declaration", Asked::Scope),
+            ("constructor_declaration", Asked::Scope),
+            ("lambda_expression", Asked::Scope),
+            ("for_statement", Asked::Scope),
+            ("catch_clause", Asked::Scope),
+        ],
+        own: &["this"],
+        sight: true,
+    },
     ..PLAIN
 });
 

@@ -5,7 +5,9 @@
 use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::{Language, Manner};
-use crate::syntax::{self, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, children, named};
+use crate::syntax::{
+    self, Asked, Asks, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, children, named,
+};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
@@ -76,6 +78,21 @@ static READING: Reading = Reading::new(Dialect {
     import,
     own,
     finish: |_| {},
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("attribute", Asked::Member("object", "attribute")),
+            ("call", Asked::Call("function", "arguments")),
+            ("parenthesized_expression", Asked::Same),
+            ("typed_parameter", Asked::Variable("name", "type", "")),
+            ("typed_default_parameter", Asked::Variable("name", "type", "value")),
+            ("for_statement", Asked::Variable("left", "", "")),
+            ("function_definition", Asked::Scope),
+            ("lambda", Asked::Scope),
+        ],
+        own: &["self", "cls"],
+        sight: false,
+    },
     ..PLAIN
 });
 

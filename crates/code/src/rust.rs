@@ -7,7 +7,7 @@ use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps};
 use crate::language::{Language, Manner};
 use crate::syntax::{
-    Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, named, span, value_member,
+    Asked, Asks, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, named, span, value_member,
 };
 use crate::token::Span;
 use tree_sitter::{Node, TreeCursor};
@@ -64,6 +64,30 @@ static READING: Reading = Reading::new(Dialect {
         ("lifetime", Piece::Whole),
     ],
     docs: Docs::Marked(&["///", "//!", "/**", "/*!"]),
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("self", Asked::Name),
+            ("field_expression", Asked::Member("value", "field")),
+            ("scoped_identifier", Asked::Member("path", "name")),
+            ("call_expression", Asked::Call("function", "arguments")),
+            ("struct_expression", Asked::Typed("name")),
+            ("type_cast_expression", Asked::Typed("type")),
+            ("parenthesized_expression", Asked::Same),
+            ("reference_expression", Asked::Same),
+            ("let_declaration", Asked::Variable("pattern", "type", "value")),
+            ("let_condition", Asked::Variable("pattern", "type", "value")),
+            ("parameter", Asked::Variable("pattern", "type", "value")),
+            ("for_expression", Asked::Variable("pattern", "type", "")),
+            ("match_pattern", Asked::Variable("", "type", "")),
+            ("block", Asked::Scope),
+            ("function_item", Asked::Scope),
+            ("closure_expression", Asked::Scope),
+            ("match_arm", Asked::Scope),
+        ],
+        own: &["self", "Self"],
+        sight: false,
+    },
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
     sees_outer: false,
     is_taste,

@@ -3,6 +3,7 @@
 //!
 //! Does not know any language: a `Dialect` says which kinds of nodes are what, and how a declaration's head is laid out.
 
+mod ask;
 mod doc;
 pub(crate) mod gaps;
 pub(crate) mod lexicon;
@@ -19,6 +20,7 @@ use crate::file::{
 use crate::hash::Digest;
 use crate::language::Prepared;
 use crate::token::{Source, Span};
+pub(crate) use ask::{Asked, Asks};
 pub(crate) use doc::Docs;
 use lexicon::Lexicon;
 pub(crate) use members::value_member;
@@ -69,6 +71,7 @@ pub(crate) struct Dialect {
     pub(crate) roles: &'static [(&'static str, Role)],
     pub(crate) pieces: &'static [(&'static str, Piece)],
     pub(crate) docs: Docs,
+    pub(crate) asks: Asks,
     /// Nodes in which the comma after a single element means something.
     pub(crate) tuples: &'static [&'static str],
     /// Nodes in which parentheses around a whole expression mean nothing, and formatters put or drop them by the room there is.
@@ -97,6 +100,7 @@ pub(crate) const PLAIN: Dialect = Dialect {
     roles: &[],
     pieces: &[],
     docs: Docs::Above,
+    asks: Asks { rows: &[], own: &[], sight: false },
     tuples: &[],
     groups: &[],
     sees_outer: true,
@@ -121,6 +125,7 @@ pub(crate) struct Reading {
 struct Tables {
     roles: Vec<Role>,
     pieces: Vec<Piece>,
+    asks: Vec<Option<Asked>>,
 }
 
 impl Reading {
@@ -148,6 +153,7 @@ impl Reading {
                     .iter()
                     .map(|name| found(self.dialect.pieces, name).unwrap_or(Piece::Inner))
                     .collect(),
+                asks: names.iter().map(|name| found(self.dialect.asks.rows, name)).collect(),
             }
         })
     }
@@ -248,6 +254,7 @@ pub(crate) struct Walk<'a> {
     /// Whether what is met is declared for others, not within a body.
     pub(crate) declaring: bool,
     type_parameters: Vec<&'a str>,
+    sight: ask::Sight<'a>,
     depth: u32,
     /// The module of each scope that has one, and the node it is.
     modules: FxHashMap<u32, u32>,
@@ -269,6 +276,7 @@ pub(crate) fn read(reading: &'static Reading, tree: &Tree, text: &str) -> FileFa
     walk.module_nodes.push((0, root));
     walk.below(&mut root.walk());
     walk.finish_modules();
+    walk.ask_all();
     (dialect.finish)(&mut walk);
     gaps::note(&mut walk.facts, root);
     walk.facts
@@ -301,6 +309,7 @@ impl<'a> Walk<'a> {
             owner: None,
             declaring: true,
             type_parameters: Vec::new(),
+            sight: ask::Sight::default(),
             depth: 0,
             modules: FxHashMap::default(),
             module_nodes: Vec::new(),

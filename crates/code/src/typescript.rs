@@ -6,8 +6,8 @@ use crate::file::{MemberKind, Position, TypeKind, Visibility};
 use crate::home::{Home, steps, steps_of};
 use crate::language::{Language, Manner};
 use crate::syntax::{
-    Blank, Dialect, Docs, FOLDERS, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child, children,
-    is_capital, is_word, named, span, value_member,
+    Asked, Asks, Blank, Dialect, Docs, FOLDERS, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child,
+    children, is_capital, is_word, named, span, value_member,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -105,6 +105,27 @@ const DIALECT: Dialect = Dialect {
     import,
     own,
     finish,
+    asks: Asks {
+        rows: &[
+            ("identifier", Asked::Name),
+            ("this", Asked::Name),
+            ("member_expression", Asked::Member("object", "property")),
+            ("call_expression", Asked::Call("function", "arguments")),
+            ("new_expression", Asked::Typed("constructor")),
+            ("parenthesized_expression", Asked::Same),
+            ("non_null_expression", Asked::Same),
+            ("required_parameter", Asked::Variable("pattern", "type", "value")),
+            ("optional_parameter", Asked::Variable("pattern", "type", "value")),
+            ("variable_declarator", Asked::Variable("name", "type", "value")),
+            ("for_in_statement", Asked::Variable("left", "", "")),
+            ("statement_block", Asked::Scope),
+            ("function_declaration", Asked::Scope),
+            ("method_definition", Asked::Scope),
+            ("arrow_function", Asked::Scope),
+        ],
+        own: &["this"],
+        sight: false,
+    },
     ..PLAIN
 };
 

@@ -5,10 +5,14 @@
 //! members that are used without their names (constructors, indexers, operators) it knows nothing.
 
 use crate::codebase::{Codebase, GLOBAL, MemberAt};
-use crate::file::{Member, MemberKind, On, Position, Takes, TypeKind, Use, Visibility, Written};
+use crate::file::{
+    FileFacts, Member, MemberKind, On, Path, Position, Scope, Takes, TypeKind, Use, Visibility, Written,
+};
 use crate::resolve::{Certainty, Found, Place, Resolver, Symbol};
+use crate::token::Span;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::cmp::Reverse;
 
 /// A place that uses a member.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -152,7 +156,7 @@ impl<'a> Usages<'a> {
                 continue;
             }
             let part = owner_at(&owners, used.at);
-            let scope = part.map_or(0, |part| facts.types[part as usize].scope);
+            let scope = part.map_or(0, |part| scope_in(facts, part));
             let owner = part.map(|part| self.code.tables.type_of(file, part));
             let place = Place { file, scope, owner };
             let name = self.code.tables.word(file, used.word);
@@ -297,7 +301,9 @@ impl<'a> Usages<'a> {
     /// Whether a member is in sight: a private one is, inside the type that declares it and the types nested in that.
     fn is_open(&self, visibility: Visibility, of: u32, place: Place) -> bool {
         let around = |at: &u32| self.code.types[*at as usize].outer;
-        visibility.is_seen() || std::iter::successors(place.owner, around).any(|at| at == of)
+        // elsewhere a file or a module sees what is private in it
+        let is_file_wide = self.code.files[place.file as usize].facts.closed;
+        visibility.is_seen() || is_file_wide || std::iter::successors(place.owner, around).any(|at| at == of)
     }
 
     /// Whether a member gives a type parameter of its type.
@@ -314,8 +320,8 @@ impl<'a> Usages<'a> {
             match member.kind {
                 MemberKind::EnumValue => Value::Instance(self.code.tables.type_of(at.0, at.1), None),
                 // a method that is not called, a function in a variable that is
-                MemberKind::Method if !called => Value::Unknown,
-                MemberKind::Method => self.result(*at, on),
+                MemberKind::Method | MemberKind::Function if !called => Value::Unknown,
+                MemberKind::Method | MemberKind::Function => self.result(*at, on),
                 _ if called => Value::Unknown,
                 _ => self.result(*at, on),
             }
@@ -386,9 +392,13 @@ impl<'a> Usages<'a> {
         let Some(path) = it.path else {
             return if it == Written::PARAMETER { Value::Unknown } else { Value::Outside(Some(seat)) };
         };
+        let is_own = |path: &Path| matches!(*path.segments, [only] if facts.word(only.word) == "Self");
+        if let Some(part) = part.filter(|_| is_own(&facts.paths[path as usize])) {
+            return Value::Instance(self.code.tables.type_of(file, part), None);
+        }
         let known = self.known.borrow().get(&seat).copied();
         let target = known.unwrap_or_else(|| {
-            let scope = part.map_or(0, |part| facts.types[part as usize].scope);
+            let scope = part.map_or(0, |part| scope_in(facts, part));
             let owner = part.map(|part| self.code.tables.type_of(file, part));
             let path = &facts.paths[path as usize];
             let place = Place { file, scope, owner };
@@ -545,6 +555,20 @@ fn takes_types(member: &Member, count: u16) -> bool {
     count == 0 || declared.and_then(|it| it.parse().ok()) == Some(count)
 }
 
+/// The scope in which names are looked up inside a declaration. A module has one of its own, which bears its name.
+fn scope_in(facts: &FileFacts, part: u32) -> u32 {
+    let part = &facts.types[part as usize];
+    if part.kind != TypeKind::Module {
+        return part.scope;
+    }
+    let around = &facts.scopes[part.scope as usize].namespace;
+    let within = |scope: &Scope| {
+        let inner = scope.namespace.strip_prefix(around.as_slice());
+        inner.is_some_and(|inner| matches!(inner, [only] if facts.word(*only) == part.name))
+    };
+    facts.scopes.iter().position(within).unwrap_or(0) as u32
+}
+
 fn is_interface_name(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next() == Some('I') && letters.next().is_some_and(char::is_uppercase)
@@ -567,10 +591,13 @@ fn needed(uses: &[Use], wanted: &[bool]) -> Vec<bool> {
 }
 
 /// Where each declaration of a type begins or goes on, by the order of the text.
-fn owners(spans: impl Iterator<Item = crate::token::Span>) -> Vec<(u32, Option<u32>)> {
+fn owners(spans: impl Iterator<Item = Span>) -> Vec<(u32, Option<u32>)> {
     let mut changes: Vec<(u32, Option<u32>)> = Vec::new();
     let mut open: Vec<(u32, u32)> = Vec::new();
-    for (part, span) in spans.enumerate() {
+    // a module is declared when something stands free in it, after types that do not
+    let mut spans: Vec<(usize, Span)> = spans.enumerate().collect();
+    spans.sort_by_key(|(_, span)| (span.from, Reverse(span.to)));
+    for (part, span) in spans {
         close(&mut open, &mut changes, span.from);
         changes.push((span.from, Some(part as u32)));
         open.push((span.to, part as u32));

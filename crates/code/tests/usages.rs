@@ -5,11 +5,16 @@
 use loci_code::{Certainty, Codebase, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, Usages};
 
 fn code(files: &[&str]) -> Codebase {
-    let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
+    code_of("cs", files)
+}
+
+fn code_of(ending: &str, files: &[&str]) -> Codebase {
+    let language = LANGUAGES.iter().find(|language| language.endings.contains(&ending)).unwrap();
+    let mut reader = Reader::new(language).unwrap();
     let file = |(at, text): (usize, &&str)| {
         let facts = reader.read(text, &Symbols::default());
         assert_eq!(facts.gaps, [], "{text}");
-        SourceFile { path: format!("{at}.cs"), project: 0, generated: false, facts }
+        SourceFile { path: format!("{at}.{ending}"), project: 0, generated: false, facts }
     };
     Codebase::new(vec![Project::default()], files.iter().enumerate().map(file).collect())
 }
@@ -24,7 +29,11 @@ fn mark(certainty: Certainty) -> char {
 
 /// `Type.key` of each member that a text uses, in the order of the text, with a mark for how sure that is.
 fn uses(text: &str) -> String {
-    let code = code(&[text]);
+    uses_in("cs", text)
+}
+
+fn uses_in(ending: &str, text: &str) -> String {
+    let code = code_of(ending, &[text]);
     let resolver = Resolver::new(&code);
     let told = |usage: &loci_code::Usage| {
         let (file, part, member) = usage.member;
@@ -180,4 +189,81 @@ fn the_uses_of_one_member_are_found_in_every_file() {
     let found = Usages::new(&code, &resolver).of((0, 0, 0));
     let told: Vec<(u32, char)> = found.iter().map(|usage| (usage.file, mark(usage.certainty))).collect();
     assert_eq!(told, [(1, '!'), (2, '?'), (2, '!')]);
+}
+
+#[test]
+fn other_languages_tell_what_they_write() {
+    for (ending, why, text, expected) in [
+        (
+            "rs",
+            "self",
+            "struct A { n: u8 } impl A { fn f(&self) -> u8 { self.n } fn g(&self) { self.f(); } }",
+            "A.n! A.f!",
+        ),
+        ("rs", "a type", "struct A; impl A { fn new() -> Self { A } } fn f() { A::new(); }", "A.new!"),
+        (
+            "rs",
+            "what a function gives",
+            "struct A { n: u8 } impl A { fn new() -> Self { A { n: 1 } } } fn f() { let a = A::new(); a.n; }",
+            "A.new! A.n!",
+        ),
+        ("rs", "a parameter", "struct A { n: u8 } fn f(a: &mut A, b: Box<A>) { a.n; b.n; }", "A.n! A.n!"),
+        ("rs", "a value of an enumeration", "enum E { X } fn f(e: E) { match e { E::X => {} } }", "E.X!"),
+        (
+            "rs",
+            "what only a compiler knows",
+            "struct A { n: u8 } fn f(l: Vec<A>) { for a in l { a.n; } }",
+            "",
+        ),
+        ("ts", "this", "class A { n = 1; f() { this.n; this.f(); } }", "A.n! A.f()!"),
+        ("ts", "a parameter", "class A { n = 1; } function f(a: A) { a.n; }", "A.n!"),
+        ("ts", "what is made", "class A { f() {} } function g() { const a = new A(); a.f(); }", "A.f()!"),
+        (
+            "ts",
+            "another of the same name",
+            "class A { n = 1; } function f(a: A) { return [1].map(a => a.n); }",
+            "",
+        ),
+        ("py", "self", "class A:\n    def f(self):\n        self.f()\n", "A.f!"),
+        (
+            "py",
+            "a parameter",
+            "class A:\n    def f(self):\n        pass\n\ndef g(a: A):\n    a.f()\n",
+            "A.f!",
+        ),
+        ("py", "what is made", "class A:\n    def f(self):\n        pass\n\ndef g():\n    A().f()\n", "A.f!"),
+        (
+            "go",
+            "a receiver",
+            "package p\ntype A struct { n int }\nfunc (a *A) f() { a.n = 1; a.f() }\n",
+            "A.n! A.f!",
+        ),
+        (
+            "go",
+            "what is made",
+            "package p\ntype A struct { n int }\nfunc f() { a := &A{}; a.n = 1 }\n",
+            "A.n!",
+        ),
+        (
+            "java",
+            "a name alone",
+            "class A { int n; void f() { n = 1; f(); this.n = 2; } }",
+            "A.n! A.f()! A.n!",
+        ),
+        (
+            "java",
+            "a variable",
+            "class A { int n; } class B { void f() { A a = new A(); a.n = 1; var b = new A(); b.n = 1; } }",
+            "A.n! A.n!",
+        ),
+        (
+            "java",
+            "as many arguments",
+            "class A { void f() {} void f(int i) {} void g() { f(1); } }",
+            "A.f(int)!",
+        ),
+        ("java", "a variable is no member", "class A { int n; void f(int n) { n = 1; } }", ""),
+    ] {
+        assert_eq!(uses_in(ending, text), expected, "{ending}: {why}");
+    }
 }

@@ -32,7 +32,9 @@ impl<'a> Walk<'a> {
         self.push_type_parameters(head.type_parameters);
         let from = self.facts.references.len();
         self.visit_head(node, head);
-        let member = self.built(kind, head, from);
+        let mut member = self.built(kind, head, from);
+        member.gives = head.value_type.and_then(|node| self.written_type(node));
+        member.takes = self.takes(&head.parameters);
         for body in head.body.into_iter().chain(head.more) {
             self.visit_body(body, node);
         }
