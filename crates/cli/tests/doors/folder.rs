@@ -2,10 +2,11 @@
 
 use crate::builder::{Home, put};
 use crate::code::tree;
-use crate::run::{Ended, command, ended, typed};
+use crate::run::{EXE, Ended, can, command, dress, ended, typed};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 fn at(home: &Home, name: &str) -> PathBuf {
     home.path().join(".loci").join(name)
@@ -305,4 +306,27 @@ fn secrets_in_source_come_into_no_answer_and_no_file() {
     for text in [outline, window, pack, kept] {
         assert!(text.contains("Opens with") && !text.contains(&secret), "{text}");
     }
+}
+
+/// A disk of 200 KB, full and then read-only: what is to be kept is refused in plain words, what is asked is still answered.
+#[test]
+fn a_full_or_read_only_disk_is_told_and_questions_are_answered() {
+    if !can("unshare", &["-Urm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"]) {
+        println!("skipped: this machine does not allow mount namespaces");
+        return;
+    }
+    let home = Home::new();
+    fs::create_dir(home.path().join("box")).unwrap();
+    let script = "mount -t tmpfs -o size=200k tmpfs box && cd box && echo 'public class A { }' >a.cs && \"$LOCI\" code pin A
+        head -c 300000 /dev/zero >fill 2>/dev/null; \"$LOCI\" code pack core --filter type:A; \"$LOCI\" code outline A
+        mount -o remount,ro \"$HOME/box\"; \"$LOCI\" code pin A; \"$LOCI\" code outline A";
+    let mut run = Command::new("unshare");
+    dress(&mut run, home.path());
+    run.env("LOCI", EXE).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").args(["-Urm", "sh", "-c", script]);
+    let told = ended(run).expect(0).records();
+    assert_eq!((&told[0]["changed"], &told[1]["code"]), (&true.into(), &"DISK_FULL".into()), "{told:?}");
+    assert!(told[2]["coverage"]["notes"][0].as_str().unwrap().contains("no room left"), "{}", told[2]);
+    assert_eq!(told[3]["code"], "READ_ERROR", "{}", told[3]);
+    assert!(told[3]["error"].as_str().unwrap().contains("read-only"), "{}", told[3]);
+    assert_eq!(told[4]["outline"], told[2]["outline"]);
 }
