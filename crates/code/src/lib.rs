@@ -23,6 +23,7 @@ mod python;
 mod read;
 mod resolve;
 mod rust;
+mod scip;
 #[doc(hidden)]
 pub mod specimen;
 mod state;
@@ -51,6 +52,10 @@ pub use picture::{FORMS, Form, picture};
 pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
 pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
+pub use scip::{
+    Columns, Damage, Document, Exact, Freshness, Index, Occurrence, Place, ROLES, Roles, ScipError,
+    SymbolKind, Usage, Usages, described,
+};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use symbol::{Fit, Meant, Names, Symbol, wild};
 pub use token::Span;

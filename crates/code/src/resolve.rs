@@ -12,10 +12,22 @@ use std::collections::BTreeMap;
 /// How sure an edge is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Certainty {
+    /// A compiler said so, in an index that still fits the source.
+    Exact,
     /// The language's rules leave one reading.
     Certain,
     /// A member of a base class that is not in the source could be meant instead.
     Likely,
+}
+
+impl Certainty {
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Exact => "exact",
+            Certainty::Certain => "certain",
+            Certainty::Likely => "likely",
+        }
+    }
 }
 
 /// One type mentions another.

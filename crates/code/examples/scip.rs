@@ -1,0 +1,275 @@
+//! Holds the room against an index that a compiler made of a folder. Nothing is fetched, and no indexer is run.
+//!
+//!     cargo run --release -p loci-code --example scip -- agree INDEX TSV         every occurrence, beside another reader's
+//!     cargo run --release -p loci-code --example scip -- fits INDEX FOLDER       what of the index is still spelled so
+//!     cargo run --release -p loci-code --example scip -- score INDEX FOLDER      our own references, beside the compiler's
+//!     cargo run --release -p loci-code --example scip -- usages INDEX FOLDER NAME
+//!
+//! `TSV` has what the official bindings read, as `testdata/scip/dump.cjs` prints it. An index is made with
+//! `scip-typescript index --output INDEX` or `rust-analyzer scip . --output INDEX`, in the folder.
+
+#![allow(clippy::print_stdout)] // a tool for the terminal
+
+use loci_code::{Codebase, Exact, Freshness, Index, Names, Resolver, TypeKind, decode, discover, read_tree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+
+type Outcome = Result<bool, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["agree", index, told] => agree(Path::new(index), Path::new(told)),
+        ["fits", index, folder] => asked(index, folder, fits),
+        ["score", index, folder] => asked(index, folder, score),
+        ["usages", index, folder, name] => asked(index, folder, |asked| usages(asked, name)),
+        _ => Err("see the head of crates/code/examples/scip.rs for what can be asked".into()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every occurrence of an index as one line, sorted, as the other reader tells it.
+fn told(index: &Index) -> Vec<String> {
+    let mut lines = Vec::new();
+    for document in &index.documents {
+        for it in &document.occurrences {
+            let ((line, column), (end, end_column)) = (it.from, it.to);
+            let name = index.name(it.symbol).replace('\n', "\\n");
+            lines.push(format!(
+                "{}\t{line}:{column}-{end}:{end_column}\t{}\t{name}",
+                document.path, it.roles.0
+            ));
+        }
+    }
+    lines.sort();
+    lines
+}
+
+fn agree(index: &Path, told_path: &Path) -> Outcome {
+    let start = busy();
+    let read = Index::open(index)?;
+    let (spent, memory, size) = (busy() - start, peak(), fs::metadata(index)?.len());
+    let count: usize = read.documents.iter().map(|document| document.occurrences.len()).sum();
+    println!("{}: {size} bytes read in {spent:.2} s of a processor with {memory}", index.display());
+    println!("  {} documents, {count} occurrences, {} symbols", read.documents.len(), read.symbols());
+    println!("  damage: {:?}", read.damage);
+    let definitions: usize = (0..read.symbols()).map(|symbol| read.definitions(symbol).count()).sum();
+    let references: usize = (0..read.symbols()).map(|symbol| read.references(symbol).count()).sum();
+    println!("  {definitions} definitions, {references} references by symbol");
+    let ours = told(&read);
+    let mut theirs: Vec<String> =
+        BufReader::new(fs::File::open(told_path)?).lines().collect::<Result<_, _>>()?;
+    theirs.sort();
+    let differing = ours.iter().zip(&theirs).find(|(one, other)| one != other);
+    println!("  ours {}, theirs {}; first that differs: {differing:?}", ours.len(), theirs.len());
+    Ok(ours == theirs && definitions + references == count)
+}
+
+/// A folder, as we read it, with the index of it.
+struct Asked<'a> {
+    code: &'a Codebase,
+    exact: Exact<'a>,
+    texts: Vec<String>,
+    /// The type of each declaration, by file and part.
+    of_parts: BTreeMap<(u32, u32), u32>,
+}
+
+fn asked(index: &str, folder: &str, ask: impl Fn(&Asked) -> bool) -> Outcome {
+    let root = Path::new(folder);
+    let (code, _) = read_tree(root, &discover(root)?, 2);
+    let written = fs::metadata(index)?.modified().ok();
+    let exact = Exact::with(&code, root, Index::open(Path::new(index))?, "", written);
+    let text = |path: &str| fs::read(root.join(path)).map(|bytes| decode(&bytes).into_owned());
+    let texts: Vec<String> = code.files.iter().map(|file| text(&file.path)).collect::<Result<_, _>>()?;
+    let mut of_parts = BTreeMap::new();
+    for (at, each) in code.types.iter().enumerate() {
+        of_parts.extend(each.parts.iter().map(|part| (*part, at as u32)));
+    }
+    Ok(ask(&Asked { code: &code, exact, texts, of_parts }))
+}
+
+fn fits(asked: &Asked) -> bool {
+    let mut found: BTreeMap<Freshness, Vec<&str>> = BTreeMap::new();
+    for (at, file) in asked.code.files.iter().enumerate() {
+        found.entry(asked.exact.freshness(at as u32)).or_default().push(&file.path);
+    }
+    for (freshness, files) in &found {
+        println!("{freshness:?}: {} files, {:?}", files.len(), &files[..files.len().min(5)]);
+    }
+    let ours = asked.exact.ours();
+    let types = ours.values().filter(|symbol| symbol.member.is_none()).count();
+    println!("{types} of our types and {} of our members are defined in it", ours.len() - types);
+    !found.contains_key(&Freshness::Stale)
+}
+
+fn usages(asked: &Asked, name: &str) -> bool {
+    let lately = |_| 0;
+    for (symbol, _) in Names::new(asked.code, &lately).meant(name).candidates {
+        let told = asked.exact.usages(symbol);
+        println!("{symbol:?}: {} places", told.as_ref().map_or(0, |it| it.places.len()));
+        for it in told.iter().flat_map(|it| &it.places) {
+            let file = &asked.code.files[it.file as usize].path;
+            println!("  {file}:{}:{} {}", it.line, it.column, it.roles.name());
+        }
+    }
+    true
+}
+
+/// A type's name at a byte of a file.
+type Mentioned = (u32, u32, u32);
+
+fn score(asked: &Asked) -> bool {
+    let resolver = Resolver::new(asked.code);
+    let (ours, theirs) = (our_mentions(asked, &resolver), their_mentions(asked));
+    told_score(asked, "mentions of types", &ours, &theirs);
+    let edges = |all: &BTreeSet<Mentioned>| -> BTreeSet<(u32, u32)> {
+        let edge = |(file, byte, to): &Mentioned| Some((owner(asked, *file, *byte)?, *to));
+        all.iter().filter_map(edge).filter(|(from, to)| from != to).collect()
+    };
+    let (ours, theirs) = (edges(&ours), edges(&theirs));
+    let both = ours.intersection(&theirs).count();
+    println!("references between types: {}", rates(ours.len(), theirs.len(), both));
+    true
+}
+
+fn rates(ours: usize, theirs: usize, both: usize) -> String {
+    let (precision, recall) = (both as f64 / ours.max(1) as f64, both as f64 / theirs.max(1) as f64);
+    format!("{ours} ours, {theirs} the compiler's, precision {precision:.4}, recall {recall:.4}")
+}
+
+fn told_score(asked: &Asked, name: &str, ours: &BTreeSet<Mentioned>, theirs: &BTreeSet<Mentioned>) {
+    println!("{name}: {}", rates(ours.len(), theirs.len(), ours.intersection(theirs).count()));
+    for (whose, all) in [("ours", ours.difference(theirs)), ("the compiler's", theirs.difference(ours))] {
+        let all: Vec<&Mentioned> = all.collect();
+        println!("  only {whose}: {}", all.len());
+        let step = (all.len() / 40).max(1);
+        for (file, byte, to) in all.into_iter().step_by(step) {
+            let text = &asked.texts[*file as usize];
+            let line = text[..*byte as usize].matches('\n').count();
+            let path = &asked.code.files[*file as usize].path;
+            let name = &asked.code.types[*to as usize].name;
+            println!(
+                "    {path}:{} {name} | {}",
+                line + 1,
+                text.lines().nth(line).unwrap_or_default().trim()
+            );
+        }
+    }
+}
+
+/// Where our resolver sees types, in files that the index has.
+fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeSet<Mentioned> {
+    let mut found = BTreeSet::new();
+    for (at, file) in asked.code.files.iter().enumerate().filter(|(at, _)| is_known(asked, *at as u32)) {
+        let text = &asked.texts[at];
+        for reference in file.facts.references.iter().filter(|reference| reference.owner.is_some()) {
+            let path = file.facts.path(reference);
+            for mention in resolver.mentions(at as u32, reference) {
+                let words =
+                    path.segments[..=mention.segment as usize].iter().map(|it| file.facts.word(it.word));
+                let mut byte = reference.at as usize;
+                for word in words {
+                    byte = text[byte..].find(word).map_or(byte, |at| byte + at + word.len());
+                }
+                let word = file.facts.word(path.segments[mention.segment as usize].word);
+                if is_counted(asked, mention.to) {
+                    found.insert((at as u32, (byte - word.len()) as u32, mention.to));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where the index has references to types that we declare; imports are no references of a type.
+fn their_mentions(asked: &Asked) -> BTreeSet<Mentioned> {
+    let mut found = BTreeSet::new();
+    let ours = asked.exact.ours();
+    for (at, text) in asked.texts.iter().enumerate() {
+        let imports = imports(text);
+        let told = asked.exact.mentions(at as u32, &ours).unwrap_or_default();
+        for (it, symbol) in told.iter().filter(|(it, _)| !it.roles.is_definition()) {
+            let byte = it.span.from as usize;
+            let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
+            let is_type = symbol.member.is_none() && is_counted(asked, symbol.of);
+            let owned = owner(asked, it.file, it.span.from).is_some();
+            if is_type && owned && !imported && it.span.of(text) != "Self" {
+                found.insert((it.file, it.span.from, symbol.of));
+            }
+        }
+    }
+    found
+}
+
+fn is_known(asked: &Asked, file: u32) -> bool {
+    asked.exact.freshness(file) <= Freshness::Fits
+}
+
+/// Modules are left out: an index names them in every path, we only where nothing nearer can be named.
+fn is_counted(asked: &Asked, of: u32) -> bool {
+    asked.code.types[of as usize].kind != TypeKind::Module
+}
+
+/// The innermost type around a byte.
+fn owner(asked: &Asked, file: u32, byte: u32) -> Option<u32> {
+    let parts = asked.code.files[file as usize].facts.types.iter().enumerate();
+    let around = parts.filter(|(_, part)| part.span.from <= byte && byte < part.span.to);
+    let inner = around.min_by_key(|(_, part)| part.span.to - part.span.from)?;
+    asked.of_parts.get(&(file, inner.0 as u32)).copied()
+}
+
+/// How a statement begins that imports, and how it ends.
+const IMPORTS: &[(&str, &str)] = &[
+    ("import ", "\n"),
+    ("import {", " from "),
+    ("import type ", " from "),
+    ("export {", "}"),
+    ("export type {", "}"),
+    ("export * ", "\n"),
+    ("use ", ";"),
+    ("pub use ", ";"),
+    ("pub(crate) use ", ";"),
+    ("pub(super) use ", ";"),
+];
+
+/// The stretches of a text that import.
+fn imports(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for line in text.split_inclusive('\n') {
+        let begun = from + line.len() - line.trim_start().len();
+        for (_, end) in IMPORTS.iter().filter(|(begin, _)| text[begun..].starts_with(begin)) {
+            let until = text[begun..].find(end).map_or(text.len(), |at| begun + at);
+            found.push((begun, until));
+        }
+        from += line.len();
+    }
+    found
+}
+
+/// Seconds of a processor that the threads of this process have had.
+fn busy() -> f64 {
+    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = told.rsplit(") ").next().unwrap_or_default().split(' ');
+    let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+    ticks.iter().sum::<f64>() / 100.0
+}
+
+/// The most memory this process has had.
+fn peak() -> String {
+    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = told.lines().find(|line| line.starts_with("VmHWM"));
+    line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())
+}
