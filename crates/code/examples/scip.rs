@@ -10,7 +10,10 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{Codebase, Exact, Freshness, Index, Names, Resolver, TypeKind, decode, discover, read_tree};
+use loci_code::{
+    Codebase, Columns, Exact, Freshness, Index, MemberKind, Names, Resolver, Symbol, TypeKind, decode,
+    discover, read_tree,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
@@ -127,20 +130,50 @@ fn usages(asked: &Asked, name: &str) -> bool {
     true
 }
 
-/// A type's name at a byte of a file.
-type Mentioned = (u32, u32, u32);
+/// A byte of a file where a type may be named.
+type At = (u32, u32);
+
+/// What an index says of a place: the types it may be, and whether it may be a value as well. TypeScript has types and values of
+/// one name, and an index has both wherever that name stands.
+#[derive(Default)]
+struct Said {
+    types: BTreeSet<u32>,
+    value: bool,
+}
 
 fn score(asked: &Asked) -> bool {
     let resolver = Resolver::new(asked.code);
-    let (ours, theirs) = (our_mentions(asked, &resolver), their_mentions(asked));
-    told_score(asked, "mentions of types", &ours, &theirs);
-    let edges = |all: &BTreeSet<Mentioned>| -> BTreeSet<(u32, u32)> {
-        let edge = |(file, byte, to): &Mentioned| Some((owner(asked, *file, *byte)?, *to));
-        all.iter().filter_map(edge).filter(|(from, to)| from != to).collect()
+    let known = asked.exact.ours();
+    let known: BTreeSet<u32> =
+        known.values().filter(|symbol| symbol.member.is_none()).map(|symbol| symbol.of).collect();
+    // what only a macro declares has no definition that we could find, so nothing can be said about it
+    let mut ours = our_mentions(asked, &resolver);
+    ours.retain(|_, to| known.contains(to));
+    // nor about code that the compiler left out
+    let all = ours.len();
+    ours.retain(|at, _| is_told(asked, *at));
+    println!("{} of our mentions are where the index has nothing", all - ours.len());
+    let mut theirs = their_mentions(asked);
+    theirs.retain(|at, said| !said.value || ours.contains_key(at));
+    let right = |at: &At, to: &u32| theirs.get(at).is_some_and(|said| said.types.contains(to));
+    let both = ours.iter().filter(|(at, to)| right(at, to)).count();
+    println!("mentions of types: {}", rates(ours.len(), theirs.len(), both));
+    let wrong = ours.iter().filter(|(at, to)| !right(at, to)).map(|(at, to)| (*at, *to)).collect();
+    shown(asked, "only ours", wrong);
+    let missed = theirs.iter().filter(|(at, _)| !ours.contains_key(at));
+    let missed = missed.filter_map(|(at, said)| Some((*at, *said.types.first()?))).collect();
+    shown(asked, "only the compiler's", missed);
+    let edge =
+        |at: &At, to: u32| owner(asked, at.0, at.1).map(|from| (from, to)).filter(|(from, to)| from != to);
+    let between: BTreeSet<(u32, u32)> = ours.iter().filter_map(|(at, to)| edge(at, *to)).collect();
+    let named = |(at, said): (&At, &Said)| {
+        // of several that a place may be, the one we took if it is among them
+        let to = ours.get(at).filter(|to| said.types.contains(to)).or(said.types.first())?;
+        edge(at, *to)
     };
-    let (ours, theirs) = (edges(&ours), edges(&theirs));
-    let both = ours.intersection(&theirs).count();
-    println!("references between types: {}", rates(ours.len(), theirs.len(), both));
+    let theirs: BTreeSet<(u32, u32)> = theirs.iter().filter_map(named).collect();
+    let both = between.intersection(&theirs).count();
+    println!("references between types: {}", rates(between.len(), theirs.len(), both));
     true
 }
 
@@ -149,43 +182,37 @@ fn rates(ours: usize, theirs: usize, both: usize) -> String {
     format!("{ours} ours, {theirs} the compiler's, precision {precision:.4}, recall {recall:.4}")
 }
 
-fn told_score(asked: &Asked, name: &str, ours: &BTreeSet<Mentioned>, theirs: &BTreeSet<Mentioned>) {
-    println!("{name}: {}", rates(ours.len(), theirs.len(), ours.intersection(theirs).count()));
-    for (whose, all) in [("ours", ours.difference(theirs)), ("the compiler's", theirs.difference(ours))] {
-        let all: Vec<&Mentioned> = all.collect();
-        println!("  only {whose}: {}", all.len());
-        let step = (all.len() / 40).max(1);
-        for (file, byte, to) in all.into_iter().step_by(step) {
-            let text = &asked.texts[*file as usize];
-            let line = text[..*byte as usize].matches('\n').count();
-            let path = &asked.code.files[*file as usize].path;
-            let name = &asked.code.types[*to as usize].name;
-            println!(
-                "    {path}:{} {name} | {}",
-                line + 1,
-                text.lines().nth(line).unwrap_or_default().trim()
-            );
-        }
+/// Forty of what differs, from all over the tree.
+fn shown(asked: &Asked, name: &str, all: Vec<(At, u32)>) {
+    println!("  {name}: {}", all.len());
+    let step = (all.len() / 40).max(1);
+    for ((file, byte), to) in all.into_iter().step_by(step) {
+        let text = &asked.texts[file as usize];
+        let line = text[..byte as usize].matches('\n').count();
+        let path = &asked.code.files[file as usize].path;
+        let name = &asked.code.types[to as usize].name;
+        println!("    {path}:{} {name} | {}", line + 1, text.lines().nth(line).unwrap_or_default().trim());
     }
 }
 
 /// Where our resolver sees types, in files that the index has.
-fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeSet<Mentioned> {
-    let mut found = BTreeSet::new();
+fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
+    let mut found = BTreeMap::new();
     for (at, file) in asked.code.files.iter().enumerate().filter(|(at, _)| is_known(asked, *at as u32)) {
         let text = &asked.texts[at];
-        for reference in file.facts.references.iter().filter(|reference| reference.owner.is_some()) {
+        for reference in file.facts.references.iter().filter(|it| resolver.owner(at as u32, it).is_some()) {
             let path = file.facts.path(reference);
             for mention in resolver.mentions(at as u32, reference) {
-                let words =
-                    path.segments[..=mention.segment as usize].iter().map(|it| file.facts.word(it.word));
-                let mut byte = reference.at as usize;
-                for word in words {
-                    byte = text[byte..].find(word).map_or(byte, |at| byte + at + word.len());
+                // from the end: what a path is relative to is not written at its beginning
+                let mut byte = reference.until as usize;
+                for segment in path.segments[mention.segment as usize..].iter().rev() {
+                    let before = text.get(reference.at as usize..byte).unwrap_or_default();
+                    byte = before
+                        .rfind(file.facts.word(segment.word))
+                        .map_or(byte, |at| reference.at as usize + at);
                 }
-                let word = file.facts.word(path.segments[mention.segment as usize].word);
                 if is_counted(asked, mention.to) {
-                    found.insert((at as u32, (byte - word.len()) as u32, mention.to));
+                    found.insert((at as u32, byte as u32), mention.to);
                 }
             }
         }
@@ -194,8 +221,8 @@ fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeSet<Mentioned> {
 }
 
 /// Where the index has references to types that we declare; imports are no references of a type.
-fn their_mentions(asked: &Asked) -> BTreeSet<Mentioned> {
-    let mut found = BTreeSet::new();
+fn their_mentions(asked: &Asked) -> BTreeMap<At, Said> {
+    let mut found: BTreeMap<At, Said> = BTreeMap::new();
     let ours = asked.exact.ours();
     for (at, text) in asked.texts.iter().enumerate() {
         let imports = imports(text);
@@ -205,12 +232,40 @@ fn their_mentions(asked: &Asked) -> BTreeSet<Mentioned> {
             let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
             let is_type = symbol.member.is_none() && is_counted(asked, symbol.of);
             let owned = owner(asked, it.file, it.span.from).is_some();
-            if is_type && owned && !imported && it.span.of(text) != "Self" {
-                found.insert((it.file, it.span.from, symbol.of));
+            if owned && !imported && it.span.of(text) != "Self" {
+                let said = found.entry((it.file, it.span.from)).or_default();
+                said.types.extend(is_type.then_some(symbol.of));
+                said.value |= is_value(asked, *symbol);
             }
         }
     }
+    found.retain(|_, said| !said.types.is_empty());
     found
+}
+
+/// Whether a symbol is a constant or a variable; a constructor is there for its type.
+fn is_value(asked: &Asked, symbol: Symbol) -> bool {
+    let Some((file, part, member)) = symbol.member else { return false };
+    let kind = asked.code.part((file, part)).members[member as usize].kind;
+    kind != MemberKind::Constructor
+}
+
+/// Whether the index has anything at a place.
+fn is_told(asked: &Asked, (file, byte): At) -> bool {
+    let before = &asked.texts[file as usize][..byte as usize];
+    let (line, start) = (before.matches('\n').count() as u32, before.rfind('\n').map_or(0, |at| at + 1));
+    let path = &asked.code.files[file as usize].path;
+    let mut indexes = asked.exact.indexes().filter_map(|(_, index)| Some((index, index.document(path)?)));
+    indexes.any(|(index, document)| {
+        let column = match index.documents[document as usize].columns {
+            Columns::Utf8 => before.len() - start,
+            Columns::Utf16 => before[start..].encode_utf16().count(),
+            Columns::Utf32 => before[start..].chars().count(),
+        };
+        let at = (line, column as u32);
+        let all = &index.documents[document as usize].occurrences;
+        all[all.partition_point(|it| it.from < at)..].first().is_some_and(|it| it.from == at)
+    })
 }
 
 fn is_known(asked: &Asked, file: u32) -> bool {

@@ -9,6 +9,7 @@ mod lines;
 mod wire;
 
 pub use descriptor::{SymbolKind, described};
+pub(crate) use exact::Told;
 pub use exact::{Exact, Freshness, Usage, Usages};
 pub use lines::Columns;
 

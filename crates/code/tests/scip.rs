@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::{
-    Codebase, Damage, Exact, Freshness, Index, Names, ScipError, Symbol, Usages, discover, read_tree,
+    Codebase, Damage, Exact, Freshness, Index, Names, Resolver, ScipError, Symbol, TypeKind, Usages,
+    discover, hashes, read_tree,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -178,6 +179,50 @@ fn what_a_file_mentions_and_who_uses_it_agree() {
     }
 }
 
+/// `From>To certainty` for each edge between types, those of modules left out.
+fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
+    let short = |of: u32| code.simple_name(of);
+    let is_type = |of: u32| code.types[of as usize].kind != TypeKind::Module;
+    let edges = resolver.edges().into_iter().filter(|edge| is_type(edge.to));
+    edges.map(|it| format!("{}>{} {}", short(it.from), short(it.to), it.certainty.name())).collect()
+}
+
+#[test]
+fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
+    let root = house("typescript");
+    let code = code(root.path());
+    let expected = |shelf: &str, module: &str| {
+        [
+            "store>MemoryStore exact".to_owned(),
+            "store>Mode exact".to_owned(),
+            "MemoryStore>Store exact".to_owned(),
+            format!("use>Mode {module}"),
+            format!("use>Store {module}"),
+            format!("Shelf>MemoryStore {shelf}"),
+        ]
+    };
+    let (exact, _) = Exact::find(&code, root.path());
+    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("exact", "exact"));
+
+    edit(root.path(), "src/use.ts", |text| format!("\n{text}"));
+    let code = self::code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("certain", "certain"));
+}
+
+#[test]
+fn hashes_do_not_depend_on_an_index() {
+    for name in FIXTURES {
+        let root = house(name);
+        let code = code(root.path());
+        let (exact, _) = Exact::find(&code, root.path());
+        let (plain, exact) = (Resolver::new(&code), Resolver::with_exact(&code, &exact));
+        for of in 0..code.types.len() as u32 {
+            assert_eq!(hashes(&code, &plain, of), hashes(&code, &exact, of));
+        }
+    }
+}
+
 #[test]
 fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
     let root = house("typescript");
@@ -246,14 +291,14 @@ fn an_index_may_break_off_anywhere() {
 fn a_flipped_bit_costs_no_more_than_the_index_has() {
     for name in FIXTURES {
         let mut bytes = fs::read(fixture(name).join("index.scip")).unwrap();
+        // every byte and every bit, but not each with each: that takes half a minute
         for at in 0..bytes.len() {
-            for bit in [1, 0x10, 0x80] {
-                bytes[at] ^= bit;
-                let index = Index::read(&bytes[..]).unwrap();
-                let count: usize = index.documents.iter().map(|it| it.occurrences.len()).sum();
-                assert!(count < bytes.len() / 8);
-                bytes[at] ^= bit;
-            }
+            let bit = 1 << (at % 8);
+            bytes[at] ^= bit;
+            let index = Index::read(&bytes[..]).unwrap();
+            let count: usize = index.documents.iter().map(|it| it.occurrences.len()).sum();
+            assert!(count < bytes.len() / 8);
+            bytes[at] ^= bit;
         }
     }
 }

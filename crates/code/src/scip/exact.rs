@@ -56,6 +56,15 @@ pub struct Usages {
     pub stale: Vec<u32>,
 }
 
+/// What an index has at a place, for whoever looks names up.
+pub(crate) struct Told {
+    pub(crate) span: Span,
+    /// The word that is written there, if a name of the code base is spelled so.
+    pub(crate) name: Option<u32>,
+    /// The type of ours that is meant, if one is.
+    pub(crate) to: Option<u32>,
+}
+
 /// The indexes of a tree beside what we read of it ourselves.
 pub struct Exact<'a> {
     code: &'a Codebase,
@@ -241,11 +250,32 @@ impl<'a> Exact<'a> {
         let one = |it: &Occurrence| {
             let symbol = *ours.get(&(*which, it.symbol))?;
             let usage = page.told(&[*it])?.pop()?;
-            let made = Symbol { of: symbol.of, member: None };
-            let is_made = !it.roles.is_definition() && is_constructor(page.index.name(it.symbol));
-            Some([Some((usage, symbol)), is_made.then_some((usage, made))])
+            Some([
+                Some((usage, symbol)),
+                page.makes(it).then_some((usage, Symbol { member: None, ..symbol })),
+            ])
         };
         Some(page.document.occurrences.iter().filter_map(one).flatten().flatten().collect())
+    }
+
+    /// What stands where, for each file that an index has and still fits.
+    pub(crate) fn told(&self) -> FxHashMap<u32, Vec<Told>> {
+        let ours = self.ours();
+        let mut found = FxHashMap::default();
+        for (file, (which, _)) in &self.documents {
+            let text = self.text(*file).unwrap_or_default();
+            let Some(page) = self.page(*file, &text).filter(Page::holds) else { continue };
+            let one = |it: &Occurrence| {
+                let usage = page.told(&[*it])?.pop()?;
+                let name = self.code.tables.name(usage.span.of(&text));
+                let symbol = ours.get(&(*which, it.symbol));
+                let to = symbol.filter(|it| it.member.is_none()).or(symbol.filter(|_| page.makes(it)));
+                Some(Told { span: usage.span, name, to: to.map(|symbol| symbol.of) })
+            };
+            let all = page.document.occurrences.iter().filter(|it| !it.roles.is_definition());
+            found.insert(*file, all.filter_map(one).collect());
+        }
+        found
     }
 
     /// The types and members that a file declares, the outer before the inner.
@@ -344,6 +374,11 @@ fn written(path: &Path) -> Option<SystemTime> {
 }
 
 impl Page<'_> {
+    /// Whether a type is named here because one is made: the index has the constructor.
+    fn makes(&self, it: &Occurrence) -> bool {
+        !it.roles.is_definition() && is_constructor(self.index.name(it.symbol))
+    }
+
     fn holds(&self) -> bool {
         self.freshness <= Freshness::Fits
     }

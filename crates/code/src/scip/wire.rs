@@ -1,8 +1,8 @@
 //! What a message of protocol buffers holds, field by field: numbers and bytes, nothing copied.
 //!
 //! Does not know what any field means. Read here rather than with a library, since a few fields of four messages are wanted: the
-//! official bindings bring a second version of a dependency, build every message in full (ten times the bytes of the file) and
-//! have to hold the whole index at once.
+//! official bindings hold the whole index at once, which for one of 39 MB took 203 MB beside our 28, and bring a second version
+//! of a dependency.
 
 use std::io::{self, BufRead, Read};
 
