@@ -142,12 +142,19 @@ struct Said {
 }
 
 fn score(asked: &Asked) -> bool {
-    let resolver = Resolver::new(asked.code);
+    println!("by names alone:");
+    let _ = scored(asked, &Resolver::new(asked.code));
+    println!("with the index:");
+    scored(asked, &Resolver::with_exact(asked.code, &asked.exact))
+}
+
+/// Whether every mention is one of the compiler's.
+fn scored(asked: &Asked, resolver: &Resolver) -> bool {
     let known = asked.exact.ours();
     let known: BTreeSet<u32> =
         known.values().filter(|symbol| symbol.member.is_none()).map(|symbol| symbol.of).collect();
     // what only a macro declares has no definition that we could find, so nothing can be said about it
-    let mut ours = our_mentions(asked, &resolver);
+    let mut ours = our_mentions(asked, resolver);
     ours.retain(|_, to| known.contains(to));
     // nor about code that the compiler left out
     let all = ours.len();
@@ -174,7 +181,7 @@ fn score(asked: &Asked) -> bool {
     let theirs: BTreeSet<(u32, u32)> = theirs.iter().filter_map(named).collect();
     let both = between.intersection(&theirs).count();
     println!("references between types: {}", rates(between.len(), theirs.len(), both));
-    true
+    between.is_subset(&theirs)
 }
 
 fn rates(ours: usize, theirs: usize, both: usize) -> String {
@@ -200,6 +207,8 @@ fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
     let mut found = BTreeMap::new();
     for (at, file) in asked.code.files.iter().enumerate().filter(|(at, _)| is_known(asked, *at as u32)) {
         let text = &asked.texts[at];
+        // a macro's `use` is words to us
+        let imports = imports(text);
         for reference in file.facts.references.iter().filter(|it| resolver.owner(at as u32, it).is_some()) {
             let path = file.facts.path(reference);
             for mention in resolver.mentions(at as u32, reference) {
@@ -211,7 +220,8 @@ fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
                         .rfind(file.facts.word(segment.word))
                         .map_or(byte, |at| reference.at as usize + at);
                 }
-                if is_counted(asked, mention.to) {
+                let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
+                if is_counted(asked, mention.to) && !imported {
                     found.insert((at as u32, byte as u32), mention.to);
                 }
             }

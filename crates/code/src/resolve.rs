@@ -143,7 +143,7 @@ impl<'a> Resolver<'a> {
         self.told(file, reference).unwrap_or_else(|| self.meant(file, reference))
     }
 
-    /// The same, as an index has it; none if it has nothing there, as in code that was not compiled.
+    /// The same, as an index has it; none if it has nothing there, as in code that was not compiled, or something else.
     fn told(&self, file: u32, reference: &Reference) -> Option<Vec<Mention>> {
         let all = self.exact.get(&file)?;
         let from = all.partition_point(|it| it.span.from < reference.at);
@@ -151,6 +151,9 @@ impl<'a> Resolver<'a> {
         let path = self.code.files[file as usize].facts.path(reference);
         let (mut found, mut silent) = (Vec::new(), true);
         for it in here {
+            if !it.sure {
+                return None;
+            }
             silent = false;
             let is_it = |segment: &Segment| Some(self.code.tables.word(file, segment.word)) == it.name;
             let segment = path.segments.iter().rposition(is_it);

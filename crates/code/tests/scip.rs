@@ -204,7 +204,17 @@ fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
     let (exact, _) = Exact::find(&code, root.path());
     assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("exact", "exact"));
 
-    edit(root.path(), "src/use.ts", |text| format!("\n{text}"));
+    // what came since is read by its name, what was there is still exact
+    edit(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
+    let code = self::code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    let late = ["Late>Mode certain".to_owned()];
+    assert_eq!(found, [&expected("exact", "exact")[..5], &late, &expected("exact", "exact")[5..]].concat());
+
+    edit(root.path(), "src/use.ts", |text| {
+        format!("\n{}", text.replace("class Late { mode: OpenMode }\n", ""))
+    });
     let code = self::code(root.path());
     let (exact, _) = Exact::find(&code, root.path());
     assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("certain", "certain"));
@@ -231,11 +241,13 @@ fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
     let freshness = |path: &str| Exact::find(&code, root.path()).0.freshness(file(path));
     let store = symbol(&code, "MemoryStore");
     assert_eq!(freshness("src/use.ts"), Freshness::Unchanged);
+    assert!(Exact::find(&code, root.path()).0.incomplete().is_empty());
 
     edit(root.path(), "src/use.ts", |text| text + "// the end\n");
     assert_eq!(freshness("src/use.ts"), Freshness::Fits);
     let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale.len()), (6, 0));
+    assert_eq!(Exact::find(&code, root.path()).0.incomplete(), [file("src/use.ts")]);
 
     // a name that is used elsewhere is another one now: no definition has moved
     edit(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));

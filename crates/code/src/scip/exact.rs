@@ -61,8 +61,10 @@ pub(crate) struct Told {
     pub(crate) span: Span,
     /// The word that is written there, if a name of the code base is spelled so.
     pub(crate) name: Option<u32>,
-    /// The type of ours that is meant, if one is.
+    /// The type of ours that is meant, if one is; none where something is defined.
     pub(crate) to: Option<u32>,
+    /// Whether what is written there is still what was indexed.
+    pub(crate) sure: bool,
 }
 
 /// The indexes of a tree beside what we read of it ourselves.
@@ -187,6 +189,18 @@ impl<'a> Exact<'a> {
             .unwrap_or(Freshness::Unknown)
     }
 
+    /// Files of which no index can say everything: it does not have them, or they were changed since and may have got more.
+    pub fn incomplete(&self) -> Vec<u32> {
+        let is_whole =
+            |file: &u32| self.documents.get(file).is_some_and(|(which, _)| !self.is_younger(*file, *which));
+        (0..self.code.files.len() as u32).filter(|file| !is_whole(file)).collect()
+    }
+
+    fn is_younger(&self, file: u32, which: u32) -> bool {
+        let index = self.indexes[which as usize].written;
+        index.is_none() || written(&self.path(file)) > index
+    }
+
     /// Where a symbol is defined; none if no index knows.
     pub fn definition(&self, symbol: Symbol) -> Option<Vec<Usage>> {
         let mut usages = self.usages(symbol)?;
@@ -194,7 +208,7 @@ impl<'a> Exact<'a> {
         Some(usages.places)
     }
 
-    /// Everywhere a symbol stands; none if no index knows it, or if the file that declares it is stale.
+    /// Everywhere a symbol stands, but for what came to the files that are `incomplete`; none if no index knows it, or if the file that declares it is stale.
     pub fn usages(&self, symbol: Symbol) -> Option<Usages> {
         let known = self.known(symbol);
         if known.is_empty() {
@@ -266,13 +280,18 @@ impl<'a> Exact<'a> {
             let text = self.text(*file).unwrap_or_default();
             let Some(page) = self.page(*file, &text).filter(Page::holds) else { continue };
             let one = |it: &Occurrence| {
-                let usage = page.told(&[*it])?.pop()?;
-                let name = self.code.tables.name(usage.span.of(&text));
-                let symbol = ours.get(&(*which, it.symbol));
-                let to = symbol.filter(|it| it.member.is_none()).or(symbol.filter(|_| page.makes(it)));
-                Some(Told { span: usage.span, name, to: to.map(|symbol| symbol.of) })
+                let span = page.span(it)?;
+                let symbol = ours.get(&(*which, it.symbol)).filter(|_| !it.roles.is_definition());
+                let to = symbol.filter(|symbol| symbol.member.is_none() || page.makes(it));
+                let sure = page.freshness == Freshness::Unchanged || page.stands(it, span);
+                Some(Told {
+                    span,
+                    name: self.code.tables.name(span.of(&text)),
+                    to: to.map(|symbol| symbol.of),
+                    sure,
+                })
             };
-            let all = page.document.occurrences.iter().filter(|it| !it.roles.is_definition());
+            let all = page.document.occurrences.iter();
             found.insert(*file, all.filter_map(one).collect());
         }
         found
@@ -350,8 +369,7 @@ impl<'a> Exact<'a> {
         let (lines, freshness) = (Lines::new(text), Freshness::Unchanged);
         let mut page = Page { file, index: &placed.index, document, lines, freshness, defined: Vec::new() };
         page.defined = page.shared();
-        let younger = written(&self.path(file)) > placed.written || placed.written.is_none();
-        page.freshness = page.judged(younger);
+        page.freshness = page.judged(self.is_younger(file, *which));
         Some(page)
     }
 }
@@ -460,12 +478,23 @@ impl Page<'_> {
         Some(Span { from: byte(it.from)?, to: byte(it.to)? })
     }
 
+    /// Whether a symbol may still stand at a place of a file that was changed: its name does, or another name that it has there
+    /// more than once, as what is imported under another name has.
+    fn stands(&self, it: &Occurrence, at: Span) -> bool {
+        let written = |span: Span| span.of(self.lines.text);
+        let again = |other: &Occurrence| {
+            other.symbol == it.symbol
+                && self.span(other).is_some_and(|span| span != at && written(span) == written(at))
+        };
+        self.spells(it) != Some(false) || self.document.occurrences.iter().any(again)
+    }
+
     /// Occurrences as places of the file; none if the file is stale, or one of them is not spelled like its symbol in a file that
     /// was changed.
     fn told(&self, occurrences: &[Occurrence]) -> Option<Vec<Usage>> {
         let one = |it: &Occurrence| {
             let span = self.span(it)?;
-            if self.freshness == Freshness::Fits && self.spells(it) == Some(false) {
+            if self.freshness == Freshness::Fits && !self.stands(it, span) {
                 return None;
             }
             let (line, column) = self.lines.place(span.from);
