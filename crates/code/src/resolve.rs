@@ -1,4 +1,5 @@
-//! What a name means: C#'s own rules for looking names up, as far as the source alone decides them, and how sure the answer is.
+//! What a name means: the language's own rules for looking names up, as far as the source alone decides them, or the word of a
+//! compiler where an index has it, and how sure the answer is.
 //!
 //! Does not know metadata of libraries: a name that no source declares stays unresolved, and where an unseen base class may have a
 //! member of that name, the answer is only likely.

@@ -267,7 +267,7 @@ fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
 }
 
 #[test]
-fn an_index_may_lie_in_the_folder_of_a_project_and_one_that_is_none_costs_itself_alone() {
+fn each_project_may_have_an_index_and_one_that_is_none_costs_itself_alone() {
     let root = tempfile::tempdir().unwrap();
     let inner = house("typescript");
     fs::create_dir(root.path().join("app")).unwrap();
@@ -276,12 +276,20 @@ fn an_index_may_lie_in_the_folder_of_a_project_and_one_that_is_none_costs_itself
         fs::copy(inner.path().join(name), root.path().join("app").join(name)).unwrap();
     }
     fs::write(root.path().join("index.scip"), "not an index").unwrap();
+    fs::create_dir(root.path().join("tool")).unwrap();
+    fs::write(root.path().join("tool/package.json"), "{ \"name\": \"tool\" }").unwrap();
+    fs::write(root.path().join("tool/a.ts"), "let a: MemoryStore").unwrap();
+    let store = "scip-typescript npm demo 1.0.0 src/`store.ts`/MemoryStore#";
+    let bytes = made(&[("a.ts", vec![([0, 7, 0, 18], store, 0)])]);
+    fs::write(root.path().join("tool/index.scip"), bytes).unwrap();
     let code = code(root.path());
     let (exact, problems) = Exact::find(&code, root.path());
     assert!(matches!(&problems[..], [ScipError::NotAnIndex { .. }]), "{problems:?}");
-    assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/"]);
+    assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/", "tool/"]);
     let usages = exact.usages(symbol(&code, "MemoryStore")).unwrap();
-    assert_eq!(told(&code, &usages)[0], "app/src/index.ts:1:10 reference");
+    let told = told(&code, &usages);
+    assert_eq!(told.len(), 7);
+    assert_eq!((&told[0][..], &told[6][..]), ("app/src/index.ts:1:10 reference", "tool/a.ts:1:8 reference"));
 }
 
 #[test]

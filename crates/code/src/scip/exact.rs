@@ -12,7 +12,7 @@ use crate::language::decode;
 use crate::symbol::Symbol;
 use crate::token::Span;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -73,7 +73,7 @@ pub struct Exact<'a> {
     root: &'a Path,
     indexes: Vec<Placed>,
     /// The document of each file: which index, which document.
-    documents: FxHashMap<u32, (u32, u32)>,
+    documents: BTreeMap<u32, (u32, u32)>,
     files: FxHashMap<(u32, u32), u32>,
 }
 
@@ -150,13 +150,7 @@ impl<'a> Exact<'a> {
     }
 
     fn none(code: &'a Codebase, root: &'a Path) -> Exact<'a> {
-        Exact {
-            code,
-            root,
-            indexes: Vec::new(),
-            documents: FxHashMap::default(),
-            files: FxHashMap::default(),
-        }
+        Exact { code, root, indexes: Vec::new(), documents: BTreeMap::new(), files: FxHashMap::default() }
     }
 
     /// The index that lies nearest to a file has the last word on it; they come from the root downwards.
@@ -208,7 +202,8 @@ impl<'a> Exact<'a> {
         Some(usages.places)
     }
 
-    /// Everywhere a symbol stands, but for what came to the files that are `incomplete`; none if no index knows it, or if the file that declares it is stale.
+    /// Everywhere a symbol stands, but for what came to the files that are `incomplete`; none if no index knows it, or if the
+    /// file that declares it is stale.
     pub fn usages(&self, symbol: Symbol) -> Option<Usages> {
         let known = self.known(symbol);
         if known.is_empty() {
@@ -249,7 +244,9 @@ impl<'a> Exact<'a> {
             let Some(page) = self.page(*file, &text).filter(Page::holds) else { continue };
             for symbol in self.declared(*file) {
                 for known in page.named(self.stretch(symbol, *file), self.simple(symbol), self.sort(symbol)) {
-                    found.entry((*which, known)).or_insert(symbol);
+                    for known in self.everywhere(*which, known) {
+                        found.entry(known).or_insert(symbol);
+                    }
                 }
             }
         }
@@ -323,10 +320,17 @@ impl<'a> Exact<'a> {
             };
             if page.holds() {
                 let named = page.named(self.stretch(symbol, file), self.simple(symbol), self.sort(symbol));
-                found.extend(named.into_iter().map(|known| (*which, known)));
+                found.extend(named.into_iter().flat_map(|known| self.everywhere(*which, known)));
             }
         }
         found
+    }
+
+    /// A symbol in every index that has it: what one project declares, another's index names in the same way.
+    fn everywhere(&self, which: u32, known: u32) -> impl Iterator<Item = (u32, u32)> {
+        let name = self.indexes[which as usize].index.name(known);
+        let indexes = self.indexes.iter().enumerate();
+        indexes.filter_map(move |(at, placed)| Some((at as u32, placed.index.symbol(name)?)))
     }
 
     fn simple(&self, symbol: Symbol) -> &str {
@@ -470,7 +474,7 @@ impl Page<'_> {
         };
         // a file that is a module is defined as a whole, or before its first letter
         let whole = sort == Sort::Module && it.span.from == 0;
-        fits && (whole || plain(it.span.of(self.lines.text)) == name)
+        fits && (whole || plain(it.span.of(self.lines.text)) == plain(name))
     }
 
     fn span(&self, it: &Occurrence) -> Option<Span> {
