@@ -3,6 +3,7 @@
 //!     cargo run --release -p loci-code --example scip -- agree INDEX TSV         every occurrence, beside another reader's
 //!     cargo run --release -p loci-code --example scip -- fits INDEX FOLDER       what of the index is still spelled so
 //!     cargo run --release -p loci-code --example scip -- score INDEX FOLDER      our own references, beside the compiler's
+//!     cargo run --release -p loci-code --example scip -- aged OLD INDEX FOLDER   the same with an index of an earlier tree
 //!     cargo run --release -p loci-code --example scip -- usages INDEX FOLDER NAME
 //!
 //! `TSV` has what the official bindings read, as `testdata/scip/dump.cjs` prints it. An index is made with
@@ -11,8 +12,8 @@
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
 use loci_code::{
-    Codebase, Columns, Exact, Freshness, Index, MemberKind, Names, Resolver, Symbol, TypeKind, decode,
-    discover, read_tree,
+    Certainty, Codebase, Columns, Exact, Freshness, Index, MemberKind, Names, Resolver, ScipError, Symbol,
+    TypeKind, decode, discover, read_tree,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
         ["agree", index, told] => agree(Path::new(index), Path::new(told)),
         ["fits", index, folder] => asked(index, folder, fits),
         ["score", index, folder] => asked(index, folder, score),
+        ["aged", old, index, folder] => {
+            asked(index, folder, |asked| aged(asked, folder, Index::open(Path::new(old))))
+        }
         ["usages", index, folder, name] => asked(index, folder, |asked| usages(asked, name)),
         _ => Err("see the head of crates/code/examples/scip.rs for what can be asked".into()),
     };
@@ -146,6 +150,30 @@ fn score(asked: &Asked) -> bool {
     let _ = scored(asked, &Resolver::new(asked.code));
     println!("with the index:");
     scored(asked, &Resolver::with_exact(asked.code, &asked.exact))
+}
+
+/// What an index is worth after the tree has moved on, every file being younger than it.
+fn aged(asked: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
+    let old = match old {
+        Ok(old) => old,
+        Err(error) => {
+            println!("{error}");
+            return false;
+        }
+    };
+    let exact = Exact::with(asked.code, Path::new(folder), old, "", None);
+    let mut found: BTreeMap<Freshness, usize> = BTreeMap::new();
+    for file in 0..asked.code.files.len() as u32 {
+        *found.entry(exact.freshness(file)).or_default() += 1;
+    }
+    println!("files: {found:?}");
+    let resolver = Resolver::with_exact(asked.code, &exact);
+    let mut sure = 0;
+    for edge in resolver.edges() {
+        sure += usize::from(edge.certainty == Certainty::Exact);
+    }
+    println!("exact references between types: {sure} of {}", resolver.edges().len());
+    scored(asked, &resolver)
 }
 
 /// Whether every mention is one of the compiler's.

@@ -53,7 +53,7 @@ pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated
 pub use read::read_tree;
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use scip::{
-    Columns, Damage, Document, Exact, Freshness, Index, Occurrence, Place, ROLES, Roles, ScipError,
+    Columns, Damage, Document, Exact, Freshness, Index, Occurrence, Ours, Place, ROLES, Roles, ScipError,
     SymbolKind, Usage, Usages, described,
 };
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};

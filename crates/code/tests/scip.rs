@@ -221,6 +221,17 @@ fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
 }
 
 #[test]
+fn what_was_defined_in_a_file_that_has_changed_is_found_by_its_name() {
+    let root = house("typescript");
+    edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
+    let code = code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    assert!(found.contains(&"use>Store certain".to_owned()), "{found:?}");
+    assert!(found.contains(&"Shelf>MemoryStore certain".to_owned()), "{found:?}");
+}
+
+#[test]
 fn hashes_do_not_depend_on_an_index() {
     for name in FIXTURES {
         let root = house(name);

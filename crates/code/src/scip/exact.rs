@@ -11,7 +11,7 @@ use crate::file::TypeKind;
 use crate::language::decode;
 use crate::symbol::Symbol;
 use crate::token::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,9 @@ pub(crate) struct Told {
     /// Whether what is written there is still what was indexed.
     pub(crate) sure: bool,
 }
+
+/// Our symbols by those of indexes: which index, which symbol.
+pub type Ours = FxHashMap<(u32, u32), Symbol>;
 
 /// The indexes of a tree beside what we read of it ourselves.
 pub struct Exact<'a> {
@@ -237,11 +240,17 @@ impl<'a> Exact<'a> {
 
     /// The one of our symbols whose name a definition of an index is, for every symbol that the index defines in a file that it
     /// still fits.
-    pub fn ours(&self) -> FxHashMap<(u32, u32), Symbol> {
-        let mut found = FxHashMap::default();
-        for (file, (which, _)) in &self.documents {
+    pub fn ours(&self) -> Ours {
+        self.linked().0
+    }
+
+    /// The same, and the documents that still fit: which index, which document.
+    fn linked(&self) -> (Ours, FxHashSet<(u32, u32)>) {
+        let (mut found, mut fitting) = (FxHashMap::default(), FxHashSet::default());
+        for (file, (which, document)) in &self.documents {
             let text = self.text(*file).unwrap_or_default();
             let Some(page) = self.page(*file, &text).filter(Page::holds) else { continue };
+            fitting.insert((*which, *document));
             for symbol in self.declared(*file) {
                 for known in page.named(self.stretch(symbol, *file), self.simple(symbol), self.sort(symbol)) {
                     for known in self.everywhere(*which, known) {
@@ -250,11 +259,11 @@ impl<'a> Exact<'a> {
                 }
             }
         }
-        found
+        (found, fitting)
     }
 
     /// What a file mentions of ours, by place; none if no index has it, or if it is stale.
-    pub fn mentions(&self, file: u32, ours: &FxHashMap<(u32, u32), Symbol>) -> Option<Vec<(Usage, Symbol)>> {
+    pub fn mentions(&self, file: u32, ours: &Ours) -> Option<Vec<(Usage, Symbol)>> {
         let (which, _) = self.documents.get(&file)?;
         let text = self.text(file)?;
         let page = self.page(file, &text).filter(Page::holds)?;
@@ -271,7 +280,15 @@ impl<'a> Exact<'a> {
 
     /// What stands where, for each file that an index has and still fits.
     pub(crate) fn told(&self) -> FxHashMap<u32, Vec<Told>> {
-        let ours = self.ours();
+        let (ours, fitting) = self.linked();
+        // where a symbol was defined in a file that has changed, names have to say what became of it
+        let lost = |which: u32, symbol: u32| {
+            let mut known = self.everywhere(which, symbol);
+            known.any(|(which, symbol)| {
+                let mut places = self.indexes[which as usize].index.definitions(symbol);
+                places.any(|place| !fitting.contains(&(which, place.document)))
+            })
+        };
         let mut found = FxHashMap::default();
         for (file, (which, _)) in &self.documents {
             let text = self.text(*file).unwrap_or_default();
@@ -280,7 +297,8 @@ impl<'a> Exact<'a> {
                 let span = page.span(it)?;
                 let symbol = ours.get(&(*which, it.symbol)).filter(|_| !it.roles.is_definition());
                 let to = symbol.filter(|symbol| symbol.member.is_none() || page.makes(it));
-                let sure = page.freshness == Freshness::Unchanged || page.stands(it, span);
+                let stands = page.freshness == Freshness::Unchanged || page.stands(it, span);
+                let sure = stands && (to.is_some() || !lost(*which, it.symbol));
                 Some(Told {
                     span,
                     name: self.code.tables.name(span.of(&text)),
