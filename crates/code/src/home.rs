@@ -18,21 +18,23 @@ pub(crate) struct Home {
     pub(crate) root: Vec<String>,
 }
 
-type Root = (&'static str, fn(&Home) -> &[String], usize);
-
-/// How a path begins that says where: what it is relative to, and how many steps up.
-const ROOTS: &[Root] = &[
-    ("crate", |home| &home.root, 0),
-    ("self", |home| &home.module, 0),
-    ("super", |home| &home.module, 1),
-    ("super::super", |home| &home.module, 2),
-    ("super::super::super", |home| &home.module, 3),
-    (".", |home| &home.folder, 0),
-    ("..", |home| &home.folder, 1),
-    ("../..", |home| &home.folder, 2),
-    ("../../..", |home| &home.folder, 3),
-    ("../../../..", |home| &home.folder, 4),
-];
+/// What a path is relative to that begins like this, without as many of its last words as it has steps up.
+fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
+    let climbs = |step: &str, between: &str| {
+        alias.split(between).all(|it| it == step).then(|| alias.split(between).count())
+    };
+    let (words, ups) = match alias {
+        "crate" => (&home.root, 0),
+        "self" => (&home.module, 0),
+        "." => (&home.folder, 0),
+        _ => match (climbs("super", "::"), climbs("..", "/")) {
+            (Some(ups), _) => (&home.module, ups),
+            (_, Some(ups)) => (&home.folder, ups),
+            (None, None) => return None,
+        },
+    };
+    Some(&words[..words.len().saturating_sub(ups)])
+}
 
 /// What stands free in a file that has no name.
 const NAMELESS: &str = "module";
@@ -102,11 +104,7 @@ fn intern(facts: &mut FileFacts, word: &str) -> u32 {
 fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
     let path = facts.paths[at].clone();
     let alias = path.alias.map(|alias| facts.word(alias).to_owned());
-    let Some((_, words, ups)) = ROOTS.iter().find(|(name, ..)| alias.as_deref() == Some(*name)) else {
-        return path;
-    };
-    let words = words(home);
-    let words = &words[..words.len().saturating_sub(*ups)];
+    let Some(words) = alias.and_then(|alias| root(home, &alias)) else { return path };
     let before: Vec<Segment> =
         words.iter().map(|word| Segment { word: intern(facts, word), arity: 0 }).collect();
     let global = intern(facts, "global");
@@ -116,7 +114,9 @@ fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
 /// The folders and the name of a path, without what its name ends with.
 pub(crate) fn steps(path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split('.').next().unwrap_or(name);
+    // `a.ts`, `a.test.ts` and `a.d.ts`: the second is another module, the third the same
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem.strip_suffix(".d").unwrap_or(stem);
     folder.split('/').chain([stem]).filter(|step| !step.is_empty()).map(str::to_owned).collect()
 }
 

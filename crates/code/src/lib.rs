@@ -24,6 +24,7 @@ mod python;
 mod read;
 mod resolve;
 mod rust;
+pub mod scip;
 #[doc(hidden)]
 pub mod specimen;
 mod state;

@@ -1,11 +1,13 @@
-//! What a name means: C#'s own rules for looking names up, as far as the source alone decides them, and how sure the answer is.
+//! What a name means: the language's own rules for looking names up, as far as the source alone decides them, or the word of a
+//! compiler where an index has it, and how sure the answer is.
 //!
 //! Does not know metadata of libraries: a name that no source declares stays unresolved, and where an unseen base class may have a
 //! member of that name, the answer is only likely.
 
 use crate::codebase::{ATTRIBUTE, Codebase, Container, GLOBAL};
 use crate::csharp::known;
-use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference};
+use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference, Segment, TypeKind};
+use crate::scip::{Exact, Told};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -13,6 +15,8 @@ use std::collections::BTreeMap;
 /// How sure an edge is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Certainty {
+    /// A compiler said so, in an index that still fits the source.
+    Exact,
     /// The language's rules leave one reading.
     Certain,
     /// Another reading is left: a member of a base class that is not in the source, another overload.
@@ -25,6 +29,7 @@ pub enum Certainty {
 impl Certainty {
     pub fn name(self) -> &'static str {
         match self {
+            Certainty::Exact => "exact",
             Certainty::Certain => "certain",
             Certainty::Likely => "likely",
             Certainty::Possible => "possible",
@@ -72,8 +77,8 @@ pub(crate) enum Found {
 /// asks for, whatever else there is.
 pub struct Resolver<'a> {
     code: &'a Codebase,
-    /// For each file, what the imports of its scopes mean.
-    imports: Vec<OnceCell<Vec<Imports>>>,
+    /// For each file, what the imports of its scopes mean after each pass.
+    imports: Vec<[OnceCell<Vec<Imports>>; PASSES + 1]>,
     /// For each project, what holds in all its files.
     global: Vec<OnceCell<Imports>>,
     /// For each project, the files that say something for all of it.
@@ -83,8 +88,15 @@ pub struct Resolver<'a> {
     /// Whether a type has a base, near or far, that the source does not have.
     outside: Vec<OnceCell<bool>>,
     depth: Cell<Depth>,
+    /// After how many passes imports are known while a name is looked up; none: not at all.
+    round: Cell<Option<usize>>,
+    nothing: Imports,
     /// For each project, the projects whose types it may name; empty means all.
     visible: Vec<Vec<bool>>,
+    /// For each file that an index has, what stands where.
+    exact: FxHashMap<u32, Vec<Told>>,
+    /// For each module, the scopes that are it: what they import can be named as if it were theirs.
+    modules: FxHashMap<u32, Vec<(u32, u32)>>,
 }
 
 /// Which bases are known while a name is looked up. A base may be nested in a base of another type, so bases are found in two
@@ -95,6 +107,9 @@ enum Depth {
     First,
     All,
 }
+
+/// How many modules may pass a name on before it is there. A chain of four was the longest in tokio, zod and typeorm.
+const PASSES: usize = 6;
 
 #[derive(Default, Clone)]
 struct Imports {
@@ -129,18 +144,58 @@ impl<'a> Resolver<'a> {
         }
         Resolver {
             code,
-            imports: empty(code.files.len()),
+            imports: code.files.iter().map(|_| Default::default()).collect(),
             global: empty(code.projects.len()),
             says_global,
             bases: [empty(code.types.len()), empty(code.types.len())],
             outside: empty(code.types.len()),
             depth: Cell::new(Depth::All),
             visible: visible(code),
+            exact: FxHashMap::default(),
+            modules: modules(code),
+            round: Cell::new(Some(PASSES)),
+            nothing: Imports::default(),
         }
+    }
+
+    /// The same, with what indexes say instead of what names mean, wherever they say anything. What hashes are taken over stays
+    /// as it is: a type must not change because somebody ran an indexer.
+    pub fn with_exact(code: &'a Codebase, exact: &Exact) -> Resolver<'a> {
+        Resolver { exact: exact.told(), ..Resolver::new(code) }
     }
 
     /// The types among the parts of a reference.
     pub fn mentions(&self, file: u32, reference: &Reference) -> Vec<Mention> {
+        self.told(file, reference).unwrap_or_else(|| self.meant(file, reference))
+    }
+
+    /// The same, as an index has it; none if it has nothing there, as in code that was not compiled, or something else.
+    fn told(&self, file: u32, reference: &Reference) -> Option<Vec<Mention>> {
+        let all = self.exact.get(&file)?;
+        let from = all.partition_point(|it| it.span.from < reference.at);
+        let here = all[from..].iter().take_while(|it| it.span.to <= reference.until);
+        let path = self.code.files[file as usize].facts.path(reference);
+        let (mut found, mut silent) = (Vec::new(), true);
+        for it in here {
+            if !it.sure {
+                return None;
+            }
+            silent = false;
+            let is_it = |segment: &Segment| Some(self.code.tables.word(file, segment.word)) == it.name;
+            let segment = path.segments.iter().rposition(is_it);
+            if let (Some(to), Some(segment)) = (it.to, segment) {
+                found.push(Mention { segment: segment as u32, to, certainty: Certainty::Exact });
+            }
+        }
+        // a module is worth a mention where nothing in it is
+        let is_module = |it: &Mention| self.code.types[it.to as usize].kind == TypeKind::Module;
+        let last = found.last().map(|it| it.segment);
+        found.retain(|it| !is_module(it) || Some(it.segment) == last);
+        (!silent).then_some(found)
+    }
+
+    /// The same, by what names mean.
+    fn meant(&self, file: u32, reference: &Reference) -> Vec<Mention> {
         let facts = &self.code.files[file as usize].facts;
         let path = facts.path(reference);
         let owner = reference.owner.map(|part| self.code.tables.type_of(file, part));
@@ -158,13 +213,21 @@ impl<'a> Resolver<'a> {
         mentions
     }
 
+    /// The type in whose declaration a reference stands, or the module whose statement it is part of.
+    pub fn owner(&self, file: u32, reference: &Reference) -> Option<u32> {
+        let tables = &self.code.tables;
+        let around = || {
+            let modules = tables.modules(tables.around(file, reference.scope)[0]).iter().copied();
+            let here = |of: &u32| self.code.types[*of as usize].parts.iter().any(|(at, _)| *at == file);
+            modules.into_iter().find(here)
+        };
+        reference.owner.map(|part| tables.type_of(file, part)).or_else(around)
+    }
+
     /// The type that a whole reference names.
     pub fn target(&self, file: u32, reference: &Reference) -> Option<u32> {
         let last = self.code.files[file as usize].facts.path(reference).segments.len() as u32 - 1;
-        self.mentions(file, reference)
-            .last()
-            .filter(|mention| mention.segment == last)
-            .map(|mention| mention.to)
+        self.meant(file, reference).last().filter(|mention| mention.segment == last).map(|mention| mention.to)
     }
 
     /// The bases of a type that the source has.
@@ -188,17 +251,29 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// What the imports of a scope mean.
+    /// What the imports of a scope mean. A module may have from another what it passes on, so imports are found in rounds, each
+    /// with what the one before knew, and the answer does not depend on who asks first.
     fn imports(&self, file: u32, scope: u32) -> &Imports {
-        let found =
-            self.imports[file as usize].get_or_init(|| self.at(Depth::None, || self.imports_of(file)));
+        let Some(round) = self.round.get() else { return &self.nothing };
+        // where a file is no module, nothing is passed on
+        let round = if self.code.files[file as usize].facts.placed { round } else { 0 };
+        let found = self.imports[file as usize][round]
+            .get_or_init(|| self.before(round.checked_sub(1), || self.imports_of(file)));
         &found[scope as usize]
+    }
+
+    /// Looks an import up with what a pass has found, and without any bases.
+    fn before<T>(&self, round: Option<usize>, look: impl FnOnce() -> T) -> T {
+        let known = self.round.replace(round);
+        let found = self.at(Depth::None, look);
+        self.round.set(known);
+        found
     }
 
     /// What holds in all files of a project.
     fn global(&self, project: u32) -> Option<&Imports> {
         let found = self.global.get(project as usize)?;
-        Some(found.get_or_init(|| self.at(Depth::None, || self.global_of(project as usize))))
+        Some(found.get_or_init(|| self.before(None, || self.global_of(project as usize))))
     }
 
     /// Whether a type has a base, near or far, that the source does not have. Nobody knows before the bases are known.
@@ -231,8 +306,7 @@ impl<'a> Resolver<'a> {
         let mut edges: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
         for (file, source) in self.code.files.iter().enumerate() {
             for reference in &source.facts.references {
-                let Some(owner) = reference.owner else { continue };
-                let from = self.code.tables.type_of(file as u32, owner);
+                let Some(from) = self.owner(file as u32, reference) else { continue };
                 if !wanted(from) {
                     continue;
                 }
@@ -439,8 +513,42 @@ impl<'a> Resolver<'a> {
         match self.pick(file, self.code.tables.types(Container::Namespace(of), name, arity)) {
             Found::Symbol(symbol) => Some(symbol),
             Found::Ends => None,
-            Found::Nothing => self.code.tables.namespace(of, name).map(Symbol::Namespace),
+            Found::Nothing => self.inside(file, of, name, arity, 0),
         }
+    }
+
+    /// The same for a part of an import that is not its last: folders and files, before anything they pass on.
+    fn on_the_way(&self, file: u32, of: u32, name: u32, arity: u16) -> Option<Symbol> {
+        let declared = self.pick(file, self.code.tables.types(Container::Namespace(of), name, arity));
+        let inner = self.code.tables.namespace(of, name).filter(|_| matches!(declared, Found::Nothing));
+        inner.map_or_else(|| self.in_namespace(file, of, name, arity), |inner| Some(Symbol::Namespace(inner)))
+    }
+
+    /// What a module has under a name that it does not declare: a type it passes on before a module in it, as `error/index.ts`
+    /// has the type `NotFound` of `error/NotFound.ts` and not that file.
+    fn inside(&self, file: u32, of: u32, name: u32, arity: u16, depth: usize) -> Option<Symbol> {
+        let passed = self.passed_on(file, of, name, arity, depth);
+        if matches!(passed, Some(Symbol::Type(_))) {
+            return passed;
+        }
+        self.code.tables.namespace(of, name).map(Symbol::Namespace).or(passed)
+    }
+
+    /// What a module has under a name because it imports it.
+    fn passed_on(&self, file: u32, of: u32, name: u32, arity: u16, depth: usize) -> Option<Symbol> {
+        let scopes = self.modules.get(&of).filter(|_| depth < PASSES)?;
+        let imports = || scopes.iter().map(|(file, scope)| self.imports(*file, *scope));
+        if let Some(found) = imports().find_map(|imports| imports.aliases.get(&name).copied().flatten()) {
+            return Some(found);
+        }
+        let mut wholes = imports().flat_map(|imports| &imports.namespaces).filter(|whole| **whole != of);
+        wholes.find_map(|whole| {
+            match self.pick(file, self.code.tables.types(Container::Namespace(*whole), name, arity)) {
+                Found::Symbol(symbol) => Some(symbol),
+                Found::Ends => None,
+                Found::Nothing => self.inside(file, *whole, name, arity, depth + 1),
+            }
+        })
     }
 
     /// The one of several types of the same full name that a file may mean: that of its own project, or the only one.
@@ -585,6 +693,11 @@ impl<'a> Resolver<'a> {
             for (level, namespace) in around.iter().take(levels).enumerate() {
                 match self.pick(place.file, tables.types(Container::Namespace(*namespace), name, arity)) {
                     Found::Nothing => {}
+                    // members for `Arc` do not declare an `Arc` that an import brings
+                    found if level == 0 && self.is_added(&found) => {
+                        let imported = self.imported(place.file, scope, name, arity, more);
+                        return if matches!(imported, Found::Nothing) { found } else { imported };
+                    }
                     found => return found,
                 }
                 if more
@@ -602,6 +715,11 @@ impl<'a> Resolver<'a> {
             }
         }
         Found::Nothing
+    }
+
+    /// Whether all that the source has of a type is members that are added to it.
+    fn is_added(&self, found: &Found) -> bool {
+        matches!(found, Found::Symbol(Symbol::Type(of)) if self.code.types[*of as usize].kind == TypeKind::Impl)
     }
 
     /// What the imports of a scope, and for the file those of its project, bring under a name.
@@ -624,12 +742,21 @@ impl<'a> Resolver<'a> {
             for container in in_namespaces.chain(in_types) {
                 match self.pick(file, self.code.tables.types(container, name, arity)) {
                     Found::Symbol(symbol) if only.is_none_or(|known| known == symbol) => only = Some(symbol),
-                    Found::Nothing => {}
+                    Found::Nothing => {
+                        only = only.or_else(|| self.brought(file, container, name, arity, more));
+                    }
                     _ => return Found::Ends,
                 }
             }
         }
         only.map_or(Found::Nothing, Found::Symbol)
+    }
+
+    /// What a module brings that is imported as a whole, and has from another.
+    fn brought(&self, file: u32, from: Container, name: u32, arity: u16, more: bool) -> Option<Symbol> {
+        let Container::Namespace(of) = from else { return None };
+        let found = self.passed_on(file, of, name, arity, 1)?;
+        Some(found).filter(|found| more || matches!(found, Symbol::Type(_)))
     }
 
     fn imports_of(&self, file: u32) -> Vec<Imports> {
@@ -680,14 +807,23 @@ impl<'a> Resolver<'a> {
         let path = &facts.paths[import.path as usize];
         let tables = &self.code.tables;
         let from: &[u32] = if path.alias.is_some() { &[GLOBAL] } else { tables.around(file, scope) };
+        // what is imported as a whole is a module rather than something of its name in it
+        let whole = import.kind == ImportKind::Namespace;
+        let last = path.segments.len().saturating_sub(1);
         from.iter().find_map(|namespace| {
-            path.segments.iter().try_fold(Symbol::Namespace(*namespace), |symbol, segment| {
-                let name = tables.word(file, segment.word);
-                match symbol {
-                    Symbol::Namespace(of) => self.in_namespace(file, of, name, segment.arity),
-                    Symbol::Type(of) => self.nested(file, of, name, segment.arity, 0).map(Symbol::Type),
-                }
-            })
+            path.segments.iter().enumerate().try_fold(
+                Symbol::Namespace(*namespace),
+                |symbol, (at, segment)| {
+                    let name = tables.word(file, segment.word);
+                    match symbol {
+                        Symbol::Namespace(of) if at < last || whole => {
+                            self.on_the_way(file, of, name, segment.arity)
+                        }
+                        Symbol::Namespace(of) => self.in_namespace(file, of, name, segment.arity),
+                        Symbol::Type(of) => self.nested(file, of, name, segment.arity, 0).map(Symbol::Type),
+                    }
+                },
+            )
         })
     }
 
@@ -716,11 +852,27 @@ fn spelled(facts: &FileFacts, path: &Path) -> String {
 
 fn add(imports: &mut Imports, kind: ImportKind, symbol: Option<Symbol>, name: impl Fn(u32) -> u32) {
     match (kind, symbol) {
-        (ImportKind::Alias(word), symbol) => drop(imports.aliases.insert(name(word), symbol)),
+        // of two that a build chooses between, the one that the source has
+        (ImportKind::Alias(word), symbol) => {
+            let known = imports.aliases.entry(name(word)).or_default();
+            *known = symbol.or(*known);
+        }
         (ImportKind::Namespace, Some(Symbol::Namespace(of))) => imports.namespaces.push(of),
         (ImportKind::Static, Some(Symbol::Type(of))) => imports.statics.push(of),
         _ => {}
     }
+}
+
+/// The scopes that are modules, in languages where a file is one.
+fn modules(code: &Codebase) -> FxHashMap<u32, Vec<(u32, u32)>> {
+    let mut found: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
+    for (file, source) in code.files.iter().enumerate().filter(|(_, source)| source.facts.placed) {
+        for scope in 0..source.facts.scopes.len() as u32 {
+            let module = code.tables.around(file as u32, scope)[0];
+            found.entry(module).or_default().push((file as u32, scope));
+        }
+    }
+    found
 }
 
 /// Which projects each may name: those it refers to, and those they refer to.

@@ -298,13 +298,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
                 let name = each.named_child(0).map(|name| walk.text(name));
                 walk.add_import(name, (root, &path));
             }
-            _ => {
-                for specifier in children(each, "import_specifier") {
-                    let name = specifier.child_by_field_name("name").map_or("", |name| walk.text(name));
-                    let alias = specifier.child_by_field_name("alias").map_or(name, |alias| walk.text(alias));
-                    walk.add_import(Some(alias), (root, &[&path[..], &[name]].concat()));
-                }
-            }
+            _ => renamed(walk, children(each, "import_specifier"), (root, &path)),
         }
     }
 }
@@ -353,8 +347,33 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     }
 }
 
+/// `export … from` passes on what another module has.
+fn passed_on<'a>(walk: &mut Walk<'a>, node: Node<'a>, source: Node<'a>) {
+    let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
+    if let Some(namespace) = child(node, "namespace_export") {
+        let name = namespace.named_child(0).map(|name| walk.text(name));
+        walk.add_import(name, (root, &path));
+    } else if let Some(clause) = child(node, "export_clause") {
+        renamed(walk, children(clause, "export_specifier"), (root, &path));
+    } else {
+        walk.add_import(None, (root, &path));
+    }
+}
+
+/// `{ a, b as c }` of a module.
+fn renamed<'a>(walk: &mut Walk<'a>, specifiers: Vec<Node<'a>>, (root, path): (Option<&'a str>, &[&'a str])) {
+    for specifier in specifiers {
+        let name = specifier.child_by_field_name("name").map_or("", |name| walk.text(name));
+        let alias = specifier.child_by_field_name("alias").map_or(name, |alias| walk.text(alias));
+        walk.add_import(Some(alias), (root, &[path, &[name]].concat()));
+    }
+}
+
 fn wrapped<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
+    if let Some(source) = node.child_by_field_name("source") {
+        return passed_on(walk, node, source);
+    }
     let declaration = node.child_by_field_name("declaration").or_else(|| {
         let inner = named(node).into_iter().find(|it| walk.role(*it) != Role::Other);
         inner.filter(|_| node.kind() == "ambient_declaration")

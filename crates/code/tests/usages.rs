@@ -21,7 +21,7 @@ fn code_of(ending: &str, files: &[&str]) -> Codebase {
 
 fn mark(certainty: Certainty) -> char {
     match certainty {
-        Certainty::Certain => '!',
+        Certainty::Exact | Certainty::Certain => '!',
         Certainty::Likely => '~',
         Certainty::Possible => '?',
     }

@@ -524,7 +524,7 @@ fn file_row(row: &db::Row<'_>) -> Result<FileRow, Error> {
 }
 
 fn certainty(number: i64) -> Certainty {
-    let all = [Certainty::Certain, Certainty::Likely, Certainty::Possible];
+    let all = [Certainty::Exact, Certainty::Certain, Certainty::Likely, Certainty::Possible];
     all.into_iter().find(|each| *each as i64 == number).unwrap_or(Certainty::Possible)
 }
 

@@ -121,7 +121,17 @@ impl<'a> Walk<'a> {
 pub(crate) const SUPERS: &[&str] = &["self", "super", "super::super", "super::super::super"];
 
 /// How far above a file's folder a path begins.
-pub(crate) const FOLDERS: &[&str] = &[".", "..", "../..", "../../..", "../../../.."];
+pub(crate) const FOLDERS: &[&str] = &[
+    ".",
+    "..",
+    "../..",
+    "../../..",
+    "../../../..",
+    "../../../../..",
+    "../../../../../..",
+    "../../../../../../..",
+    "../../../../../../../..",
+];
 
 pub(crate) fn is_capital(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)

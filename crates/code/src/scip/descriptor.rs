@@ -1,0 +1,141 @@
+//! What a symbol of an index is called: the name and the kind that the last part of its spelling has, `get` and a method of
+//! ``scip-typescript npm demo 1.0.0 src/`store.ts`/Store#get().``
+//!
+//! Does not know packages or versions, nor where anything is.
+
+use std::borrow::Cow;
+
+/// What a symbol is, as far as its spelling says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SymbolKind {
+    Namespace,
+    Type,
+    /// A value: a field, a variable, a constant.
+    Term,
+    Method,
+    TypeParameter,
+    Parameter,
+    /// Anything else that an indexer wants to name.
+    Meta,
+    Macro,
+    /// Of one document alone; its name is a number.
+    Local,
+}
+
+/// The name and the kind of a symbol; none if it is not spelled as symbols are.
+pub fn described(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
+    if let Some(number) = symbol.strip_prefix("local ") {
+        return Some((Cow::Borrowed(number), SymbolKind::Local));
+    }
+    let mut rest = descriptors(symbol)?;
+    let mut last = None;
+    while !rest.is_empty() {
+        let (name, kind, behind) = one(rest)?;
+        last = Some((name, kind));
+        rest = behind;
+    }
+    last
+}
+
+/// What stands behind scheme, manager, package and version, each of which ends in a space; two spaces are one of its own.
+fn descriptors(symbol: &str) -> Option<&str> {
+    let mut rest = symbol;
+    for _ in 0..4 {
+        let mut from = 0;
+        loop {
+            let space = from + rest.get(from..)?.find(' ')?;
+            if rest[space + 1..].starts_with(' ') {
+                from = space + 2;
+                continue;
+            }
+            rest = &rest[space + 1..];
+            break;
+        }
+    }
+    Some(rest)
+}
+
+fn one(text: &str) -> Option<(Cow<'_, str>, SymbolKind, &str)> {
+    for (open, close, kind) in [('[', ']', SymbolKind::TypeParameter), ('(', ')', SymbolKind::Parameter)] {
+        if let Some(inside) = text.strip_prefix(open) {
+            let (name, behind) = name(inside)?;
+            return Some((name, kind, behind.strip_prefix(close)?));
+        }
+    }
+    let (name, behind) = name(text)?;
+    let mut chars = behind.chars();
+    let kind = match chars.next()? {
+        '/' => SymbolKind::Namespace,
+        '#' => SymbolKind::Type,
+        '.' => SymbolKind::Term,
+        ':' => SymbolKind::Meta,
+        '!' => SymbolKind::Macro,
+        '(' => {
+            let (_, behind) = chars.as_str().split_once(").")?;
+            return Some((name, SymbolKind::Method, behind));
+        }
+        _ => return None,
+    };
+    Some((name, kind, chars.as_str()))
+}
+
+/// A name and what is behind it. In backticks anything may stand, a backtick twice.
+fn name(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let Some(quoted) = text.strip_prefix('`') else {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '$');
+        let end = text.find(|c| !is_plain(c)).unwrap_or(text.len());
+        return (end > 0).then(|| (Cow::Borrowed(&text[..end]), &text[end..]));
+    };
+    let mut from = 0;
+    loop {
+        let end = from + quoted.get(from..)?.find('`')?;
+        if quoted[end + 1..].starts_with('`') {
+            from = end + 2;
+            continue;
+        }
+        let inside = &quoted[..end];
+        let name = if from == 0 { Cow::Borrowed(inside) } else { Cow::Owned(inside.replace("``", "`")) };
+        return Some((name, &quoted[end + 1..]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_symbol_is_called_by_its_last_part() {
+        for (symbol, expected) in [
+            ("local 12", Some(("12", SymbolKind::Local))),
+            ("a b c d src/`store.ts`/Store#", Some(("Store", SymbolKind::Type))),
+            ("a b c d src/`store.ts`/", Some(("store.ts", SymbolKind::Namespace))),
+            ("a b c d Store#get().", Some(("get", SymbolKind::Method))),
+            ("a b c d Store#get(+1).", Some(("get", SymbolKind::Method))),
+            ("a b c d Store#get().(key)", Some(("key", SymbolKind::Parameter))),
+            ("a b c d Store#[T]", Some(("T", SymbolKind::TypeParameter))),
+            ("a b c d impl#[`Store<T>`]size.", Some(("size", SymbolKind::Term))),
+            ("a b c d x/vec!", Some(("vec", SymbolKind::Macro))),
+            ("a b c d width0:", Some(("width0", SymbolKind::Meta))),
+            ("a b c d `a``b`.", Some(("a`b", SymbolKind::Term))),
+            ("a  b b c d X#", Some(("X", SymbolKind::Type))),
+            ("a b c  d X#", None),
+            ("a b c d ", None),
+            ("a b c d X", None),
+            ("a b c d `X", None),
+            ("a b c d X(", None),
+            ("", None),
+        ] {
+            let found = described(symbol);
+            assert_eq!(found.as_ref().map(|(name, kind)| (&**name, *kind)), expected, "{symbol}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_may_stand_where_a_symbol_should(text in "\\PC{0,40}") {
+            described(&text);
+            described(&format!("a b c d {text}"));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! From a line and a column, as an indexer counts them, to the byte of a text, and back to the line and column that a person
+//! would name.
+//!
+//! Does not know files. A line ends with a line feed; what else a language may end one with moves the rest of that file, which
+//! then does not fit its document.
+
+/// In what the columns of a document are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Columns {
+    /// Bytes.
+    #[default]
+    Utf8,
+    /// Halves of a surrogate pair count one each.
+    Utf16,
+    /// Characters.
+    Utf32,
+}
+
+/// A text with the places where its lines begin.
+pub(super) struct Lines<'t> {
+    pub(super) text: &'t str,
+    starts: Vec<u32>,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str) -> Lines<'t> {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        Lines { text, starts: std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect() }
+    }
+
+    /// The byte at a line and column, from 0; none if the text has no such place.
+    pub(super) fn byte(&self, line: u32, column: u32, columns: Columns) -> Option<u32> {
+        let from = *self.starts.get(line as usize)?;
+        let until = self.starts.get(line as usize + 1).map_or(self.text.len(), |next| *next as usize - 1);
+        let line = &self.text[from as usize..until];
+        let within = if line.is_ascii() || columns == Columns::Utf8 {
+            line.is_char_boundary(column as usize).then_some(column as usize)
+        } else {
+            within(line, column, columns)
+        };
+        within.map(|within| from + within as u32)
+    }
+
+    /// Line and column of a byte, both from 1, the column in characters.
+    pub(super) fn place(&self, byte: u32) -> (u32, u32) {
+        let line = self.starts.partition_point(|start| *start <= byte).max(1);
+        let from = self.starts[line - 1] as usize;
+        let column = self.text.get(from..byte as usize).map_or(0, |before| before.chars().count());
+        (line as u32, column as u32 + 1)
+    }
+}
+
+fn within(line: &str, column: u32, columns: Columns) -> Option<usize> {
+    let mut left = column as usize;
+    for (at, c) in line.char_indices() {
+        if left == 0 {
+            return Some(at);
+        }
+        let width = if columns == Columns::Utf16 { c.len_utf16() } else { 1 };
+        left = left.checked_sub(width)?;
+    }
+    (left == 0).then_some(line.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_are_counted_as_the_document_says() {
+        let lines = Lines::new("aé𝒳b\r\nx\n");
+        for (line, column, columns, expected) in [
+            (0, 0, Columns::Utf8, Some(0)),
+            (0, 3, Columns::Utf8, Some(3)),
+            (0, 4, Columns::Utf8, None),
+            (0, 7, Columns::Utf8, Some(7)),
+            (0, 2, Columns::Utf16, Some(3)),
+            (0, 3, Columns::Utf16, None),
+            (0, 4, Columns::Utf16, Some(7)),
+            (0, 3, Columns::Utf32, Some(7)),
+            (0, 5, Columns::Utf32, Some(9)),
+            (0, 6, Columns::Utf32, None),
+            (1, 0, Columns::Utf16, Some(10)),
+            (1, 1, Columns::Utf16, Some(11)),
+            (1, 2, Columns::Utf16, None),
+            (2, 0, Columns::Utf16, Some(12)),
+            (3, 0, Columns::Utf16, None),
+            (u32::MAX, u32::MAX, Columns::Utf32, None),
+        ] {
+            assert_eq!(lines.byte(line, column, columns), expected, "{line}:{column} {columns:?}");
+        }
+        assert_eq!(lines.place(7), (1, 4));
+        assert_eq!(lines.place(11), (2, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn a_place_leads_back_to_its_byte(text in "[a\u{e9}\u{1d4b3}\n]{0,30}") {
+            let lines = Lines::new(&text);
+            for (byte, _) in text.char_indices() {
+                let (line, column) = lines.place(byte as u32);
+                prop_assert_eq!(lines.byte(line - 1, column - 1, Columns::Utf32), Some(byte as u32));
+            }
+        }
+    }
+}

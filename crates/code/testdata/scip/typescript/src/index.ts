@@ -1,0 +1,2 @@
+export { MemoryStore, Mode as OpenMode } from "./store"
+export * as stores from "./store"

@@ -1,0 +1,163 @@
+//! Names that a module has from another one: each case is a few files and the references between types that are left.
+
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
+use loci_code::{Resolver, TypeKind, discover, read_tree};
+use std::fs;
+
+struct Case {
+    why: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// By simple name, those to modules left out.
+    edges: &'static str,
+}
+
+const PACKAGE: (&str, &str) = ("package.json", r#"{ "name": "demo" }"#);
+const CRATE: (&str, &str) = ("Cargo.toml", "[package]\nname = \"demo\"\n");
+
+const CASES: &[Case] = &[
+    Case {
+        why: "a module exports what others declare, all of it or under another name",
+        files: &[
+            PACKAGE,
+            ("a.ts", "export class A {}\nexport class B {}"),
+            ("index.ts", "export * from './a'\nexport { B as C } from './a'"),
+            ("use.ts", "import { A, C } from './index'\nclass U { a: A; c: C }"),
+        ],
+        edges: "U>A U>B",
+    },
+    Case {
+        why: "over several modules, and as a whole under a name",
+        files: &[
+            PACKAGE,
+            ("deep/a.ts", "export class A {}"),
+            ("deep/index.ts", "export * from './a'"),
+            ("more.ts", "export * as deep from './deep'"),
+            ("index.ts", "export * from './more'"),
+            ("use.ts", "import * as all from './index'\nclass U { a: all.deep.A }"),
+        ],
+        edges: "U>A",
+    },
+    Case {
+        why: "the type that a folder exports, not the file of its name; and still that file in a path",
+        files: &[
+            PACKAGE,
+            ("error/NotFound.ts", "export class NotFound {}"),
+            ("error/index.ts", "export * from './NotFound'"),
+            ("one.ts", "import { NotFound } from './error'\nclass One { e: NotFound }"),
+            ("two.ts", "import { NotFound } from './error/NotFound'\nclass Two { e: NotFound }"),
+        ],
+        edges: "One>NotFound Two>NotFound",
+    },
+    Case {
+        why: "what is not passed on is not found",
+        files: &[
+            PACKAGE,
+            ("a.ts", "export class A {}"),
+            ("index.ts", "export { B } from './a'"),
+            ("use.ts", "import { A } from './index'\nclass U { a: A }"),
+        ],
+        edges: "",
+    },
+    Case {
+        why: "modules that export each other end somewhere",
+        files: &[
+            PACKAGE,
+            ("a.ts", "export * from './b'\nexport class A {}"),
+            ("b.ts", "export * from './a'"),
+            ("use.ts", "import { A, B } from './b'\nclass U { a: A; b: B }"),
+        ],
+        edges: "U>A",
+    },
+    Case {
+        why: "files of one name with different ends are different modules",
+        files: &[
+            PACKAGE,
+            ("a.types.ts", "export class Node {}"),
+            ("a.ts", "import { Node as Typed } from './a.types'\nexport class Node { of: Typed }"),
+        ],
+        edges: "Node>Node",
+    },
+    Case {
+        why: "however far up a path goes",
+        files: &[
+            PACKAGE,
+            ("a.ts", "export class A {}"),
+            ("1/2/3/4/5/6/7/use.ts", "import { A } from '../../../../../../../a'\nclass U { a: A }"),
+        ],
+        edges: "U>A",
+    },
+    Case {
+        why: "a statement of a module is its module's",
+        files: &[
+            PACKAGE,
+            ("a.ts", "export class A {}"),
+            ("test.ts", "import { A } from './a'\nfunction f() {}\ndescribe('a', () => { let a: A })"),
+        ],
+        edges: "test>A",
+    },
+    Case {
+        why: "Rust's `pub use`, of one and of all",
+        files: &[
+            CRATE,
+            ("src/lib.rs", "mod sync;\npub use sync::*;\nstruct U(crate::Lock, crate::Gate);"),
+            ("src/sync.rs", "mod lock;\nmod gate;\npub use self::lock::Lock;\npub use gate::*;"),
+            ("src/sync/lock.rs", "pub struct Lock;"),
+            ("src/sync/gate.rs", "pub struct Gate;"),
+        ],
+        edges: "U>Gate U>Lock",
+    },
+    Case {
+        why: "of two that a build chooses between, the one that is there",
+        files: &[
+            CRATE,
+            (
+                "src/lib.rs",
+                "mod own;\n#[cfg(not(x))]\nuse own::Lock;\n#[cfg(x)]\nuse other::Lock;\nstruct U(Lock);",
+            ),
+            ("src/own.rs", "pub struct Lock;"),
+        ],
+        edges: "U>Lock",
+    },
+    Case {
+        why: "what is imported from outside is not what members are added to here",
+        files: &[
+            CRATE,
+            (
+                "src/lib.rs",
+                "use std::sync::Arc;\nstruct S;\ntrait T {}\nimpl T for Arc<S> {}\nstruct U(Arc<S>);",
+            ),
+        ],
+        edges: "Arc>S Arc>T U>S",
+    },
+    Case {
+        why: "a package of Python has what its first file imports",
+        files: &[
+            ("pyproject.toml", "[project]\nname = \"demo\"\n"),
+            ("demo/__init__.py", "from .store import Store\n"),
+            ("demo/store.py", "class Store:\n    pass\n"),
+            ("demo/use.py", "from demo import Store\n\nclass Shelf(Store):\n    pass\n"),
+        ],
+        edges: "Shelf>Store",
+    },
+];
+
+#[test]
+fn a_name_may_come_from_a_module_that_has_it_from_another() {
+    for case in CASES {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in case.files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let (code, problems) = read_tree(root.path(), &discover(root.path()).unwrap(), 1);
+        assert_eq!(problems, [""; 0], "{}", case.why);
+        let edges = Resolver::new(&code).edges().into_iter();
+        let edges = edges.filter(|it| code.types[it.to as usize].kind != TypeKind::Module);
+        let mut edges: Vec<String> =
+            edges.map(|it| format!("{}>{}", code.simple_name(it.from), code.simple_name(it.to))).collect();
+        edges.sort();
+        assert_eq!(edges.join(" "), case.edges, "{}", case.why);
+    }
+}

@@ -1,0 +1,410 @@
+//! What an index says is read as its makers read it, told in places of our files, and given up where a file has changed.
+
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
+use loci_code::scip::{Damage, Declared, Exact, Freshness, Index, ScipError, Usages};
+use loci_code::{Codebase, Named, Names, Resolver, TypeKind, discover, hashes, read_tree};
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const FIXTURES: &[&str] = &["typescript", "rust"];
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scip").join(name)
+}
+
+/// A copy of a fixture whose files are older than its index.
+fn house(name: &str) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("src")).unwrap();
+    for folder in ["", "src"] {
+        for entry in fs::read_dir(fixture(name).join(folder)).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                let path = root.path().join(folder).join(entry.file_name());
+                fs::copy(entry.path(), &path).unwrap();
+                set_time(&path, if path.ends_with("index.scip") { 200 } else { 100 });
+            }
+        }
+    }
+    root
+}
+
+fn set_time(path: &Path, seconds: u64) {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// Changes a file after it was indexed.
+fn edit(root: &Path, path: &str, change: impl Fn(String) -> String) {
+    let path = root.join(path);
+    let text = change(fs::read_to_string(&path).unwrap());
+    fs::write(&path, text).unwrap();
+    set_time(&path, 300);
+}
+
+fn code(root: &Path) -> Codebase {
+    read_tree(root, &discover(root).unwrap(), 1).0
+}
+
+fn symbol(code: &Codebase, path: &str) -> Declared {
+    let types = Named::all(code);
+    let meant = Names::new(&types, &|_| 0).meant(path);
+    Declared::of(code, meant.resolved.unwrap_or_else(|| panic!("{path}: {meant:?}")))
+}
+
+/// `file:line:column role` of each place.
+fn told(code: &Codebase, usages: &Usages) -> Vec<String> {
+    let one = |it: &loci_code::scip::Usage| {
+        let path = &code.files[it.file as usize].path;
+        format!("{}:{}:{} {}", path.trim_start_matches("src/"), it.line, it.column, it.roles.name())
+    };
+    usages.places.iter().map(one).collect()
+}
+
+#[test]
+fn every_occurrence_is_read_as_the_official_bindings_read_it() {
+    for name in FIXTURES {
+        let index = Index::open(&fixture(name).join("index.scip")).unwrap();
+        assert_eq!(index.damage, []);
+        let mut ours = Vec::new();
+        for document in &index.documents {
+            for it in &document.occurrences {
+                let ((line, column), (end, until)) = (it.from, it.to);
+                let (path, symbol) = (&document.path, index.name(it.symbol));
+                ours.push(format!("{path}\t{line}:{column}-{end}:{until}\t{}\t{symbol}", it.roles.0));
+            }
+        }
+        ours.sort();
+        let theirs = fs::read_to_string(fixture(name).join("index.tsv")).unwrap();
+        let mut theirs: Vec<&str> = theirs.lines().collect();
+        theirs.sort_unstable();
+        assert_eq!(ours, theirs, "{name}");
+    }
+}
+
+#[test]
+fn a_symbol_leads_to_its_places_and_a_place_to_its_symbols() {
+    for name in FIXTURES {
+        let index = Index::open(&fixture(name).join("index.scip")).unwrap();
+        let mut count = 0;
+        for symbol in 0..index.symbols() {
+            let all = index.places(symbol);
+            assert_eq!(index.definitions(symbol).count() + index.references(symbol).count(), all.len());
+            for place in all {
+                let it = index.occurrence(*place);
+                assert_eq!(it.symbol, symbol);
+                assert!(it.from == it.to || index.at(place.document, it.from).contains(&symbol));
+                assert!(!index.at(place.document, it.to).contains(&symbol) || it.from < it.to);
+            }
+            count += all.len();
+            let known = index.symbol(index.name(symbol));
+            assert_eq!(known, Some(symbol).filter(|_| !index.name(symbol).starts_with("local ")));
+        }
+        assert_eq!(count, index.documents.iter().map(|it| it.occurrences.len()).sum::<usize>());
+    }
+}
+
+#[test]
+fn usages_stand_where_the_compiler_saw_them() {
+    for (name, path, expected) in [
+        (
+            "typescript",
+            "MemoryStore",
+            "index.ts:1:10 reference, store.ts:7:14 definition, store.ts:30:35 reference, store.ts:31:23 reference, \
+             use.ts:1:10 reference, use.ts:7:28 reference",
+        ),
+        (
+            "typescript",
+            "store.Mode",
+            "index.ts:1:23 reference, index.ts:1:31 reference, store.ts:25:13 definition, store.ts:30:28 reference, \
+             store.ts:32:18 reference, use.ts:1:23 reference, use.ts:4:43 reference",
+        ),
+        ("typescript", "Store.size", "store.ts:4:14 definition, use.ts:5:31 reference"),
+        ("typescript", "Store.get", "store.ts:3:5 definition, use.ts:5:55 reference"),
+        (
+            "typescript",
+            "MemoryStore.put",
+            "store.ts:16:5 definition, store.ts:32:36 reference, use.ts:11:15 reference",
+        ),
+        ("typescript", "MemoryStore.size", "store.ts:20:9 definition"),
+        ("typescript", "Mode.Write", "store.ts:27:5 definition, store.ts:32:23 reference"),
+        ("typescript", "store.open", "store.ts:30:17 definition, use.ts:4:38 reference"),
+        (
+            "rust",
+            "MemoryStore",
+            "lib.rs:4:17 reference, lib.rs:9:28 reference, lib.rs:10:21 reference, store.rs:8:12 definition, \
+             store.rs:17:6 reference, store.rs:24:16 reference",
+        ),
+        (
+            "rust",
+            "Mode",
+            "lib.rs:4:30 reference, lib.rs:9:19 reference, lib.rs:11:21 reference, store.rs:12:10 definition",
+        ),
+        ("rust", "MemoryStore.put", "lib.rs:12:15 reference, store.rs:18:12 definition"),
+        (
+            "rust",
+            "MemoryStore.values",
+            "store.rs:9:5 definition, store.rs:20:14 reference, store.rs:26:14 reference",
+        ),
+        ("rust", "demo.MARK", "lib.rs:6:11 definition, store.rs:1:12 reference"),
+    ] {
+        let root = house(name);
+        let code = code(root.path());
+        let (exact, problems) = Exact::find(&code, root.path());
+        assert!(problems.is_empty(), "{problems:?}");
+        let usages = exact.usages(symbol(&code, path)).unwrap_or_else(|| panic!("{path} is not known"));
+        assert_eq!(told(&code, &usages).join(", "), expected, "{name} {path}");
+        assert!(usages.stale.is_empty());
+        let definition = exact.definition(symbol(&code, path)).unwrap();
+        assert!(definition.iter().all(|it| it.roles.is_definition()) && definition.len() == 1);
+    }
+}
+
+#[test]
+fn what_a_file_mentions_and_who_uses_it_agree() {
+    for name in FIXTURES {
+        let root = house(name);
+        let code = code(root.path());
+        let exact = Exact::find(&code, root.path()).0;
+        let ours = exact.ours();
+        assert!(ours.len() > 10);
+        for file in 0..code.files.len() as u32 {
+            for (usage, symbol) in exact.mentions(file, &ours).unwrap() {
+                assert!(exact.usages(symbol).unwrap().places.contains(&usage), "{symbol:?} {usage:?}");
+            }
+        }
+    }
+}
+
+/// `From>To certainty` for each edge between types, those of modules left out.
+fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
+    let short = |of: u32| code.simple_name(of);
+    let is_type = |of: u32| code.types[of as usize].kind != TypeKind::Module;
+    let edges = resolver.edges().into_iter().filter(|edge| is_type(edge.to));
+    edges.map(|it| format!("{}>{} {}", short(it.from), short(it.to), it.certainty.name())).collect()
+}
+
+#[test]
+fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
+    let root = house("typescript");
+    let code = code(root.path());
+    let expected = |shelf: &str, module: &str| {
+        [
+            "store>MemoryStore exact".to_owned(),
+            "store>Mode exact".to_owned(),
+            "MemoryStore>Store exact".to_owned(),
+            format!("use>Mode {module}"),
+            format!("use>Store {module}"),
+            format!("Shelf>MemoryStore {shelf}"),
+        ]
+    };
+    let (exact, _) = Exact::find(&code, root.path());
+    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("exact", "exact"));
+
+    // what came since is read by its name, what was there is still exact
+    edit(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
+    let code = self::code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    let late = ["Late>Mode certain".to_owned()];
+    assert_eq!(found, [&expected("exact", "exact")[..5], &late, &expected("exact", "exact")[5..]].concat());
+
+    edit(root.path(), "src/use.ts", |text| {
+        format!("\n{}", text.replace("class Late { mode: OpenMode }\n", ""))
+    });
+    let code = self::code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("certain", "certain"));
+}
+
+#[test]
+fn what_was_defined_in_a_file_that_has_changed_is_found_by_its_name() {
+    let root = house("typescript");
+    edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
+    let code = code(root.path());
+    let (exact, _) = Exact::find(&code, root.path());
+    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    assert!(found.contains(&"use>Store certain".to_owned()), "{found:?}");
+    assert!(found.contains(&"Shelf>MemoryStore certain".to_owned()), "{found:?}");
+}
+
+#[test]
+fn hashes_do_not_depend_on_an_index() {
+    for name in FIXTURES {
+        let root = house(name);
+        let code = code(root.path());
+        let (exact, _) = Exact::find(&code, root.path());
+        let (plain, exact) = (Resolver::new(&code), Resolver::with_exact(&code, &exact));
+        for of in 0..code.types.len() as u32 {
+            assert_eq!(hashes(&code, &plain, of), hashes(&code, &exact, of));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
+    let root = house("typescript");
+    let code = code(root.path());
+    let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
+    let freshness = |path: &str| Exact::find(&code, root.path()).0.freshness(file(path));
+    let store = symbol(&code, "MemoryStore");
+    assert_eq!(freshness("src/use.ts"), Freshness::Unchanged);
+    assert!(Exact::find(&code, root.path()).0.incomplete().is_empty());
+
+    edit(root.path(), "src/use.ts", |text| text + "// the end\n");
+    assert_eq!(freshness("src/use.ts"), Freshness::Fits);
+    let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
+    assert_eq!((usages.places.len(), usages.stale.len()), (6, 0));
+    assert_eq!(Exact::find(&code, root.path()).0.incomplete(), [file("src/use.ts")]);
+
+    // a name that is used elsewhere is another one now: no definition has moved
+    edit(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));
+    let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
+    assert_eq!((usages.places.len(), usages.stale), (4, vec![file("src/use.ts")]));
+
+    edit(root.path(), "src/use.ts", |text| format!("\n{text}"));
+    assert_eq!(freshness("src/use.ts"), Freshness::Stale);
+    let exact = Exact::find(&code, root.path()).0;
+    assert_eq!(exact.usages(store).unwrap().stale, [file("src/use.ts")]);
+    assert_eq!(exact.usages(symbol(&code, "Shelf")), None);
+    assert_eq!(exact.mentions(file("src/use.ts"), &exact.ours()), None);
+
+    // an index that was fetched is younger than what it does not fit
+    set_time(&root.path().join("src/use.ts"), 100);
+    assert_eq!(freshness("src/use.ts"), Freshness::Stale);
+}
+
+#[test]
+fn each_project_may_have_an_index_and_one_that_is_none_costs_itself_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let inner = house("typescript");
+    fs::create_dir(root.path().join("app")).unwrap();
+    fs::rename(inner.path().join("src"), root.path().join("app/src")).unwrap();
+    for name in ["package.json", "index.scip"] {
+        fs::copy(inner.path().join(name), root.path().join("app").join(name)).unwrap();
+    }
+    fs::write(root.path().join("index.scip"), "not an index").unwrap();
+    fs::create_dir(root.path().join("tool")).unwrap();
+    fs::write(root.path().join("tool/package.json"), "{ \"name\": \"tool\" }").unwrap();
+    fs::write(root.path().join("tool/a.ts"), "let a: MemoryStore").unwrap();
+    let store = "scip-typescript npm demo 1.0.0 src/`store.ts`/MemoryStore#";
+    let bytes = made(&[("a.ts", vec![([0, 7, 0, 18], store, 0)])]);
+    fs::write(root.path().join("tool/index.scip"), bytes).unwrap();
+    let code = code(root.path());
+    let (exact, problems) = Exact::find(&code, root.path());
+    assert!(matches!(&problems[..], [ScipError::NotAnIndex { .. }]), "{problems:?}");
+    assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/", "tool/"]);
+    let usages = exact.usages(symbol(&code, "MemoryStore")).unwrap();
+    let told = told(&code, &usages);
+    assert_eq!(told.len(), 7);
+    assert_eq!((&told[0][..], &told[6][..]), ("app/src/index.ts:1:10 reference", "tool/a.ts:1:8 reference"));
+}
+
+#[test]
+fn an_index_may_break_off_anywhere() {
+    for name in FIXTURES {
+        let bytes = fs::read(fixture(name).join("index.scip")).unwrap();
+        let whole = Index::read(&bytes[..]).unwrap();
+        for until in 0..bytes.len() {
+            let cut = Index::read(&bytes[..until]).unwrap();
+            assert!(cut.documents.iter().all(|it| whole.document(&it.path).is_some()), "{name} {until}");
+            let told = cut.damage.iter().any(|it| matches!(it, Damage::BreaksOff { .. }));
+            // between two fields nothing is missing that could be noticed
+            assert!(told || cut.documents.len() < whole.documents.len() || cut.documents == whole.documents);
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_no_more_than_the_index_has() {
+    for name in FIXTURES {
+        let mut bytes = fs::read(fixture(name).join("index.scip")).unwrap();
+        // every byte and every bit, but not each with each: that takes half a minute
+        for at in 0..bytes.len() {
+            let bit = 1 << (at % 8);
+            bytes[at] ^= bit;
+            let index = Index::read(&bytes[..]).unwrap();
+            let count: usize = index.documents.iter().map(|it| it.occurrences.len()).sum();
+            assert!(count < bytes.len() / 8);
+            bytes[at] ^= bit;
+        }
+    }
+}
+
+#[test]
+fn a_path_that_leads_out_of_the_folder_is_refused() {
+    for path in ["../a.ts", "/a.ts", "a//b.ts", "a/./b.ts", "a/../../b.ts", ""] {
+        let index = Index::read(&made(&[(path, vec![([0, 0, 0, 1], "local 1", 1)])])[..]).unwrap();
+        assert_eq!(index.damage, [Damage::Outside { path: path.to_owned() }]);
+        assert!(index.documents.is_empty());
+    }
+}
+
+// ---- indexes that are made up
+
+type Made<'a> = (&'a str, Vec<([u32; 4], &'a str, u32)>);
+
+fn number(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+fn field(at: u64, bytes: &[u8]) -> Vec<u8> {
+    [number(at << 3 | 2), number(bytes.len() as u64), bytes.to_vec()].concat()
+}
+
+/// An index as the format has it: ranges of one line have three numbers.
+fn made(documents: &[Made]) -> Vec<u8> {
+    let occurrence = |(range, symbol, roles): &([u32; 4], &str, u32)| {
+        let [line, column, end, until] = *range;
+        let range = if line == end { vec![line, column, until] } else { range.to_vec() };
+        let range: Vec<u8> = range.iter().flat_map(|it| number(u64::from(*it))).collect();
+        let roles = [number(3 << 3), number(u64::from(*roles))].concat();
+        field(2, &[field(1, &range), field(2, symbol.as_bytes()), roles].concat())
+    };
+    let document = |(path, occurrences): &Made| {
+        let occurrences: Vec<u8> = occurrences.iter().flat_map(occurrence).collect();
+        field(2, &[field(1, path.as_bytes()), occurrences].concat())
+    };
+    documents.iter().flat_map(document).collect()
+}
+
+proptest! {
+    #[test]
+    fn what_was_written_is_read(
+        lines in proptest::collection::vec((0..2usize, 0..900u32, 0..300u32, 0..3u32, 300..600u32, 0..4usize, 0..128u32), 0..40)
+    ) {
+        let names = ["a b c d X#", "a b c d X#y().", "local 1", "local 2"];
+        let mut documents: [Made; 2] = [("a.ts", Vec::new()), ("b/c.ts", Vec::new())];
+        for (at, line, column, more, until, name, roles) in lines {
+            documents[at].1.push(([line, column, line + more, until], names[name], roles));
+        }
+        let index = Index::read(&made(&documents)[..]).unwrap();
+        prop_assert_eq!(&index.damage, &[]);
+        for ((path, mut expected), document) in documents.into_iter().zip(&index.documents) {
+            let told = |it: &loci_code::scip::Occurrence| {
+                ([it.from.0, it.from.1, it.to.0, it.to.1], index.name(it.symbol), it.roles.0)
+            };
+            let mut found: Vec<_> = document.occurrences.iter().map(told).collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!((path, expected), (document.path.as_str(), found));
+        }
+    }
+
+    #[test]
+    fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let index = Index::read(&bytes[..]).unwrap();
+        prop_assert!(index.documents.len() <= bytes.len());
+        // the same as a document, which is reached more rarely
+        Index::read(&field(2, &bytes)[..]).unwrap();
+        Index::read(&field(2, &[field(1, b"a.ts"), field(2, &bytes)].concat())[..]).unwrap();
+    }
+}
