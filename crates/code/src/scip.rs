@@ -10,7 +10,7 @@ mod wire;
 
 pub use descriptor::{SymbolKind, described};
 pub(crate) use exact::Told;
-pub use exact::{Declared, Exact, Freshness, Ours, Usage, Usages};
+pub use exact::{Declared, Exact, Freshness, Ours, Usage, Usages, is_indexed};
 pub use lines::Columns;
 
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -141,8 +141,8 @@ impl State {
     }
 }
 
-/// Takes note of all changes of one batch: of the types themselves, of what rests on them, and of their circles. A type that
-/// changed itself is not reached as well.
+/// Takes note of all changes of one batch: of the types themselves, of what rests on them, and of their circles. What a type's own
+/// change means and what reached it are two things: a comment of its own does not keep a note true whose ground has moved.
 pub fn settle(
     states: &mut BTreeMap<u32, State>,
     changes: &BTreeMap<u32, ChangeClass>,
@@ -153,7 +153,7 @@ pub fn settle(
         states.entry(*of).or_default().change(*class, at);
     }
     let structural = changes.iter().filter(|(_, class)| **class == ChangeClass::Structure);
-    let resting = structural.flat_map(|(of, _)| graph.used(*of)).filter(|of| !changes.contains_key(of));
+    let resting = structural.flat_map(|(of, _)| graph.used(*of));
     for of in resting {
         states.entry(*of).or_default().reach();
     }
@@ -262,7 +262,7 @@ mod tests {
         };
         assert_eq!(settled(&[(0, Structure)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
         assert_eq!(settled(&[(0, PublicBehavior)]), (vec![0], vec![]));
-        assert_eq!(settled(&[(0, Structure), (1, Docs)]), (vec![0, 2, 4], vec![2, 4]));
+        assert_eq!(settled(&[(0, Structure), (1, Docs)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
         assert_eq!(settled(&[(3, PublicBehavior)]), (vec![3, 4], vec![]));
         assert_eq!(settled(&[(3, Internal)]), (vec![], vec![]));
         assert_eq!(settled(&[(3, Structure)]), (vec![3, 4], vec![4]));

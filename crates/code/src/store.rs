@@ -12,7 +12,7 @@ mod look;
 mod table;
 mod world;
 
-pub use ask::{Extent, Mentioned};
+pub use ask::{Extent, Mentioned, Mentions};
 pub use card::{Card, Offered, Place};
 pub use keep::{KeepError, Kept};
 
@@ -541,7 +541,7 @@ impl Work<'_> {
             state.change(*class, self.moment.now);
             self.table.set_state(*id, &state)?;
             if *class == ChangeClass::Structure {
-                for user in self.table.users(*id, false)?.iter().filter(|user| !changed.contains_key(user)) {
+                for user in &self.table.users(*id, false)? {
                     let mut state = self.table.state(*user)?.unwrap_or_default();
                     state.reach();
                     self.table.set_state(*user, &state)?;

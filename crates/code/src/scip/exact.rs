@@ -9,6 +9,7 @@ use super::{Document, Index, Occurrence, Roles, ScipError, SymbolKind, described
 use crate::codebase::Codebase;
 use crate::file::TypeKind;
 use crate::language::decode;
+use crate::project::Project;
 use crate::symbol;
 use crate::token::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -138,20 +139,28 @@ enum Sort {
     Member,
 }
 
+/// Whether a tree has an index, at its root or in the folder of a project.
+pub fn is_indexed(root: &Path, projects: &[Project]) -> bool {
+    !placed(root, projects).is_empty()
+}
+
+/// The indexes of a tree, from the root downwards, each with the folder it lies in.
+fn placed(root: &Path, projects: &[Project]) -> Vec<(String, PathBuf)> {
+    let folder = |manifest: &str| manifest.rfind('/').map_or("", |at| &manifest[..=at]).to_owned();
+    let folders: BTreeSet<String> =
+        projects.iter().map(|project| folder(&project.path)).chain([String::new()]).collect();
+    let placed = folders.into_iter().map(|folder| (root.join(&folder).join(NAME), folder));
+    placed.filter(|(path, _)| path.is_file()).map(|(path, folder)| (folder, path)).collect()
+}
+
 impl<'a> Exact<'a> {
     /// Opens the indexes at the root of a tree and in the folders of its projects. One that cannot be read costs itself alone.
     pub fn find(code: &'a Codebase, root: &'a Path) -> (Exact<'a>, Vec<ScipError>) {
-        let folder = |manifest: &str| manifest.rfind('/').map_or("", |at| &manifest[..=at]).to_owned();
-        let folders: BTreeSet<String> =
-            code.projects.iter().map(|project| folder(&project.path)).chain([String::new()]).collect();
         let (mut indexes, mut problems) = (Vec::new(), Vec::new());
-        for folder in folders {
-            let path = root.join(&folder).join(NAME);
-            if path.is_file() {
-                match Index::open(&path) {
-                    Ok(index) => indexes.push((index, folder, path)),
-                    Err(problem) => problems.push(problem),
-                }
+        for (folder, path) in placed(root, &code.projects) {
+            match Index::open(&path) {
+                Ok(index) => indexes.push((index, folder, path)),
+                Err(problem) => problems.push(problem),
             }
         }
         let mut exact = Exact::none(code, root);

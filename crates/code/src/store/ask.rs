@@ -12,6 +12,7 @@ use crate::id::TypeId;
 use crate::outline::Outliner;
 use crate::project::Project;
 use crate::resolve::{Certainty, Edge, Mention, Resolver};
+use crate::scip::{self, Declared, Exact};
 use crate::state::State;
 use crate::store::card::{Card, Offered};
 use crate::symbol::{Named, last_word};
@@ -31,6 +32,15 @@ pub struct Mentioned {
     pub certainty: Certainty,
 }
 
+/// All places where something is mentioned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mentions {
+    /// By file and place.
+    pub places: Vec<Mentioned>,
+    /// Indexes that could not be read, and why.
+    pub problems: Vec<String>,
+}
+
 /// How much there is, and how much of it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
@@ -45,6 +55,10 @@ pub struct Extent {
     pub edges: u64,
     /// What was not read, and why.
     pub unread: Vec<String>,
+}
+
+fn number(code: &Codebase, of: &Card) -> Option<u32> {
+    code.types.iter().position(|each| each.id == of.id).map(|at| at as u32)
 }
 
 /// File, part and index of a member's first declaration.
@@ -189,10 +203,11 @@ impl Store {
     }
 
     /// Where a type is mentioned, by file and place. Only files that have its name in them are looked at.
-    pub fn mentions(&self, of: &Card) -> Result<Vec<Mentioned>, StoreError> {
+    pub fn mentions(&self, of: &Card) -> Result<Mentions, StoreError> {
         let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
         let words = [of.simple.as_str(), short];
-        self.where_mentioned(&words, &[], |code, resolver| {
+        let declared = |code: &Codebase| Some(Declared { of: number(code, of)?, member: None });
+        self.where_mentioned(&words, &[], &declared, |code, resolver| {
             let mut found = Vec::new();
             for (at, file) in code.files.iter().enumerate() {
                 for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
@@ -207,8 +222,11 @@ impl Store {
     }
 
     /// The same of a member.
-    pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Vec<Mentioned>, StoreError> {
-        self.where_mentioned(&[&member.name], &of.files, |code, resolver| {
+    pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Mentions, StoreError> {
+        let declared = |code: &Codebase| {
+            Some(Declared { of: number(code, of)?, member: Some(declaration(code, of, member)?) })
+        };
+        self.where_mentioned(&[&member.name], &of.files, &declared, |code, resolver| {
             let Some(at) = declaration(code, of, member) else { return Vec::new() };
             let usages = Usages::new(code, resolver).of(at);
             let told = |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
@@ -216,13 +234,15 @@ impl Store {
         })
     }
 
-    /// Asks the files that have one of some words in them, and some more.
+    /// Asks the files that have one of some words in them, and some more. Where a compiler has made an index, it may know of
+    /// places that have another word, so all files are asked.
     fn where_mentioned(
         &self,
         words: &[&str],
         besides: &[String],
+        declared: &dyn Fn(&Codebase) -> Option<Declared>,
         ask: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
-    ) -> Result<Vec<Mentioned>, StoreError> {
+    ) -> Result<Mentions, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
         let (mut files, mut start) = (BTreeSet::new(), Vec::new());
@@ -232,13 +252,41 @@ impl Store {
         for path in besides {
             files.extend(table.file(path)?.map(|row| row.id));
         }
+        let indexed = scip::is_indexed(&self.root, &projects);
+        if indexed {
+            files.extend(table.files()?.into_values().map(|row| row.id));
+        }
         for file in files {
             start.push(table.source(file)?);
         }
-        let (_, mut found) = world(&mut table, &projects, start, ask)?;
-        found.sort();
-        found.dedup();
+        let (code, places) = world(&mut table, &projects, start, ask)?;
+        let mut found = Mentions { places, problems: Vec::new() };
+        if indexed {
+            self.correct(&code, declared(&code), &mut found);
+        }
+        found.places.sort();
+        found.places.dedup();
         Ok(found)
+    }
+
+    /// Puts what an index says in the place of what names mean, in all files of which it can say everything.
+    fn correct(&self, code: &Codebase, declared: Option<Declared>, found: &mut Mentions) {
+        let (exact, problems) = Exact::find(code, &self.root);
+        found.problems = problems.iter().map(ToString::to_string).collect();
+        let Some(usages) = declared.and_then(|declared| exact.usages(declared)) else { return };
+        let unsure: BTreeSet<&str> = exact
+            .incomplete()
+            .into_iter()
+            .chain(usages.stale.iter().copied())
+            .map(|file| code.files[file as usize].path.as_str())
+            .collect();
+        found.places.retain(|place| unsure.contains(place.file.as_str()));
+        for place in usages.places.iter().filter(|place| !place.roles.is_definition()) {
+            let file = &code.files[place.file as usize];
+            let told = mentioned(file, place.span.from, Certainty::Exact);
+            found.places.retain(|known| (&known.file, known.at) != (&told.file, told.at));
+            found.places.push(told);
+        }
     }
 
     /// What has happened to a type since it was first seen.

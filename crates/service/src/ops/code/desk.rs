@@ -454,10 +454,12 @@ impl<'a> Desk<'a> {
     /// Where a type or a member is mentioned.
     pub(crate) fn mentions(&self, symbol: Symbol) -> Vec<code::Mentioned> {
         let Some(card) = self.card(symbol.of) else { return Vec::new() };
-        match self.member(symbol) {
+        let found = match self.member(symbol) {
             Some(member) => self.had(self.tree.store.member_mentions(&card, &member)),
             None => self.had(self.tree.store.mentions(&card)),
-        }
+        };
+        found.problems.into_iter().for_each(|problem| self.note(problem));
+        found.places
     }
 
     /// How many members all types have.
