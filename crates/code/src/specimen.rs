@@ -64,7 +64,16 @@ pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
     for token in tokens.iter().filter(|token| token.span.from < token.span.to) {
         let between = text.get(end..token.span.from as usize).unwrap_or_default();
         let close = after_comment || !token.kind.counts();
-        out.push_str(&between_anew(between, style, close));
+        // a mark that is a matter of taste is no token, and stands between them
+        let mut rest = between;
+        while let Some(at) = rest.find(|letter: char| !letter.is_ascii_whitespace()) {
+            out.push_str(&blanks_anew(&out, &rest[..at], style, close));
+            let mark =
+                rest[at..].find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(rest.len() - at);
+            out.push_str(&rest[at..at + mark]);
+            rest = &rest[at + mark..];
+        }
+        out.push_str(&blanks_anew(&out, rest, style, close));
         out.push_str(token.span.of(text));
         end = end.max(token.span.to as usize);
         after_comment = !token.kind.counts();
@@ -74,9 +83,9 @@ pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
 }
 
 /// Blanks in another form. What stands `close` to a comment stays so: it may be what the comment documents.
-fn between_anew(between: &str, style: Style, close: bool) -> String {
-    if between.is_empty() || !between.bytes().all(|byte| byte.is_ascii_whitespace()) {
-        // what no token has, such as the end of a line that is no end
+fn blanks_anew(before: &str, between: &str, style: Style, close: bool) -> String {
+    // a line that goes on in the next ends in nothing but its mark
+    if between.is_empty() || before.ends_with('\\') {
         return between.to_owned();
     }
     let Some((_, indent)) = between.rsplit_once('\n') else {

@@ -443,7 +443,9 @@ fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         let function = value.filter(|it| matches!(it.kind(), "arrow_function" | "function_expression"));
         let constant = child(node, "const").is_some();
         let mut head = head(walk, node);
-        head.name = declarator.child_by_field_name("name").map_or("", |name| walk.text(name)).to_owned();
+        // `{ a, b }` is a name of its own, however it is laid out
+        let name = declarator.child_by_field_name("name");
+        head.name = name.map_or_else(String::new, |name| walk.glued(span(name), &[]).replace(' ', ""));
         head.body = value;
         if let Some(function) = function {
             head.parameters = function.child_by_field_name("parameters").into_iter().collect();

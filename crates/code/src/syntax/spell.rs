@@ -36,7 +36,7 @@ impl<'a> Walk<'a> {
     fn spelled(&self, token: &Token) -> Cow<'a, str> {
         let text = self.source.of(token);
         if token.kind != Lexeme::Text {
-            return Cow::Borrowed(text);
+            return without_returns(text);
         }
         if self.dialect.quotes_alike {
             return alike(text).map_or_else(|| without_returns(text), Cow::Owned);

@@ -99,6 +99,10 @@ impl<'t> Leaves<'_, 't> {
 
     fn leaf(&mut self, node: Node) {
         let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
+        // between elements of markup, a line's end of another system is a text of its own
+        if text.trim().is_empty() && !text.is_empty() {
+            return;
+        }
         let kind = match text.bytes().next() {
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..) => Lexeme::Word,
             Some(b'0'..=b'9') => Lexeme::Number,
