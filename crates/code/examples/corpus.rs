@@ -7,6 +7,7 @@
 //!     cargo run --release -p loci-code --example corpus -- formatted OLD NEW    what a formatter's run is, two copies of a tree
 //!     cargo run --release -p loci-code --example corpus -- outlines DIR…        what outlines cost
 //!     cargo run --release -p loci-code --example corpus -- outline DIR NAME     one of them
+//!     cargo run --release -p loci-code --example corpus -- used DIR             every use of a member, and where that is declared
 //!     cargo run --release -p loci-code --example corpus -- oracle ROSLYN SYMBOL,SYMBOL DIR
 //!     cargo run --release -p loci-code --example corpus -- usages ROSLYN SYMBOL,SYMBOL DIR
 //!
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         ["formatted", old, new] => each(&[new], |new| formatted(Path::new(old), new)),
         ["outlines", folders @ ..] => each(folders, outlines),
         ["outline", folder, name] => each(&[folder], |folder| outline(folder, name)),
+        ["used", folder] => each(&[folder], list_used),
         ["oracle", roslyn, symbols, folder] => {
             each(&[folder], |folder| oracle(Path::new(roslyn), &symbols.split(',').collect(), folder))
         }
@@ -403,6 +405,35 @@ fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> boo
         println!("    only Roslyn's: {line}");
     }
     precision >= ENOUGH && recall >= ENOUGH
+}
+
+/// Prints what an index of another tool can be held against: place, name, how sure, and where the member is declared.
+fn list_used(folder: &Path) -> Outcome {
+    let (code, _) = read_tree(folder, &discover(folder)?, 2);
+    let resolver = Resolver::new(&code);
+    let usages = Usages::new(&code, &resolver);
+    let text = |file: &SourceFile| fs::read(folder.join(&file.path)).map(|bytes| decode(&bytes).into_owned());
+    let texts: Vec<String> = code.files.iter().map(text).collect::<Result<_, _>>()?;
+    let line = |file: u32, at: u32| texts[file as usize][..at as usize].matches('\n').count() + 1;
+    for (file, source) in code.files.iter().enumerate() {
+        for usage in usages.in_file(file as u32) {
+            let (declared, part, member) = usage.member;
+            let member = &code.part((declared, part)).members[member as usize];
+            let before = texts[file][..usage.at as usize].rfind('\n').map_or(0, |at| at + 1);
+            println!(
+                "{}\t{}:{}\t{}\t{:?}\t{}\t{}-{}",
+                source.path,
+                line(file as u32, usage.at),
+                usage.at as usize - before,
+                member.name,
+                usage.certainty,
+                code.files[declared as usize].path,
+                line(declared, member.span.from),
+                line(declared, member.signature.to)
+            );
+        }
+    }
+    Ok(true)
 }
 
 /// Holds the uses of members against Roslyn. What Roslyn itself cannot tell, for want of a library, is neither wrong nor missed.

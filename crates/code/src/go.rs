@@ -58,30 +58,7 @@ static READING: Reading = Reading::new(Dialect {
     import,
     own,
     finish: |_| {},
-    asks: Asks {
-        rows: &[
-            ("identifier", Asked::Name),
-            ("selector_expression", Asked::Member("operand", "field")),
-            ("call_expression", Asked::Call("function", "arguments")),
-            ("composite_literal", Asked::Typed("type")),
-            ("type_assertion_expression", Asked::Typed("type")),
-            ("parenthesized_expression", Asked::Same),
-            ("unary_expression", Asked::Same),
-            ("expression_list", Asked::Same),
-            ("parameter_declaration", Asked::Variable("name", "type", "")),
-            ("var_spec", Asked::Variable("name", "type", "value")),
-            ("short_var_declaration", Asked::Variable("left", "", "right")),
-            ("range_clause", Asked::Variable("left", "", "")),
-            ("block", Asked::Scope),
-            ("function_declaration", Asked::Scope),
-            ("method_declaration", Asked::Scope),
-            ("func_literal", Asked::Scope),
-            ("for_statement", Asked::Scope),
-            ("if_statement", Asked::Scope),
-        ],
-        own: &[],
-        sight: false,
-    },
+    asks: ASKS,
     ..PLAIN
 });
 
@@ -262,3 +239,29 @@ fn fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         walk.add_member(MemberKind::Field, node, &head);
     }
 }
+
+/// How members are asked for.
+const ASKS: Asks = Asks {
+    rows: &[
+        ("identifier", Asked::Name),
+        ("selector_expression", Asked::Member("operand", "field")),
+        ("call_expression", Asked::Call("function", "arguments")),
+        ("composite_literal", Asked::Made("type", "body")),
+        ("type_assertion_expression", Asked::Typed("type")),
+        ("parenthesized_expression", Asked::Same),
+        ("unary_expression", Asked::Same),
+        ("expression_list", Asked::Same),
+        ("parameter_declaration", Asked::Variable("name", "type", "")),
+        ("var_spec", Asked::Variable("name", "type", "value")),
+        ("short_var_declaration", Asked::Variable("left", "", "right")),
+        ("range_clause", Asked::Variable("left", "", "")),
+        ("block", Asked::Scope),
+        ("function_declaration", Asked::Scope),
+        ("method_declaration", Asked::Scope),
+        ("func_literal", Asked::Scope),
+        ("for_statement", Asked::Scope),
+        ("if_statement", Asked::Scope),
+    ],
+    own: &[],
+    sight: false,
+};

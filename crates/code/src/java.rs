@@ -77,30 +77,7 @@ static READING: Reading = Reading::new(Dialect {
     own,
     finish: |_| {},
     unreadable: |_| UNREADABLE,
-    asks: Asks {
-        rows: &[
-            ("identifier", Asked::Name),
-            ("this", Asked::Name),
-            ("field_access", Asked::Member("object", "field")),
-            ("method_invocation", Asked::Method("object", "name", "arguments")),
-            ("object_creation_expression", Asked::Typed("type")),
-            ("cast_expression", Asked::Typed("type")),
-            ("parenthesized_expression", Asked::Same),
-            ("formal_parameter", Asked::Variable("name", "type", "")),
-            ("catch_formal_parameter", Asked::Variable("name", "type", "")),
-            ("variable_declarator", Asked::Variable("name", "type", "value")),
-            ("resource", Asked::Variable("name", "type", "value")),
-            ("enhanced_for_statement", Asked::Variable("name", "type", "")),
-            ("block", Asked::Scope),
-            ("method_declaration", Asked::Scope),
-            ("constructor_declaration", Asked::Scope),
-            ("lambda_expression", Asked::Scope),
-            ("for_statement", Asked::Scope),
-            ("catch_clause", Asked::Scope),
-        ],
-        own: &["this"],
-        sight: true,
-    },
+    asks: ASKS,
     ..PLAIN
 });
 
@@ -243,3 +220,30 @@ fn record<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         walk.below(&mut body.walk());
     });
 }
+
+/// How members are asked for.
+const ASKS: Asks = Asks {
+    rows: &[
+        ("identifier", Asked::Name),
+        ("this", Asked::Name),
+        ("field_access", Asked::Member("object", "field")),
+        ("method_invocation", Asked::Method("object", "name", "arguments")),
+        ("object_creation_expression", Asked::Typed("type")),
+        ("cast_expression", Asked::Typed("type")),
+        ("parenthesized_expression", Asked::Same),
+        ("formal_parameter", Asked::Variable("name", "type", "")),
+        ("catch_formal_parameter", Asked::Variable("name", "type", "")),
+        ("variable_declarator", Asked::Variable("name", "type", "value")),
+        ("resource", Asked::Variable("name", "type", "value")),
+        ("enhanced_for_statement", Asked::Variable("name", "type", "")),
+        ("block", Asked::Scope),
+        ("class_body", Asked::Rebinds),
+        ("method_declaration", Asked::Scope),
+        ("constructor_declaration", Asked::Scope),
+        ("lambda_expression", Asked::Scope),
+        ("for_statement", Asked::Scope),
+        ("catch_clause", Asked::Scope),
+    ],
+    own: &["this"],
+    sight: true,
+};

@@ -78,21 +78,7 @@ static READING: Reading = Reading::new(Dialect {
     import,
     own,
     finish: |_| {},
-    asks: Asks {
-        rows: &[
-            ("identifier", Asked::Name),
-            ("attribute", Asked::Member("object", "attribute")),
-            ("call", Asked::Call("function", "arguments")),
-            ("parenthesized_expression", Asked::Same),
-            ("typed_parameter", Asked::Variable("name", "type", "")),
-            ("typed_default_parameter", Asked::Variable("name", "type", "value")),
-            ("for_statement", Asked::Variable("left", "", "")),
-            ("function_definition", Asked::Scope),
-            ("lambda", Asked::Scope),
-        ],
-        own: &["self", "cls"],
-        sight: false,
-    },
+    asks: ASKS,
     ..PLAIN
 });
 
@@ -261,3 +247,21 @@ fn annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         }
     }
 }
+
+/// How members are asked for.
+const ASKS: Asks = Asks {
+    rows: &[
+        ("identifier", Asked::Name),
+        ("attribute", Asked::Member("object", "attribute")),
+        ("call", Asked::Call("function", "arguments")),
+        ("parenthesized_expression", Asked::Same),
+        ("typed_parameter", Asked::Variable("name", "type", "")),
+        ("typed_default_parameter", Asked::Variable("name", "type", "value")),
+        ("for_statement", Asked::Variable("left", "", "")),
+        ("function_definition", Asked::Scope),
+        ("class_definition", Asked::Rebinds),
+        ("lambda", Asked::Scope),
+    ],
+    own: &["self", "cls"],
+    sight: false,
+};

@@ -64,30 +64,7 @@ static READING: Reading = Reading::new(Dialect {
         ("lifetime", Piece::Whole),
     ],
     docs: Docs::Marked(&["///", "//!", "/**", "/*!"]),
-    asks: Asks {
-        rows: &[
-            ("identifier", Asked::Name),
-            ("self", Asked::Name),
-            ("field_expression", Asked::Member("value", "field")),
-            ("scoped_identifier", Asked::Member("path", "name")),
-            ("call_expression", Asked::Call("function", "arguments")),
-            ("struct_expression", Asked::Typed("name")),
-            ("type_cast_expression", Asked::Typed("type")),
-            ("parenthesized_expression", Asked::Same),
-            ("reference_expression", Asked::Same),
-            ("let_declaration", Asked::Variable("pattern", "type", "value")),
-            ("let_condition", Asked::Variable("pattern", "type", "value")),
-            ("parameter", Asked::Variable("pattern", "type", "value")),
-            ("for_expression", Asked::Variable("pattern", "type", "")),
-            ("match_pattern", Asked::Variable("", "type", "")),
-            ("block", Asked::Scope),
-            ("function_item", Asked::Scope),
-            ("closure_expression", Asked::Scope),
-            ("match_arm", Asked::Scope),
-        ],
-        own: &["self", "Self"],
-        sight: false,
-    },
+    asks: ASKS,
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
     sees_outer: false,
     is_taste,
@@ -373,3 +350,31 @@ fn tuple<'a>(walk: &mut Walk<'a>, list: Node<'a>) {
         }
     }
 }
+
+/// How members are asked for.
+const ASKS: Asks = Asks {
+    rows: &[
+        ("identifier", Asked::Name),
+        ("self", Asked::Name),
+        ("field_expression", Asked::Member("value", "field")),
+        ("scoped_identifier", Asked::Member("path", "name")),
+        ("call_expression", Asked::Call("function", "arguments")),
+        ("struct_expression", Asked::Made("name", "body")),
+        ("type_cast_expression", Asked::Typed("type")),
+        ("parenthesized_expression", Asked::Same),
+        ("reference_expression", Asked::Same),
+        ("let_declaration", Asked::Variable("pattern", "type", "value")),
+        ("let_condition", Asked::Variable("pattern", "type", "value")),
+        ("parameter", Asked::Variable("pattern", "type", "value")),
+        ("for_expression", Asked::Variable("pattern", "type", "")),
+        ("match_pattern", Asked::Variable("", "type", "")),
+        ("block", Asked::Scope),
+        ("impl_item", Asked::Rebinds),
+        ("trait_item", Asked::Rebinds),
+        ("function_item", Asked::Scope),
+        ("closure_expression", Asked::Scope),
+        ("match_arm", Asked::Scope),
+    ],
+    own: &["self", "Self"],
+    sight: false,
+};

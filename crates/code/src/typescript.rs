@@ -105,27 +105,7 @@ const DIALECT: Dialect = Dialect {
     import,
     own,
     finish,
-    asks: Asks {
-        rows: &[
-            ("identifier", Asked::Name),
-            ("this", Asked::Name),
-            ("member_expression", Asked::Member("object", "property")),
-            ("call_expression", Asked::Call("function", "arguments")),
-            ("new_expression", Asked::Typed("constructor")),
-            ("parenthesized_expression", Asked::Same),
-            ("non_null_expression", Asked::Same),
-            ("required_parameter", Asked::Variable("pattern", "type", "value")),
-            ("optional_parameter", Asked::Variable("pattern", "type", "value")),
-            ("variable_declarator", Asked::Variable("name", "type", "value")),
-            ("for_in_statement", Asked::Variable("left", "", "")),
-            ("statement_block", Asked::Scope),
-            ("function_declaration", Asked::Scope),
-            ("method_definition", Asked::Scope),
-            ("arrow_function", Asked::Scope),
-        ],
-        own: &["this"],
-        sight: false,
-    },
+    asks: ASKS,
     ..PLAIN
 };
 
@@ -503,3 +483,29 @@ fn finish(walk: &mut Walk) {
         }
     }
 }
+
+/// How members are asked for.
+const ASKS: Asks = Asks {
+    rows: &[
+        ("identifier", Asked::Name),
+        ("this", Asked::Name),
+        ("member_expression", Asked::Member("object", "property")),
+        ("call_expression", Asked::Call("function", "arguments")),
+        ("new_expression", Asked::Typed("constructor")),
+        ("parenthesized_expression", Asked::Same),
+        ("non_null_expression", Asked::Same),
+        ("required_parameter", Asked::Variable("pattern", "type", "value")),
+        ("optional_parameter", Asked::Variable("pattern", "type", "value")),
+        ("variable_declarator", Asked::Variable("name", "type", "value")),
+        ("for_in_statement", Asked::Variable("left", "", "")),
+        ("statement_block", Asked::Scope),
+        ("object", Asked::Rebinds),
+        ("class_body", Asked::Rebinds),
+        ("function_expression", Asked::Rebinds),
+        ("function_declaration", Asked::Scope),
+        ("method_definition", Asked::Scope),
+        ("arrow_function", Asked::Scope),
+    ],
+    own: &["this"],
+    sight: false,
+};

@@ -173,7 +173,7 @@ impl<'a> Usages<'a> {
     fn told(&self, ask: Ask, on: On, uses: &[Use], told: &mut [Told]) -> Told {
         let value = match on {
             On::Sight | On::Base | On::Unknown => Value::Unknown,
-            On::This => ask.place.owner.map_or(Value::Unknown, |of| Value::Instance(of, None)),
+            On::This => self.own(ask),
             On::Root => Value::Namespace(GLOBAL),
             On::Written(written) => self.value_of((ask.place.file, ask.part, written)),
             On::Use(at) => self.settle(ask, &uses[at as usize], &mut told[at as usize]),
@@ -201,6 +201,12 @@ impl<'a> Usages<'a> {
             Meaning::Outside | Meaning::Unknown => Value::Unknown,
         };
         Told { meaning, gives }
+    }
+
+    /// A value of the type around; a module has none.
+    fn own(&self, ask: Ask) -> Value {
+        let of = ask.place.owner.filter(|of| self.code.types[*of as usize].kind != TypeKind::Module);
+        of.map_or(Value::Unknown, |of| Value::Instance(of, None))
     }
 
     fn asked_of(&self, ask: Ask, value: Value) -> Meaning {
@@ -267,7 +273,8 @@ impl<'a> Usages<'a> {
         while let Some(of) = lineage.get(at).copied() {
             let fitting = self.declared_in(ask, of);
             if !fitting.is_empty() {
-                let certainty = if fitting.len() == 1 { Certainty::Certain } else { Certainty::Likely };
+                let sure = fitting.len() == 1 && !self.calls_value(ask, fitting[0]);
+                let certainty = if sure { Certainty::Certain } else { Certainty::Likely };
                 return Some(Meaning::Members(fitting, certainty));
             }
             for base in self.inherited(of) {
@@ -295,7 +302,24 @@ impl<'a> Usages<'a> {
                 fitting.push(*at);
             }
         }
+        self.of_one_kind(ask, &mut fitting);
         fitting
+    }
+
+    /// Whether a value is called where a function of its name may stand beside it, unread: tokio writes them inside macros.
+    fn calls_value(&self, ask: Ask, at: MemberAt) -> bool {
+        let is_function = matches!(self.code.member(at).kind, MemberKind::Method | MemberKind::Function);
+        ask.called.is_some() && !is_function && self.code.files[at.0 as usize].facts.closed
+    }
+
+    /// Elsewhere than in C#, a function and a value may share a name: then a call means the function.
+    fn of_one_kind(&self, ask: Ask, members: &mut Vec<MemberAt>) {
+        let is_function =
+            |at: &MemberAt| matches!(self.code.member(*at).kind, MemberKind::Method | MemberKind::Function);
+        let called = ask.called.is_some();
+        if members.iter().any(|at| is_function(at) == called) {
+            members.retain(|at| is_function(at) == called);
+        }
     }
 
     /// Whether a member is in sight: a private one is, inside the type that declares it and the types nested in that.

@@ -20,12 +20,16 @@ pub(crate) enum Asked {
     Call(&'static str, &'static str),
     /// `new T()`, `(T) x`: a value of the type that is named here.
     Typed(&'static str),
+    /// `T { a: 1 }`: the type, and where the names of members are that it is given.
+    Made(&'static str, &'static str),
     /// `(a)`, `&a`: as good as what is in it.
     Same,
     /// `let a: T = b`: the name, the type, the value.
     Variable(&'static str, &'static str, &'static str),
     /// Variables are in sight within it alone.
     Scope,
+    /// Inside a body, the words for the value being declared mean another one here, of a type that nothing is known of.
+    Rebinds,
     /// A word alone.
     Name,
 }
@@ -64,6 +68,9 @@ pub(super) struct Sight<'a> {
     variables: FxHashMap<&'a str, (On, u32)>,
     written: FxHashMap<Written, u32>,
     until: u32,
+    in_body: bool,
+    /// Whether the value being declared is one that nothing is known of.
+    foreign: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -181,9 +188,17 @@ impl<'a> Walk<'a> {
                 self.ask_below(cursor);
                 node.child_by_field_name(field).map_or(On::Unknown, |declared| self.written(declared))
             }
+            Some(Asked::Made(declared, body)) => self.ask_made(node, declared, body),
             Some(Asked::Same) => self.ask_below(cursor),
             Some(Asked::Variable(name, declared, value)) => self.ask_variable(node, name, declared, value),
             Some(Asked::Scope) => self.ask_scope(cursor),
+            Some(Asked::Rebinds) => {
+                let foreign = self.sight.foreign;
+                self.sight.foreign |= self.sight.in_body;
+                self.ask_below(cursor);
+                self.sight.foreign = foreign;
+                On::Unknown
+            }
             Some(Asked::Name) => self.ask_name(node, cursor.field_name()),
             None => {
                 self.ask_below(cursor);
@@ -200,9 +215,35 @@ impl<'a> Walk<'a> {
         if let Some(parameters) = parameters.filter(|it| UNTYPED.contains(&it.kind())) {
             self.bind(parameters, On::Unknown);
         }
+        let outside = !std::mem::replace(&mut self.sight.in_body, true);
         self.ask_below(cursor);
+        self.sight.in_body = !outside;
         self.sight.until = until;
         On::Unknown
+    }
+
+    fn ask_made(&mut self, node: Node<'a>, declared: &str, body: &str) -> On {
+        let on = node.child_by_field_name(declared).map_or(On::Unknown, |declared| self.written(declared));
+        let Some(body) = node.child_by_field_name(body) else { return on };
+        let mut cursor = body.walk();
+        for given in body.named_children(&mut cursor) {
+            let key = given.child_by_field_name("field").or_else(|| given.child_by_field_name("key"));
+            let alone = || given.named_child(0).filter(|_| given.kind() == "shorthand_field_initializer");
+            let name = key.map(|key| key.named_child(0).unwrap_or(key)).or_else(alone);
+            if let Some(name) = name.filter(|name| name.kind().ends_with("identifier")) {
+                self.used(name, on);
+            }
+        }
+        self.ask_below(&mut body.walk());
+        on
+    }
+
+    fn sees_members(&self) -> bool {
+        self.dialect.asks.sight && !self.sight.foreign
+    }
+
+    fn own(&self) -> On {
+        if self.sight.foreign { On::Unknown } else { On::This }
     }
 
     fn ask_at(&mut self, node: Node<'a>) -> On {
@@ -222,7 +263,7 @@ impl<'a> Walk<'a> {
     }
 
     fn ask_method(&mut self, node: Node<'a>, of: &str, name: &str, arguments: &str) -> On {
-        let alone = if self.dialect.asks.sight { On::Sight } else { On::Unknown };
+        let alone = if self.sees_members() { On::Sight } else { On::Unknown };
         let on = node.child_by_field_name(of).map_or(alone, |of| self.asked_of(of));
         let found = node.child_by_field_name(name).map_or(On::Unknown, |name| self.used(name, on));
         self.call(node, found, arguments)
@@ -257,7 +298,7 @@ impl<'a> Walk<'a> {
         if let Some([first, rest @ ..]) = words.as_deref() {
             let own = self.dialect.asks.own.contains(first);
             if own && rest.is_empty() {
-                return On::This;
+                return self.own();
             }
             let last = rest.last().unwrap_or(first);
             if !own && is_capital(last) && self.variable(first, node.start_byte() as u32).is_none() {
@@ -277,12 +318,12 @@ impl<'a> Walk<'a> {
     fn ask_name(&mut self, node: Node<'a>, field: Option<&str>) -> On {
         let text = self.text(node);
         if self.dialect.asks.own.contains(&text) {
-            return On::This;
+            return self.own();
         }
         match self.variable(text, node.start_byte() as u32) {
             Some(on) => on,
             None if is_capital(text) => self.named(&[text], None),
-            None if self.dialect.asks.sight && !matches!(field, Some("name" | "label" | "key")) => {
+            None if self.sees_members() && !matches!(field, Some("name" | "label" | "key")) => {
                 self.used(node, On::Sight)
             }
             None => On::Unknown,
