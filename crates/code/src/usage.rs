@@ -99,7 +99,7 @@ impl<'a> Usages<'a> {
         let same = |other: &MemberAt| {
             *other == member
                 || self.code.tables.type_of(other.0, other.1) == of
-                    && self.code.member(*other).key == declared.key
+                    && is_same(self.code.member(*other), declared)
         };
         let files = (0..self.code.files.len() as u32).filter(|file| self.code.tables.has_word(*file, name));
         let mut found: Vec<Usage> = Vec::new();
@@ -293,7 +293,7 @@ impl<'a> Usages<'a> {
         for at in self.code.tables.members(of, ask.name) {
             let member = self.code.member(*at);
             // both halves of a partial method are one
-            let known = fitting.iter().any(|other| self.code.member(*other).key == member.key);
+            let known = fitting.iter().any(|other| is_same(self.code.member(*other), member));
             if !known
                 && fits(member.kind, member.takes, ask.called, false)
                 && takes_types(member, ask.arity)
@@ -556,6 +556,11 @@ impl<'a> Usages<'a> {
             }
         }
     }
+}
+
+/// Whether two declarations in one type are of one member.
+fn is_same(one: &Member, other: &Member) -> bool {
+    one.kind == other.kind && one.key == other.key
 }
 
 /// Whether a member may be asked for by its name, and with so many arguments. As an extension it is handed one that is not written.
