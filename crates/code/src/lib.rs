@@ -57,8 +57,8 @@ pub use read::{read_source, read_tree};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
 pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use store::{
-    Card, Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Moment, Offered, Place, Refreshed,
-    Renamed, Store, StoreError,
+    Card, Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Moment, Offered, Place,
+    Refreshed, Renamed, Store, StoreError,
 };
 pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, last_word, wild};
 pub use token::Span;

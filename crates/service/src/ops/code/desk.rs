@@ -259,25 +259,25 @@ impl<'a> Desk<'a> {
     /// What a path may mean. What is written as it should be needs no look at anything else.
     pub(crate) fn meant(&self, path: &str) -> Meant {
         let few = self.had(self.tree.store.named(path));
-        let meant = self.among(few, |names| names.meant(path));
+        let meant = self.among(&few, |names| names.meant(path));
         let written = |(_, fit): &(Symbol, Fit)| matches!(fit, Fit::Exact | Fit::Suffix);
         if !meant.candidates.is_empty() && meant.candidates.iter().all(written) {
             return meant;
         }
         let all = self.had(self.tree.store.all_names());
-        self.among(all, |names| names.meant(path))
+        self.among(&all, |names| names.meant(path))
     }
 
     pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
         let all = self.had(self.tree.store.all_names());
         let found = |names: &Names<'_>| Meant { resolved: None, candidates: names.search(text, limit) };
-        self.among(all, found).candidates
+        self.among(&all, found).candidates
     }
 
     /// Asks names of some types, and gives what was found their numbers.
-    fn among(&self, types: Vec<Named>, ask: impl FnOnce(&Names<'_>) -> Meant) -> Meant {
+    fn among(&self, types: &[Named], ask: impl FnOnce(&Names<'_>) -> Meant) -> Meant {
         let lately = |id: TypeId| self.lately.get(&id.to_string()).copied().unwrap_or(0);
-        let found = ask(&Names::new(&types, &lately));
+        let found = ask(&Names::new(types, &lately));
         let number = |symbol: Symbol| Symbol { of: self.learn(types[symbol.of as usize].clone()), ..symbol };
         Meant {
             resolved: found.resolved.map(number),

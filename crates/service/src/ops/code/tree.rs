@@ -28,15 +28,15 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn open(service: &Service, root: &Path) -> Result<Tree, Error> {
         match place(service, root) {
-            None => Tree::read(service, root, "there is no home to keep it in".to_string()),
+            None => Tree::read(service, root, "there is no home to keep it in"),
             Some(place) => match known(service, root, &place) {
                 Ok((store, done)) => Ok(Tree::with(service, root, store, done, Vec::new())),
                 Err(Trouble::Store(StoreError::Damaged(_))) => Tree::anew(service, root),
                 Err(Trouble::Store(error @ (StoreError::Layout(_) | StoreError::Stopped))) => {
                     Err(store_error(&error))
                 }
-                Err(Trouble::Store(error)) => Tree::read(service, root, error.to_string()),
-                Err(Trouble::Io(error)) => Tree::read(service, root, error.to_string()),
+                Err(Trouble::Store(error)) => Tree::read(service, root, &error.to_string()),
+                Err(Trouble::Io(error)) => Tree::read(service, root, &error.to_string()),
             },
         }
     }
@@ -51,11 +51,11 @@ impl Tree {
                 return Ok(Tree::with(service, root, store, done, Vec::new()));
             }
         }
-        Tree::read(service, root, "what was kept is damaged".to_string())
+        Tree::read(service, root, "what was kept is damaged")
     }
 
     /// The answer is the same, only later.
-    fn read(service: &Service, root: &Path, why: String) -> Result<Tree, Error> {
+    fn read(service: &Service, root: &Path, why: &str) -> Result<Tree, Error> {
         let mut store = Store::in_memory(root).map_err(|error| store_error(&error))?;
         let done = store.refresh(moment(service, &tell(service))).map_err(|error| store_error(&error))?;
         let note = format!("the tree was read whole, and nothing of it kept for the next question: {why}");
