@@ -31,7 +31,7 @@ fn a_type_is_outlined_in_any_language_and_says_what_it_costs() {
     let by_id = format!("code outline {} -o json", told["resolved"]["typeId"].as_str().unwrap());
     assert_eq!(typed(&home, &by_id).expect(0).records()[0]["outline"], told["outline"]);
     assert!(typed(&home, "code outline Engine -o text").expect(0).text().contains("run"));
-    // Nothing is kept: what changes is seen.
+    // What is kept is not what is told: what changes is seen.
     put(
         &home.path().join("src/Node.cs"),
         b"namespace Memo.Core { public class Node { public string Title; } }",
@@ -49,6 +49,9 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
     let used = found("code usages Node");
     assert_eq!((&used["total"], &used["usages"][0]["certainty"]), (&2.into(), &"certain".into()));
     assert_eq!(found("code usages Node --max-results 1")["usages"].as_array().unwrap().len(), 1);
+    let used = found("code usages NodeStore.n");
+    assert_eq!((&used["total"], &used["usages"][0]["line"]), (&1.into(), &3.into()), "{used}");
+    assert_eq!(used["usages"][0]["certainty"], "certain");
     assert!(found("code graph namespace:Memo.*")["picture"].as_str().unwrap().contains("-->"));
     assert!(found("code graph type:Node --form svg")["picture"].as_str().unwrap().starts_with("<svg"));
     for (line, code) in [
@@ -57,7 +60,6 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
         ("code graph type:", "INVALID_FILTER"),
         ("code outline Node --root nowhere", "NOT_FOUND"),
         ("code outline Node --root .claude", "NOT_FOUND"),
-        ("code usages NodeStore.Get", "INVALID_ARGUMENT"),
         ("code outline ''", "INVALID_ARGUMENT"),
     ] {
         let refused = typed(&home, line).expect(1);

@@ -38,9 +38,9 @@ fn a_pack_holds_what_its_filter_names_and_is_written_once() {
     assert!(text.contains("Node Get(int id)") && !text.contains("n++"), "{text}");
     assert!(built.get("reused").is_none());
     assert_eq!(said(&home, "code pack core --filter type:NodeStore")["reused"], true);
-    let small = said(&home, "code pack core --filter type:NodeStore --budget 80");
+    let small = said(&home, "code pack core --filter type:NodeStore --budget 52");
     assert_eq!((paths(&small["types"]), paths(&small["leftOut"])), (vec![STORE], vec![NODE]), "{small}");
-    assert!(small["tokens"].as_u64() <= Some(80) && small.get("reused").is_none(), "{small}");
+    assert!(small["tokens"].as_u64() <= Some(52) && small.get("reused").is_none(), "{small}");
     let other = said(&home, "code pack engine.v2 --filter 'type:Engine OR type:Node'");
     assert_eq!(other["types"].as_array().unwrap().len(), 2);
     let listed = said(&home, "code packs");
@@ -146,11 +146,11 @@ fn the_window_shows_what_is_pinned_in_focus_and_asked_for_lately() {
     assert!(text.contains("## Focus") && text.contains("Node Get(int id)"), "{text}");
     assert!(said(&home, "code window").get("changed").is_none(), "the same bytes are not written again");
     // A budget keeps the lead of the work longest, and is kept to.
-    for budget in [60, 90, 120, 150, 200, 300] {
+    for budget in [30, 45, 60, 75, 90, 300] {
         let window = said(&home, &format!("code window --budget {budget} --json"));
         assert!(window["tokens"].as_u64() <= Some(budget), "{budget}: {window}");
     }
-    let small = said(&home, "code window --budget 150");
+    let small = said(&home, "code window --budget 66");
     assert!(regions(&small).contains(&("Focus", STORE)), "{small}");
     assert!(!regions(&small).contains(&("Recent", "Memo.Far.Island")), "{small}");
     assert!(typed(&home, "code window -o text").expect(0).text().contains("## Recent"));

@@ -60,6 +60,10 @@ pub(crate) fn root_of(service: &Service, named: Option<&String>) -> Result<PathB
         return Err(Error::new(Code::NotFound, format!("{shown} is a file, not a source tree"))
             .hint(format!("--root {above}")));
     }
+    if !root.is_dir() {
+        return Err(Error::new(Code::NotFound, format!("no such folder: `{shown}`"))
+            .hint("--root names the source tree"));
+    }
     // Its files are every program of the machine, and some of them never end.
     if root.parent().is_none() {
         return Err(Error::new(
