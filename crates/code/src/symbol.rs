@@ -152,9 +152,23 @@ impl<'a> Names<'a> {
         candidates.dedup();
         let resolved = match &candidates[..] {
             [(symbol, Fit::Exact | Fit::Suffix | Fit::Wildcard)] => Some(*symbol),
+            [(_, Fit::Exact | Fit::Suffix), ..] => self.as_written(&candidates, path),
             _ => None,
         };
         Meant { resolved, candidates }
+    }
+
+    /// Of several that differ only in large and small letters, the one that is written just so: `Store` is the type, and not the
+    /// module `store` it stands in.
+    fn as_written(&self, candidates: &[(Symbol, Fit)], path: &str) -> Option<Symbol> {
+        let last = path.split('(').next().unwrap_or(path).rsplit(['.', '+', ':']).next()?.trim();
+        let name = |symbol: Symbol| match self.member(symbol) {
+            Some(member) => member.name.as_str(),
+            None => self.of(symbol).simple(),
+        };
+        let mut same = candidates.iter().map(|(symbol, _)| *symbol).filter(|symbol| name(*symbol) == last);
+        let (only, more) = (same.next()?, same.next());
+        more.is_none().then_some(only)
     }
 
     /// Symbols whose names hold a text, or begin so, or are nearly so; types before members.

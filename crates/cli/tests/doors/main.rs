@@ -14,6 +14,7 @@ mod run;
 mod code;
 mod conduct;
 mod folder;
+mod kept;
 mod search;
 mod show;
 mod trees;

@@ -23,6 +23,8 @@ pub(crate) struct Tree {
     pub(crate) head: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) kept: Kept,
+    /// Whether what it has shown is written down.
+    told: bool,
 }
 
 impl Tree {
@@ -63,7 +65,7 @@ impl Tree {
     }
 
     fn with(service: &Service, root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
-        let mut tree = Tree { store, done, head: head(root), notes, kept: Kept::default() };
+        let mut tree = Tree { store, done, head: head(root), notes, kept: Kept::default(), told: false };
         tree.keep_files(service, root);
         tree
     }
@@ -93,7 +95,12 @@ impl Tree {
             Some(veil) => veil.text(text).into_owned(),
             None => text.to_string(),
         };
-        self.kept = self.store.keep(folder, &pen, &self.done, &veil)?;
+        // what was told once is not told again
+        let nothing = Refreshed::default();
+        let news = if std::mem::replace(&mut self.told, true) { &nothing } else { &self.done };
+        let kept = self.store.keep(folder, &pen, news, &veil)?;
+        self.kept.files += kept.files;
+        self.kept.bytes += kept.bytes;
         Ok(())
     }
 }
