@@ -5,6 +5,7 @@
 
 mod check;
 pub(crate) mod chores;
+mod code;
 mod goal;
 mod hook;
 mod index;
@@ -30,7 +31,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     measure index and search against bare tantivy, a bare walk and a program that does nothing;\n\
     first: cargo build --release && cargo build --release -p loci-search --example bare\n\
     hook [--size 1G] [--seed 7] [--rounds 200] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
-    measure what a person waits for a hook, beyond a program that does nothing";
+    measure what a person waits for a hook, beyond a program that does nothing\n\
+    code [--files 3000] [--rounds 5] [--root DIR] [--loci PATH] [--smoke | --strict]\n\
+    measure questions about a code base that is known, against a program that reads as many bytes, and count the work of an edit";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -73,6 +76,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     match args.split_first() {
         Some((first, rest)) if first == "index" => return index::run(rest),
         Some((first, rest)) if first == "hook" => return hook::run(rest),
+        Some((first, rest)) if first == "code" => return code::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;

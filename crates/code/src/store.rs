@@ -126,6 +126,8 @@ pub struct Moment<'a> {
 pub struct Store {
     db: Connection,
     root: PathBuf,
+    /// The file that is kept, as long as it is open to be read only.
+    only_read: Option<PathBuf>,
 }
 
 /// Below this share of changed files only they, and what they touch, are joined again.
@@ -145,22 +147,32 @@ impl Store {
             }
             Ok(db)
         });
-        Ok(Store { db: opened?, root: root.to_path_buf() })
+        Ok(Store { db: opened?, root: root.to_path_buf(), only_read: None })
     }
 
-    /// What is kept in a file, if this version can read it.
+    /// What is kept in a file, if this version can read it: opened to be read, until something is to be written.
     pub fn existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
         if !path.is_file() {
             return Ok(None);
         }
-        let (db, layout) = db::derived::open_writer(path, LAYOUT)?;
+        let (db, layout) = db::derived::open_reader(path, LAYOUT)?;
         let ours = layout == db::derived::Layout::Ours;
-        Ok(ours.then(|| Store { db, root: root.to_path_buf() }))
+        let only_read = Some(path.to_path_buf());
+        Ok(ours.then(|| Store { db, root: root.to_path_buf(), only_read }))
+    }
+
+    /// From now on it may be written to. Most questions never do: opening it so takes as long as answering one.
+    fn begin_writing(&mut self) -> Result<(), StoreError> {
+        if let Some(path) = self.only_read.take() {
+            self.db = db::derived::open_writer(&path, LAYOUT)?.0;
+        }
+        Ok(())
     }
 
     /// Nothing is kept.
     pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
-        Ok(Store { db: db::derived::open_memory(LAYOUT, SCHEMA)?, root: root.to_path_buf() })
+        let db = db::derived::open_memory(LAYOUT, SCHEMA)?;
+        Ok(Store { db, root: root.to_path_buf(), only_read: None })
     }
 
     pub fn root(&self) -> &Path {
@@ -185,6 +197,7 @@ impl Store {
             return Ok(Refreshed { read_bytes: read, ..Refreshed::default() });
         }
         let now = moment.now.saturating_mul(1_000_000);
+        self.begin_writing()?;
         let writing = self.db.transaction()?;
         let mut table = Table::new(&writing);
         table.read = read;
@@ -210,7 +223,8 @@ impl Store {
 pub struct Look {
     seen: Seen,
     first: bool,
-    read: u64,
+    /// How many bytes of what is kept it took.
+    pub read: u64,
     /// What is kept is what the tree says.
     pub current: bool,
 }

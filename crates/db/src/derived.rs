@@ -14,6 +14,9 @@ const WRITING: &str = "pragma journal_mode = wal; pragma synchronous = normal; p
 /// 3.51.3 mends a defect that could lose pages when one connection writes while another checkpoints.
 const OLDEST: i32 = 3_051_003;
 
+/// How long a writer waits for another.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What stands in a database: its layout's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
@@ -29,7 +32,7 @@ pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Err
         .union(OpenFlags::SQLITE_OPEN_CREATE)
         .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.busy_timeout(PATIENCE)?;
     connection.execute_batch(WRITING)?;
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
     let layout = layout(&connection, number)?;

@@ -2,7 +2,7 @@
 //!
 //! Does not look at the tree; whoever asks has brought it up to date.
 
-use super::table::Table;
+use super::table::{LAYOUT, Table};
 use super::world::world;
 use super::{EXTENT, PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
 use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
@@ -20,6 +20,7 @@ use crate::usage::{Usage, Usages};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// A place where a type is mentioned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,6 +173,31 @@ impl Store {
         let at = code.types.iter().position(|each| each.name == of.name);
         let outline = at.and_then(|at| Outliner::new(&code, &resolver).member(at as u32, key));
         Ok(outline.unwrap_or_default())
+    }
+
+    /// What the outline and the source of a type cost in tokens, or those of the member with this key. Counted once, by `count`,
+    /// until the type changes: the vocabulary alone takes a tenth of a second to unfold.
+    pub fn tokens(
+        &self,
+        of: TypeId,
+        key: &str,
+        count: impl FnOnce() -> (u64, u64),
+    ) -> Result<(u64, u64), StoreError> {
+        let table = Table::new(&self.db);
+        if let Some(known) = table.tokens(of, key)? {
+            return Ok(known);
+        }
+        let counted = count();
+        // who cannot write now has counted all the same
+        if let Some(path) = &self.only_read
+            && let Ok((db, _)) = db::derived::open_writer(path, LAYOUT)
+        {
+            let _ = db.busy_timeout(Duration::ZERO);
+            let _ = Table::new(&db).set_tokens(of, key, counted);
+        } else {
+            let _ = table.set_tokens(of, key, counted);
+        }
+        Ok(counted)
     }
 
     /// Who uses whom: edges between positions in `ids`, which are sorted.

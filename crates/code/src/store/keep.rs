@@ -54,6 +54,10 @@ impl Store {
         done: &Refreshed,
         veil: &dyn Fn(&str) -> String,
     ) -> Result<Kept, KeepError> {
+        if self.is_kept(folder, done)? {
+            return Ok(Kept::default());
+        }
+        self.begin_writing()?;
         let writing = self.db.transaction()?;
         let mut desk = Desk { table: Table::new(&writing), folder, pen, veil, kept: Kept::default() };
         let as_left: Option<Vec<Option<Stamp>>> = desk.table.meta(AS_LEFT)?;
@@ -72,6 +76,16 @@ impl Store {
         let kept = desk.kept;
         writing.commit()?;
         Ok(kept)
+    }
+}
+
+impl Store {
+    /// Whether the files are as they should be, and nothing is to be told besides.
+    pub fn is_kept(&self, folder: &Folder, done: &Refreshed) -> Result<bool, StoreError> {
+        let mut table = Table::new(&self.db);
+        let as_left: Option<Vec<Option<Stamp>>> = table.meta(AS_LEFT)?;
+        let news = !done.aliases.is_empty() || !done.doubtful.is_empty() || !done.collisions.is_empty();
+        Ok(!news && as_left == Some(looks(folder)) && table.pending()?.is_empty())
     }
 }
 

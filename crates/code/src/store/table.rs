@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
-pub(crate) const LAYOUT: i64 = 1;
+pub(crate) const LAYOUT: i64 = 2;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -42,6 +42,7 @@ pub(crate) const SCHEMA: &str = "
     create index users on edges (used, user);
     create table states (type integer primary key, noted integer not null, told blob not null);
     create table aliases (old integer primary key, name text not null, told blob not null);
+    create table tokens (type integer, key text, outline integer not null, source integer not null, primary key (type, key)) without rowid;
     create table pending (type integer, folder text, primary key (type, folder)) without rowid;
 ";
 
@@ -291,8 +292,26 @@ impl<'a> Table<'a> {
         for name in names(card) {
             self.run("insert or ignore into named values (?1, ?2)", [name, id])?;
         }
+        self.run("delete from tokens where type = ?1", [id])?;
         self.add_parts(card)?;
         self.wait(card)
+    }
+
+    /// What the outline and the source of a type, or of one of its members, cost.
+    pub(crate) fn tokens(&self, of: TypeId, key: &str) -> Result<Option<(u64, u64)>, Error> {
+        let sql = "select outline, source from tokens where type = ?1 and key = ?2";
+        let row = |row: &db::Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64));
+        self.db.prepare_cached(sql)?.query_row(params![id_key(of), key], row).optional()
+    }
+
+    pub(crate) fn set_tokens(
+        &self,
+        of: TypeId,
+        key: &str,
+        (outline, source): (u64, u64),
+    ) -> Result<(), Error> {
+        let row = params![id_key(of), key, outline as i64, source as i64];
+        self.run("insert or replace into tokens values (?1, ?2, ?3, ?4)", row)
     }
 
     /// What is written elsewhere about a type is to be written again.
@@ -326,6 +345,7 @@ impl<'a> Table<'a> {
         self.forget_names(card)?;
         self.run("delete from types where id = ?1", [id])?;
         self.run("delete from cards where id = ?1", [id])?;
+        self.run("delete from tokens where type = ?1", [id])?;
         self.run("delete from edges where user = ?1", [id])?;
         self.wait(card)
     }

@@ -159,7 +159,7 @@ pub(super) fn update<T>(
     let done = change(&mut access);
     let mut bytes = serde_json::to_vec_pretty(&access).unwrap_or_default();
     bytes.push(b'\n');
-    pen.write(ACCESS, &bytes)?;
+    pen.jot(ACCESS, &bytes)?;
     Ok((done, notes))
 }
 

@@ -9,7 +9,10 @@ use crate::{Service, scope};
 use api::code::{Coverage, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::folder::{Folder, FolderError};
-use code::{Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Offered, Place, StoreError, Symbol, TypeId};
+use code::{
+    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Offered, Place, StoreError, Symbol, TypeId,
+    count_tokens,
+};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -416,6 +419,13 @@ impl<'a> Desk<'a> {
             Some(member) => text(&member.place),
             None => card.parts.iter().map(text).collect(),
         }
+    }
+
+    /// What an outline costs, and what its source would.
+    pub(crate) fn tokens(&self, symbol: Symbol, outline: &str) -> (u64, u64) {
+        let key = self.member(symbol).map_or_else(String::new, |member| member.key);
+        let count = || (count_tokens(outline) as u64, count_tokens(&self.source_of(symbol)) as u64);
+        self.had(self.tree.store.tokens(self.type_id(symbol.of), &key, count))
     }
 
     pub(crate) fn hashes(&self, of: u32) -> Hashes {

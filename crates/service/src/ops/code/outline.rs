@@ -6,7 +6,7 @@ use super::desk::{Desk, at_desk};
 use crate::Service;
 use api::code::{GetMemberOutline, GetOutline, Outlined};
 use api::{Code, Error, Request};
-use code::{Symbol, count_tokens};
+use code::Symbol;
 
 pub(crate) fn get_outline(service: &Service, ask: &GetOutline) -> Result<Outlined, Error> {
     ask.check()?;
@@ -28,12 +28,13 @@ pub(crate) fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> R
 }
 
 fn outlined(desk: &Desk<'_>, symbol: Symbol) -> Outlined {
-    let (outline, source) = (desk.outline_of(symbol), desk.source_of(symbol));
+    let outline = desk.outline_of(symbol);
+    let (outline_tokens, source_tokens) = desk.tokens(symbol, &outline);
     desk.asked(symbol.of);
     Outlined {
         resolved: desk.told(symbol),
-        outline_tokens: count_tokens(&outline) as u64,
-        source_tokens: count_tokens(&source) as u64,
+        outline_tokens,
+        source_tokens,
         outline,
         coverage: desk.coverage(),
     }

@@ -78,6 +78,9 @@ impl Tree {
     fn keep_files(&mut self, service: &Service, root: &Path) {
         let has_index = |folder: &Folder| folder.path(INDEX).is_file();
         let Some(folder) = Folder::at(root).ok().flatten().filter(has_index) else { return };
+        if self.store.is_kept(&folder, &self.done).unwrap_or(false) {
+            return;
+        }
         // Whoever writes there now writes this as well, or the next question does.
         if let Err(error) = self.write_files(service, &folder, Duration::from_secs(1)) {
             self.notes.push(format!("the files in `.loci` are not up to date: {error}"));
@@ -137,10 +140,11 @@ fn db_beside(path: &Path, ending: &str) -> PathBuf {
 fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), Trouble> {
     let tell = tell(service);
     let moment = moment(service, &tell);
-    if let Some(store) = Store::existing(place, root)?
-        && store.look(moment)?.current
-    {
-        return Ok((store, Refreshed::default()));
+    if let Some(store) = Store::existing(place, root)? {
+        let look = store.look(moment)?;
+        if look.current {
+            return Ok((store, Refreshed { read_bytes: look.read, ..Refreshed::default() }));
+        }
     }
     if let Some(folder) = place.parent() {
         home::make(folder)?;
