@@ -22,6 +22,9 @@ pub const PACKS: &str = "packs";
 pub const INDEX: &str = "index.json";
 pub const SHARDS: &str = "index";
 
+/// Another may be writing there as soon as the folder is made.
+const MAKING: Duration = Duration::from_mins(1);
+
 const LOCK: &str = "lock";
 const IGNORE: &str = ".gitignore";
 /// What one person looked at is no business of the others; the window and half-written files are made again.
@@ -99,7 +102,8 @@ impl Folder {
         let dir = enter(&above, NAME, &path)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
         let folder = Folder { path, dir };
         if made {
-            folder.replace(IGNORE, IGNORED.as_bytes(), true)?;
+            // whoever holds the pen clears away what others have written half
+            folder.pen(MAKING)?.write(IGNORE, IGNORED.as_bytes())?;
         }
         Ok(folder)
     }
