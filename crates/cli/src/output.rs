@@ -275,7 +275,7 @@ fn show_progress(service: &Service, done: &AtomicBool) {
         std::thread::sleep(Duration::from_millis(50));
         let (files, of) = (service.progress.files.load(Relaxed), service.progress.of.load(Relaxed));
         if started.elapsed() > PATIENCE && of > 0 && files < of {
-            complain(&format!("\r\x1b[Kreading {files} of {of} transcripts"));
+            complain(&format!("\r\x1b[Kreading {files} of {of} files"));
             shown = true;
         } else if shown {
             complain("\r\x1b[K");

@@ -77,6 +77,8 @@ pub struct Refreshed {
     /// Whether everything was joined anew.
     pub whole: bool,
     pub changes: Vec<Changed>,
+    /// Types that did not change themselves, and use one whose structure did.
+    pub reached: Vec<(TypeId, String)>,
     pub aliases: Vec<Renamed>,
     /// Types that went and could each be one of several that came.
     pub doubtful: Vec<Doubt>,
@@ -550,6 +552,7 @@ impl Work<'_> {
 
     /// What a change means for what is remembered of a type, and of those that rest on it.
     fn age(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
+        let mut reached = BTreeSet::new();
         for (id, class) in changed {
             let mut state = self.table.state(*id)?.unwrap_or_default();
             state.change(*class, self.moment.now);
@@ -559,9 +562,13 @@ impl Work<'_> {
                     let mut state = self.table.state(*user)?.unwrap_or_default();
                     state.reach();
                     self.table.set_state(*user, &state)?;
+                    reached.extend(Some(*user).filter(|user| !changed.contains_key(user)));
                 }
             }
         }
+        let named = self.table.names_of(&reached.into_iter().collect::<Vec<_>>())?;
+        self.done.reached.extend(named.into_iter().map(|named| (named.id, named.name)));
+        self.done.reached.sort_by(|one, other| one.1.cmp(&other.1));
         self.age_circles(changed)
     }
 

@@ -57,7 +57,8 @@ pub struct IndexedCode {
 pub struct TypeChange {
     pub path: String,
     pub type_id: String,
-    /// `Structure`, `PublicBehavior`, `Internal`, `Docs`, `Cosmetic`; `Added` or `Removed`.
+    /// `Structure`, `PublicBehavior`, `Internal`, `Docs`, `Cosmetic`; `Added` or `Removed`; `Structure-Dependency` where only
+    /// something it uses has another structure.
     pub change_class: String,
     /// The members that differ, each with what its change means.
     #[serde(skip_serializing_if = "Vec::is_empty")]

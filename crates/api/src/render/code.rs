@@ -147,16 +147,22 @@ impl Render for InFocus {
     }
 }
 
+/// A person reads so many changes; a renamed base has thousands.
+const SHOWN: usize = 60;
+
 impl Render for IndexedCode {
     fn render(&self, look: &Look) -> String {
         let mut out = String::new();
-        for change in &self.changes {
-            let class = look.paint(Ink::Dim, &format!("{:14}", change.change_class));
+        for change in self.changes.iter().take(SHOWN) {
+            let class = look.paint(Ink::Dim, &format!("{:20}", change.change_class));
             put(&mut out, format_args!("{class} {}\n", clean(&change.path)));
-            change
-                .members
-                .iter()
-                .for_each(|member| put(&mut out, format_args!("{:15} {}\n", "", clean(member))));
+            for member in &change.members {
+                put(&mut out, format_args!("{:20} {}\n", "", clean(member)));
+            }
+        }
+        if self.changes.len() > SHOWN {
+            let more = plural((self.changes.len() - SHOWN) as u64, "more type");
+            put(&mut out, format_args!("… {more}; -o json has them all\n"));
         }
         for alias in &self.aliases {
             let (old, new) = (clean(&alias.old), clean(&alias.new));

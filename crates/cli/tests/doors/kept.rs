@@ -90,6 +90,16 @@ fn what_an_edit_means_is_told_and_costs_what_it_touches() {
     let work = &told["work"];
     assert_eq!((&work["filesParsed"], &work["typesHashed"]), (&1.into(), &1.into()), "{work}");
     assert_eq!(work["filesWritten"], 2, "its outline and the list of its folder: {work}");
+    // What others rely on reaches them.
+    put(&home.path().join("A/D1/C1.cs"), class(1, "2").replace("F1(int a)", "F1(long a)").as_bytes());
+    let told = index(&home);
+    let reached: Vec<(&str, &str)> = told["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["path"].as_str().unwrap(), it["changeClass"].as_str().unwrap()))
+        .collect();
+    assert_eq!(reached, [("Far.N1.C1", "Structure"), ("Far.N0.C0", "Structure-Dependency")], "{told}");
     // A question does the same, where the tree has an index.
     put(&home.path().join("A/D1/C1.cs"), class(1, "1").as_bytes());
     typed(&home, "code outline C1").expect(0);

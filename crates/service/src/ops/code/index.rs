@@ -10,7 +10,7 @@ use crate::Service;
 use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Request};
 use code::folder::{Folder, PROMPT_WINDOW};
-use code::{Changed, KeepError, MemberChange};
+use code::{Changed, KeepError, MemberChange, TypeId};
 
 pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCode, Error> {
     ask.check()?;
@@ -29,7 +29,7 @@ pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCo
         Ok(IndexedCode {
             root: desk.root().to_string_lossy().into_owned(),
             types_indexed: desk.extent().types,
-            changes: done.changes.iter().map(change).collect(),
+            changes: done.changes.iter().map(change).chain(done.reached.iter().map(reached)).collect(),
             aliases: done
                 .aliases
                 .iter()
@@ -51,6 +51,12 @@ pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCo
             coverage: desk.coverage(),
         })
     })
+}
+
+/// What it rests on is not what it was.
+fn reached((id, name): &(TypeId, String)) -> TypeChange {
+    let (path, type_id) = (name.clone(), id.to_string());
+    TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), members: Vec::new() }
 }
 
 fn change(changed: &Changed) -> TypeChange {
