@@ -32,6 +32,8 @@ use delta::Delta;
 use look::{Folder, Seen, look, survey};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use table::{FileRow, LAYOUT, SCHEMA, Table};
 use world::world;
@@ -139,6 +141,7 @@ const PROJECTS: &str = "projects";
 const PROBLEMS: &str = "problems";
 const UNREAD: &str = "unread";
 const EXTENT: &str = "extent";
+const ROOT: &str = "root";
 
 impl Store {
     /// What is kept in a file, made if there is none. One that another version made, or that is damaged, is made anew.
@@ -161,6 +164,13 @@ impl Store {
         let ours = layout == db::derived::Layout::Ours;
         let only_read = Some(path.to_path_buf());
         Ok(ours.then(|| Store { db, root: root.to_path_buf(), only_read }))
+    }
+
+    /// The tree that a file is kept for; none if another version made it.
+    pub fn tree_of(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let Some(store) = Store::existing(path, Path::new(""))? else { return Ok(None) };
+        let root: Option<Vec<u8>> = Table::new(&store.db).meta(ROOT)?;
+        Ok(root.map(|bytes| PathBuf::from(OsString::from_vec(bytes))))
     }
 
     /// From now on it may be written to. Most questions never do: opening it so takes as long as answering one.
@@ -204,6 +214,9 @@ impl Store {
         let mut table = Table::new(&writing);
         table.read = read;
         let mut work = Work { table, root: &self.root, moment, done: Refreshed::default() };
+        if first {
+            work.table.set_meta(ROOT, &self.root.as_os_str().as_bytes())?;
+        }
         if first || seen.moved {
             work.moved(now)?;
         } else {

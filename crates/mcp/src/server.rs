@@ -173,7 +173,7 @@ async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<W
             let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);
             // Files are counted through, the whole only for what is done at the moment.
             progress.total = (of >= files).then_some(of as f64);
-            progress.message = Some("reading transcripts".to_string());
+            progress.message = Some("reading files".to_string());
             let _ = peer.notify_progress(progress).await;
         }
     }

@@ -189,6 +189,26 @@ fn two_that_index_at_once_leave_what_one_would() {
 }
 
 #[test]
+fn what_is_kept_for_a_tree_that_is_gone_goes_with_it() {
+    let home = tree();
+    for name in ["one", "two", "three"] {
+        put(&home.path().join(name).join("X.cs"), b"class X { }");
+    }
+    let kept = || {
+        let listed = fs::read_dir(home.path().join(".cache/loci/code")).unwrap().flatten();
+        listed.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "db")).count()
+    };
+    typed(&home, "code outline X --root one").expect(0);
+    typed(&home, "code outline X --root two").expect(0);
+    assert_eq!(kept(), 2);
+    fs::remove_dir_all(home.path().join("one")).unwrap();
+    typed(&home, "code outline X --root two").expect(0);
+    assert_eq!(kept(), 2, "nobody looks before something new is kept");
+    typed(&home, "code outline X --root three").expect(0);
+    assert_eq!(kept(), 2);
+}
+
+#[test]
 fn without_a_place_to_keep_anything_the_answer_is_the_same() {
     let home = tree();
     let outline = |home: &Home| typed(home, "code outline C3 -o json").expect(0).records().remove(0);

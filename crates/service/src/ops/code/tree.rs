@@ -9,6 +9,7 @@ use api::{Code, Error};
 use code::folder::{Folder, INDEX};
 use code::{Digest, KeepError, Kept, Moment, Refreshed, Store, StoreError};
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -46,9 +47,7 @@ impl Tree {
     /// What is kept is damaged: it is taken away and made again.
     pub(crate) fn anew(service: &Service, root: &Path) -> Result<Tree, Error> {
         if let Some(place) = place(service, root) {
-            for ending in ["", "-wal", "-shm"] {
-                let _ = std::fs::remove_file(db_beside(&place, ending));
-            }
+            remove(&place);
             if let Ok((store, done)) = known(service, root, &place) {
                 return Ok(Tree::with(service, root, store, done, Vec::new()));
             }
@@ -150,9 +149,34 @@ fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refresh
         home::make(folder)?;
     }
     let _lock = wait(service, &db_beside(place, ".lock"))?;
+    let first = !place.is_file();
     let mut store = Store::open(place, root)?;
     let done = store.refresh(moment)?;
+    if first {
+        clear(place);
+    }
     Ok((store, done))
+}
+
+/// What is kept for trees that are gone goes with them: that of a large one takes more than its source.
+fn clear(ours: &Path) {
+    let listed = ours.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    for path in listed.into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let is_other = path != ours && path.extension().is_some_and(|ending| ending == "db");
+        let tree = if is_other { Store::tree_of(&path).ok().flatten() } else { None };
+        if tree.is_some_and(|tree| {
+            tree.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        }) {
+            remove(&path);
+            let _ = std::fs::remove_file(db_beside(&path, ".lock"));
+        }
+    }
+}
+
+fn remove(place: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(db_beside(place, ending));
+    }
 }
 
 /// One reads, the others wait for what it keeps; the kernel takes the lock back however that one ends.
