@@ -69,17 +69,30 @@ pub struct Solution {
 pub enum LayoutError {
     #[error("no such folder: `{0}`")]
     NoFolder(PathBuf),
+    #[error("nobody wants to know any more")]
+    Stopped,
 }
 
 /// Walks a tree by git's rules of what is not part of it, and reads its manifests.
 pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
+    discover_while(root, &|_| true)
+}
+
+/// After so many files whoever waits is told: a folder that is no source tree at all may hold millions.
+const STRETCH: u64 = 1000;
+
+/// The same, as long as it is wanted; `tell` hears how many files were seen.
+pub(crate) fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
     if !root.is_dir() {
         return Err(LayoutError::NoFolder(root.to_path_buf()));
     }
     let mut layout = Layout::default();
     let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
     let mut others = Vec::new();
-    for entry in walk(root) {
+    for (seen, entry) in (1..).zip(walk(root)) {
+        if seen % STRETCH == 0 && !tell(seen) {
+            return Err(LayoutError::Stopped);
+        }
         let path = match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
             Ok(entry) => {

@@ -24,7 +24,7 @@ use crate::hash::{Digest, HASH_VERSION};
 use crate::home;
 use crate::id::TypeId;
 use crate::outline::Outliner;
-use crate::project::{Layout, LayoutError, Project, discover};
+use crate::project::{Layout, LayoutError, Project, discover_while};
 use crate::read::read_files;
 use crate::resolve::{Edge, Resolver};
 use db::Connection;
@@ -41,7 +41,7 @@ use world::world;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(transparent)]
-    Layout(#[from] LayoutError),
+    Layout(LayoutError),
     #[error("what is kept about this code base is damaged: {0}")]
     Damaged(db::Error),
     #[error("there is no room left to keep what the code base told")]
@@ -50,6 +50,15 @@ pub enum StoreError {
     Database(db::Error),
     #[error("nobody wants the answer any more")]
     Stopped,
+}
+
+impl From<LayoutError> for StoreError {
+    fn from(error: LayoutError) -> StoreError {
+        match error {
+            LayoutError::Stopped => StoreError::Stopped,
+            error @ LayoutError::NoFolder(_) => StoreError::Layout(error),
+        }
+    }
 }
 
 impl From<db::Error> for StoreError {
@@ -264,7 +273,8 @@ struct Work<'a> {
 impl Work<'_> {
     /// The tree has other files or rules: it is walked again, and every file looked at from outside.
     fn moved(&mut self, now: i64) -> Result<(), StoreError> {
-        let layout = discover(self.root)?;
+        let tell = self.moment.tell;
+        let layout = discover_while(self.root, &|seen| tell(0, seen))?;
         let folders = survey(self.root, &layout, now);
         let before: Option<Vec<Project>> = self.table.meta(PROJECTS)?;
         let rows = self.table.files()?;

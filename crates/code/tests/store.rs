@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use loci_code::{ChangeClass, Moment, Note, Store};
+use loci_code::{ChangeClass, Moment, Note, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -222,6 +222,24 @@ fn a_type_that_is_called_otherwise_is_the_same_type() {
         done.aliases.iter().map(|it| (it.old_name.as_str(), it.new_name.as_str())).collect();
     assert_eq!(names, [("N.Old", "N.New")]);
     assert_eq!(store.renamed().unwrap(), done.aliases);
+}
+
+#[test]
+fn who_no_longer_wants_an_answer_gets_none_and_nothing_is_kept() {
+    let root = house();
+    for n in 0..1100 {
+        write(root.path(), &format!("many/{n}.txt"), "");
+    }
+    let mut store = Store::in_memory(root.path()).unwrap();
+    for after in [0, 1, 3] {
+        let asked = std::sync::atomic::AtomicU64::new(0);
+        let tell = |_, _| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
+        let stopped = store.refresh(Moment { tell: &tell, ..NOW });
+        assert!(matches!(stopped, Err(StoreError::Stopped)), "{stopped:?}");
+        assert_eq!(store.types().unwrap(), []);
+    }
+    store.refresh(NOW).unwrap();
+    assert!(!store.types().unwrap().is_empty());
 }
 
 #[test]
