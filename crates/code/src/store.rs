@@ -399,11 +399,11 @@ impl Work<'_> {
     }
 
     /// Adds the files in which names may mean something else now.
-    fn widen(&self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+    fn widen(&mut self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         if delta.is_empty() {
             return Ok(());
         }
-        for name in &delta.names {
+        for name in &self.all_names(delta)? {
             touched.extend(self.table.mentioning(name)?);
             // an outline says more of a type that shares its name with another
             touched.extend(self.table.declaring_files(name)?);
@@ -420,6 +420,44 @@ impl Work<'_> {
             self.derived(name, touched)?;
         }
         Ok(())
+    }
+
+    /// The names that may mean something else, with those that modules pass on as a whole, and what else they are called on the way.
+    fn all_names(&mut self, delta: &Delta) -> Result<BTreeSet<String>, StoreError> {
+        let mut names = delta.names.clone();
+        let (mut open, mut seen): (Vec<Vec<String>>, BTreeSet<Vec<String>>) =
+            (delta.wholes.iter().cloned().collect(), BTreeSet::new());
+        while let Some(module) = open.pop() {
+            if !seen.insert(module.clone()) {
+                continue;
+            }
+            for file in self.table.files_in(&module)? {
+                let facts = self.table.facts(file)?;
+                names.extend(world::declared(&facts));
+                for (alias, path) in delta::passed_on(&facts) {
+                    match alias {
+                        Some(alias) => drop(names.insert(alias)),
+                        None => open.push(path),
+                    }
+                }
+            }
+        }
+        let (mut new, mut looked) = (names.clone(), BTreeSet::new());
+        while !new.is_empty() {
+            let mut files = BTreeSet::new();
+            for name in &new {
+                files.extend(self.table.renaming(name)?);
+            }
+            let mut found = BTreeSet::new();
+            for file in files {
+                if looked.insert((file, new.clone())) {
+                    found.extend(delta::renamed(&self.table.facts(file)?, &new));
+                }
+            }
+            new = found.difference(&names).cloned().collect();
+            names.extend(new.iter().cloned());
+        }
+        Ok(names)
     }
 
     /// The files of everything that is derived from the types of a name.

@@ -4,7 +4,7 @@
 //! others and names nothing.
 
 use crate::codebase::{ATTRIBUTE, full_names};
-use crate::file::{FileFacts, MemberKind, Path, TypePart};
+use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, TypePart};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) struct Delta {
     pub(crate) members: BTreeSet<(String, String)>,
     /// Types whose bases are others, by full name: what is derived from them has other names in sight.
     pub(crate) bases: BTreeSet<String>,
+    /// Modules that another one imports as a whole, and did not before, or no longer does: it passes their names on.
+    pub(crate) wholes: BTreeSet<Vec<String>>,
     /// What holds for every file of the project is different.
     pub(crate) project: bool,
 }
@@ -35,6 +37,13 @@ impl Delta {
             self.names.extend(space.last().cloned());
         }
         self.project |= globals(old) != globals(new);
+        let (before, after) = (passed_on(old), passed_on(new));
+        for (alias, path) in before.symmetric_difference(&after) {
+            match alias {
+                Some(alias) => drop(self.names.insert(alias.clone())),
+                None => drop(self.wholes.insert(path.clone())),
+            }
+        }
     }
 
     fn compare(&mut self, name: &str, before: &Face, after: &Face) {
@@ -97,6 +106,40 @@ fn path(facts: &FileFacts, reference: u32) -> String {
     format!("{:?}::{}", alias.map(word), segments.join("."))
 }
 
+/// What a module imports, others may have from it: under a name, or as a whole.
+pub(crate) fn passed_on(facts: &FileFacts) -> BTreeSet<(Option<String>, Vec<String>)> {
+    let mut found = BTreeSet::new();
+    for scope in facts.scopes.iter().filter(|_| facts.placed) {
+        let around: Vec<String> = scope.namespace.iter().map(|word| facts.word(*word).to_owned()).collect();
+        for import in &scope.imports {
+            let Some((alias, path)) = imported(facts, import) else { continue };
+            // what is not said from the root on may begin in any of the modules around
+            let said_whole = alias.is_some() || facts.paths[import.path as usize].alias.is_some();
+            let starts = if said_whole { 0..=0 } else { 0..=around.len() };
+            found.extend(starts.map(|n| (alias.clone(), [&around[..n], &path[..]].concat())));
+        }
+    }
+    found
+}
+
+/// The name and the path of an import; none for one that brings no names of types.
+fn imported(facts: &FileFacts, import: &Import) -> Option<(Option<String>, Vec<String>)> {
+    let path = facts.paths[import.path as usize].segments.iter().map(|it| facts.word(it.word).to_owned());
+    match import.kind {
+        ImportKind::Alias(word) => Some((Some(facts.word(word).to_owned()), path.collect())),
+        ImportKind::Namespace => Some((None, path.collect())),
+        ImportKind::Static => None,
+    }
+}
+
+/// The names under which a file has what is called one of `names` where it comes from.
+pub(crate) fn renamed(facts: &FileFacts, names: &BTreeSet<String>) -> Vec<String> {
+    let imports = facts.scopes.iter().flat_map(|scope| &scope.imports);
+    let fits = |path: &[String]| path.last().is_some_and(|last| names.contains(last));
+    let told = imports.filter_map(|import| imported(facts, import)).filter(|(_, path)| fits(path));
+    told.filter_map(|(alias, _)| alias).collect()
+}
+
 /// Every namespace that a file declares, with those around it.
 pub(crate) fn spaces(facts: &FileFacts) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
@@ -117,9 +160,9 @@ const DEEPEST: usize = 100;
 
 fn globals(facts: &FileFacts) -> Vec<String> {
     let imports = facts.scopes.iter().flat_map(|scope| &scope.imports).filter(|import| import.global);
-    let told = |import: &crate::file::Import| {
+    let told = |import: &Import| {
         let alias = match import.kind {
-            crate::file::ImportKind::Alias(word) => facts.word(word),
+            ImportKind::Alias(word) => facts.word(word),
             _ => "",
         };
         let path = &facts.paths[import.path as usize];
@@ -132,4 +175,21 @@ fn globals(facts: &FileFacts) -> Vec<String> {
 /// Whether a file says something that holds for all files of its project.
 pub(crate) fn is_global(facts: &FileFacts) -> bool {
     facts.scopes.iter().flat_map(|scope| &scope.imports).any(|import| import.global)
+}
+
+/// Whether a file has something under another name than its own.
+pub(crate) fn is_renaming(facts: &FileFacts) -> bool {
+    let mut imports = facts.scopes.iter().flat_map(|scope| &scope.imports);
+    imports.any(|import| match imported(facts, import) {
+        Some((Some(alias), path)) => path.last() != Some(&alias),
+        _ => false,
+    })
+}
+
+/// Whether a file is a namespace itself, or has it in it, and does not only lie within.
+pub(crate) fn is_module(facts: &FileFacts, space: &[String]) -> bool {
+    let same = |namespace: &[u32]| {
+        namespace.iter().map(|word| facts.word(*word)).eq(space.iter().map(String::as_str))
+    };
+    facts.scopes.iter().any(|scope| same(&scope.namespace))
 }

@@ -9,7 +9,7 @@ use crate::id::TypeId;
 use crate::resolve::{Certainty, Edge};
 use crate::state::{Note, State};
 use crate::store::card::Card;
-use crate::store::delta::{is_global, spaces};
+use crate::store::delta::{is_global, is_module, is_renaming, spaces};
 use crate::store::look::Folder;
 use crate::store::world::{Shelf, declared};
 use crate::symbol::Named;
@@ -20,17 +20,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
-pub(crate) const LAYOUT: i64 = 3;
+pub(crate) const LAYOUT: i64 = 4;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
     create table folders (path text primary key, told blob not null) without rowid;
     create table files (id integer primary key, path text not null unique, project integer not null, generated integer not null,
-        digest integer not null, context integer not null, lines integer not null, gaps integer not null, global integer not null);
+        digest integer not null, context integer not null, lines integer not null, gaps integer not null, global integer not null,
+        renames integer not null);
     create table facts (file integer primary key, told blob not null);
     create table declares (word integer, file integer, primary key (word, file)) without rowid;
     create table mentions (word integer, file integer, primary key (word, file)) without rowid;
-    create table spaces (word integer, path text, file integer, primary key (word, path, file)) without rowid;
+    create table spaces (word integer, path text, file integer, own integer not null, primary key (word, path, file)) without rowid;
     create table types (id integer primary key, name text not null, folder text not null, told blob not null);
     create index below on types (folder);
     create table cards (id integer primary key, told blob not null);
@@ -186,9 +187,10 @@ impl<'a> Table<'a> {
     /// Keeps what a file told; gives its number.
     pub(crate) fn add_file(&mut self, file: &SourceFile, digest: u64, context: u64) -> Result<i64, Error> {
         let facts = &file.facts;
-        let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global)
-            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            on conflict (path) do update set project = ?2, generated = ?3, digest = ?4, context = ?5, lines = ?6, gaps = ?7, global = ?8
+        let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global, renames)
+            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            on conflict (path) do update set project = ?2, generated = ?3, digest = ?4, context = ?5, lines = ?6, gaps = ?7, global = ?8,
+                renames = ?9
             returning id";
         let row = params![
             file.path,
@@ -198,7 +200,8 @@ impl<'a> Table<'a> {
             context as i64,
             facts.lines,
             facts.gaps.len() as i64,
-            is_global(facts)
+            is_global(facts),
+            is_renaming(facts)
         ];
         let id: i64 = self.db.prepare_cached(sql)?.query_row(row, |row| row.get(0))?;
         let bytes = packed(facts);
@@ -213,7 +216,8 @@ impl<'a> Table<'a> {
         for space in spaces(facts) {
             let key = space.last().map_or(0, |word| word_key(word));
             let path = space.join(".");
-            self.run("insert or ignore into spaces values (?1, ?2, ?3)", params![key, path, id])?;
+            let own = facts.placed && is_module(facts, &space);
+            self.run("insert or ignore into spaces values (?1, ?2, ?3, ?4)", params![key, path, id, own])?;
         }
         Ok(id)
     }
@@ -244,6 +248,21 @@ impl<'a> Table<'a> {
 
     pub(crate) fn mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
         self.numbers("select file from mentions where word = ?1", word_key(word))
+    }
+
+    /// The files that are, or add to, a namespace.
+    pub(crate) fn files_in(&self, space: &[String]) -> Result<Vec<i64>, Error> {
+        let (key, path) = (space.last().map_or(0, |word| word_key(word)), space.join("."));
+        let mut statement =
+            self.db.prepare_cached("select file from spaces where word = ?1 and path = ?2 and own")?;
+        let found = statement.query_map(params![key, path], |row| row.get(0))?;
+        found.collect()
+    }
+
+    /// The files that mention a name and have something under another name than its own.
+    pub(crate) fn renaming(&self, name: &str) -> Result<Vec<i64>, Error> {
+        let sql = "select id from mentions join files on id = file where word = ?1 and renames";
+        self.numbers(sql, word_key(name))
     }
 
     pub(crate) fn declaring_files(&self, word: &str) -> Result<Vec<i64>, Error> {
@@ -567,6 +586,8 @@ impl Shelf for Table<'_> {
         for word in words {
             let key = word_key(word);
             wanted.extend(self.declaring_files(word)?);
+            // a module may pass names on, and declare none
+            wanted.extend(self.numbers("select file from spaces where word = ?1 and own", key)?);
             let mut statement = self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
             for path in statement.query_map([key], |row| row.get::<_, String>(0))? {
                 spaces.insert(path?.split('.').map(str::to_owned).collect::<Vec<_>>());
