@@ -121,6 +121,7 @@ pub(crate) fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<
             _ => {}
         }
     }
+    layout.rules.extend(rules_above(root));
     manifests.sort();
     solutions.sort();
     layout.files.sort();
@@ -136,6 +137,15 @@ pub(crate) fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<
     Ok(layout)
 }
 
+/// What git leaves out is also said above a folder that is a part of a repository.
+fn rules_above(root: &Path) -> Vec<String> {
+    let up = |n: usize| "../".repeat(n);
+    let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) else {
+        return Vec::new();
+    };
+    (1..=top).map(|n| up(n) + ".gitignore").filter(|path| root.join(path).is_file()).collect()
+}
+
 /// Whether a file of this name says which projects there are, or what is not part of them.
 pub(crate) fn is_rule(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -144,13 +154,14 @@ pub(crate) fn is_rule(name: &str) -> bool {
         || matches!(name, "Directory.Build.props" | ".gitignore")
 }
 
-/// Every file below a folder that git would not ignore. A person's own ignore file is left out, so that a tree has the same
+/// Every file below a folder that git would not ignore. A person's own ignore files are left out, so that a tree has the same
 /// files for everyone; a folder needs no repository.
 fn walk(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
         .git_global(false)
+        .git_exclude(false)
         .ignore(false)
         .follow_links(false)
         .sort_by_file_name(Ord::cmp)

@@ -18,7 +18,7 @@ pub use keep::{KeepError, Kept};
 
 use crate::alias::{self, Known};
 use crate::classify::{Change, ChangeClass, classify};
-use crate::codebase::{Codebase, SourceFile};
+use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
 use crate::graph::Graph;
 use crate::hash::{Digest, HASH_VERSION};
 use crate::home;
@@ -145,6 +145,8 @@ pub struct Store {
 
 /// Below this share of changed files only they, and what they touch, are joined again.
 const PART: usize = 4;
+/// A base may be a base of a base: three rounds were the most in the trees that were tried.
+const ROUNDS: usize = 8;
 
 const PROJECTS: &str = "projects";
 const PROBLEMS: &str = "problems";
@@ -226,7 +228,7 @@ impl Store {
         if first {
             work.table.set_meta(ROOT, &self.root.as_os_str().as_bytes())?;
         }
-        if first || seen.moved {
+        if first || seen.moved || work.knows_not(&seen.files)? {
             work.moved(now)?;
         } else {
             work.edited(&seen.files)?;
@@ -287,6 +289,9 @@ impl Work<'_> {
         let suspects: Vec<(String, u32)> = suspects.cloned().collect();
         let edits = self.edits(&layout.projects, &suspects, &rows)?;
         let here: BTreeSet<&String> = layout.files.iter().map(|(path, _)| path).collect();
+        let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
+        unread.retain(|path, _| here.contains(path));
+        self.table.set_meta(UNREAD, &unread)?;
         let gone = rows.iter().filter(|(path, _)| !here.contains(path));
         let gone = gone.map(|(_, row)| Edit { old: Some(row.clone()), new: None, digest: 0, context: 0 });
         let edits: Vec<Edit> = edits.into_iter().chain(gone).collect();
@@ -305,6 +310,16 @@ impl Work<'_> {
 
     fn keep_problems(&mut self, layout: &Layout) -> Result<(), StoreError> {
         Ok(self.table.set_meta(PROBLEMS, &layout.problems)?)
+    }
+
+    /// Whether there is a file among these that could not be read before.
+    fn knows_not(&self, paths: &[String]) -> Result<bool, StoreError> {
+        for path in paths {
+            if self.table.file(path)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Some files may say something else.
@@ -364,12 +379,15 @@ impl Work<'_> {
         let mut delta = Delta::default();
         let mut touched: BTreeSet<i64> = BTreeSet::new();
         let mut old_types: BTreeSet<TypeId> = BTreeSet::new();
+        let (mut old_spaces, mut batch) = (BTreeSet::new(), BTreeSet::new());
         for edit in edits {
             let old = match &edit.old {
                 Some(row) => self.table.facts(row.id)?,
                 None => crate::file::FileFacts::default(),
             };
+            old_spaces.extend(delta::spaces(&old));
             if let Some(row) = &edit.old {
+                batch.insert(row.id);
                 self.table.forget_words(row.id, &old)?;
                 old_types.extend(self.table.types_in(row.id)?);
                 self.table.forget_parts(row.id)?;
@@ -378,7 +396,9 @@ impl Work<'_> {
                 (Some(mut file), _) => {
                     home::place(projects, &mut file);
                     delta.add(&old, &file.facts);
-                    touched.insert(self.table.add_file(&file, edit.digest, edit.context)?);
+                    let id = self.table.add_file(&file, edit.digest, edit.context)?;
+                    touched.insert(id);
+                    batch.insert(id);
                 }
                 (None, Some(row)) => {
                     delta.add(&old, &crate::file::FileFacts::default());
@@ -389,6 +409,13 @@ impl Work<'_> {
         }
         if whole || delta.project {
             return self.join_whole(projects);
+        }
+        for space in std::mem::take(&mut delta.spaces) {
+            let files = self.table.files_below(&space)?;
+            let before = old_spaces.contains(&space) || files.iter().any(|file| !batch.contains(file));
+            if before == files.is_empty() {
+                delta.names.extend(space.last().cloned());
+            }
         }
         self.widen(&delta, &mut touched)?;
         if touched.len() as u64 * PART as u64 >= self.table.count("select count(*) from files")? + PART as u64
@@ -425,6 +452,12 @@ impl Work<'_> {
     /// The names that may mean something else, with those that modules pass on as a whole, and what else they are called on the way.
     fn all_names(&mut self, delta: &Delta) -> Result<BTreeSet<String>, StoreError> {
         let mut names = delta.names.clone();
+        for (alias, last) in &delta.aliases {
+            // what no source declares means the same everywhere
+            if self.table.is_declared(alias)? || self.table.is_declared(last)? {
+                names.insert(alias.clone());
+            }
+        }
         let (mut open, mut seen): (Vec<Vec<String>>, BTreeSet<Vec<String>>) =
             (delta.wholes.iter().cloned().collect(), BTreeSet::new());
         while let Some(module) = open.pop() {
@@ -442,7 +475,7 @@ impl Work<'_> {
                 }
             }
         }
-        let (mut new, mut looked) = (names.clone(), BTreeSet::new());
+        let mut new = names.clone();
         while !new.is_empty() {
             let mut files = BTreeSet::new();
             for name in &new {
@@ -450,9 +483,7 @@ impl Work<'_> {
             }
             let mut found = BTreeSet::new();
             for file in files {
-                if looked.insert((file, new.clone())) {
-                    found.extend(delta::renamed(&self.table.facts(file)?, &new));
-                }
+                found.extend(delta::renamed(&self.table.facts(file)?, &new));
             }
             new = found.difference(&names).cloned().collect();
             names.extend(new.iter().cloned());
@@ -460,18 +491,30 @@ impl Work<'_> {
         Ok(names)
     }
 
-    /// The files of everything that is derived from the types of a name.
-    fn derived(&self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+    /// The files in which the types of a name stand, are derived from or are named, and so on: what is nested in a base can be
+    /// named through all of them.
+    fn derived(&mut self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         let simple = name.rsplit(['.', '+']).next().unwrap_or(name).split('`').next().unwrap_or_default();
         let mut open = self.table.named(simple)?;
         let mut seen: BTreeSet<TypeId> = open.iter().copied().collect();
+        self.named_so(simple, touched)?;
         while let Some(of) = open.pop() {
             for user in self.table.users(of, true)? {
                 if seen.insert(user) {
                     touched.extend(self.table.files_of(user)?);
+                    let named = self.table.names_of(&[user])?.pop();
+                    named.map_or(Ok(()), |named| self.named_so(named.simple(), touched))?;
                     open.push(user);
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn named_so(&self, simple: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        touched.extend(self.table.mentioning(simple)?);
+        if let Some(short) = simple.strip_suffix(ATTRIBUTE) {
+            touched.extend(self.table.mentioning(short)?);
         }
         Ok(())
     }
@@ -492,18 +535,46 @@ impl Work<'_> {
         self.settle(cards, old, &edges)
     }
 
-    /// The types of some files are joined again, with whatever their names ask for.
+    /// The types of some files are joined again, with whatever their names ask for. A base that means another type now reaches
+    /// further, so that is looked at again.
     fn join_part(
         &mut self,
         projects: &[Project],
         touched: &BTreeSet<i64>,
         mut old: BTreeSet<TypeId>,
     ) -> Result<(), StoreError> {
-        for file in touched {
-            old.extend(self.table.types_in(*file)?);
+        let mut touched = touched.clone();
+        for _ in 0..ROUNDS {
+            for file in &touched {
+                old.extend(self.table.types_in(*file)?);
+            }
+            let (cards, edges) = self.joined(projects, &touched, &old)?;
+            let mut wider = touched.clone();
+            for card in &cards {
+                let mine = edges.get(&card.id).into_iter().flatten();
+                let now: BTreeSet<TypeId> = mine.filter(|(_, edge)| edge.base).map(|(to, _)| *to).collect();
+                let before: BTreeSet<TypeId> = self.table.bases(card.id)?.into_iter().collect();
+                if now != before {
+                    self.derived(&card.name, &mut wider)?;
+                }
+            }
+            if wider == touched {
+                return self.settle(cards.into_iter(), old, &edges);
+            }
+            touched = wider;
         }
+        self.join_whole(projects)
+    }
+
+    /// Cards and edges of the types that stand in some files, or did.
+    fn joined(
+        &mut self,
+        projects: &[Project],
+        touched: &BTreeSet<i64>,
+        old: &BTreeSet<TypeId>,
+    ) -> Result<(Vec<Card>, Uses), StoreError> {
         let mut files = touched.clone();
-        for id in &old {
+        for id in old {
             files.extend(self.table.files_of(*id)?);
         }
         let mut start = Vec::new();
@@ -511,7 +582,7 @@ impl Work<'_> {
             start.push(self.table.source(file)?);
         }
         let paths: BTreeSet<String> = start.iter().map(|file| file.path.clone()).collect();
-        let (_, (cards, edges)) = world(&mut self.table, projects, start, |code, resolver| {
+        let (_, found) = world(&mut self.table, projects, start, |code, resolver| {
             let within = |of: &u32| {
                 let parts = &code.types[*of as usize].parts;
                 parts.iter().any(|(file, _)| paths.contains(&code.files[*file as usize].path))
@@ -521,7 +592,7 @@ impl Work<'_> {
             let cards: Vec<Card> = wanted.iter().map(|of| Card::of(code, resolver, &outliner, *of)).collect();
             (cards, by_user(code, resolver.edges_from(&|of| wanted.contains(&of))))
         })?;
-        self.settle(cards.into_iter(), old, &edges)
+        Ok(found)
     }
 
     /// Cards and edges as they are now are held against those of before.
@@ -529,7 +600,7 @@ impl Work<'_> {
         &mut self,
         cards: impl Iterator<Item = Card>,
         mut old: BTreeSet<TypeId>,
-        edges: &BTreeMap<TypeId, Vec<(TypeId, Edge)>>,
+        edges: &Uses,
     ) -> Result<(), StoreError> {
         let (mut come, mut changed) = (Vec::new(), BTreeMap::new());
         for card in cards {
@@ -696,8 +767,10 @@ fn context(projects: &[Project], project: u32, path: &str) -> u64 {
 }
 
 /// Edges by who uses.
-fn by_user(code: &Codebase, edges: Vec<Edge>) -> BTreeMap<TypeId, Vec<(TypeId, Edge)>> {
-    let mut found: BTreeMap<TypeId, Vec<(TypeId, Edge)>> = BTreeMap::new();
+type Uses = BTreeMap<TypeId, Vec<(TypeId, Edge)>>;
+
+fn by_user(code: &Codebase, edges: Vec<Edge>) -> Uses {
+    let mut found = Uses::new();
     for edge in edges {
         let id = |of: u32| code.types[of as usize].id;
         found.entry(id(edge.from)).or_default().push((id(edge.to), edge));

@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         source: Source<'a>,
         root: Node<'a>,
     ) -> Walk<'a> {
-        let lines = memchr::memchr_iter(b'\n', source.text.as_bytes()).count() as u32 + 1;
+        let lines = crate::token::lines(source.text);
         let facts = FileFacts {
             scopes: vec![Scope::default()],
             bytes: source.text.len() as u32,

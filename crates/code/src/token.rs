@@ -56,6 +56,12 @@ pub(crate) struct Token {
     pub(crate) span: Span,
 }
 
+/// How many lines a text has; the last may lack its end.
+pub(crate) fn lines(text: &str) -> u32 {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32;
+    ends + u32::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 /// A text with its tokens, in order.
 pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,

@@ -29,7 +29,7 @@ fn write(root: &Path, path: &str, text: &str) {
 
 /// Two projects, of which one uses the other; names that hide each other; a type in two files; an attribute.
 fn house() -> TempDir {
-    tree(&[
+    let root = tree(&[
         ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         (
             "App/App.csproj",
@@ -74,7 +74,22 @@ fn house() -> TempDir {
             "use crate::Inner;\npub struct User { pub inner: Inner, pub other: crate::Other }\n",
         ),
         ("rust/src/inner.rs", "pub struct Inner;\nimpl crate::Outer { pub fn make() -> Self { todo!() } }\n"),
-    ])
+        ("Base/One.cs", "namespace N1 { public class A { public class Inner { } public static int Z; } }"),
+        ("Base/Two.cs", "namespace N2 { public class A { public class Inner { } } }"),
+        ("Base/B.cs", "using N1; namespace N { public class B : A { public A A; } }"),
+        ("Base/C.cs", "namespace N { public class C : B { Inner inner; int z = A.Z; } }"),
+        ("Base/D.cs", "namespace M { class D { N.B.Inner b; N.C.Inner c; } [Foo] class V { } }"),
+        ("Base/Foo.cs", "public class Foo : Mid { } public class Mid : System.Attribute { }"),
+        ("py/py/a.py", "class A:\n    class Inner:\n        pass\n"),
+        ("py/py/a2.py", "class A:\n    class Inner:\n        pass\n"),
+        ("py/py/b.py", "from py.a import A\n\nclass B(A):\n    pass\n"),
+        ("py/py/c.py", "from py.b import B\n\nclass C:\n    x: B.Inner\n"),
+    ]);
+    // enough of the rest that only a part is joined again
+    for n in 0..60 {
+        write(root.path(), &format!("Far/F{n}.cs"), &format!("namespace Far {{ class F{n} {{ }} }}"));
+    }
+    root
 }
 
 /// What may happen to a tree: a path, and its new text; none removes it.
@@ -110,13 +125,35 @@ const EVENTS: &[(&str, Option<&str>)] = &[
     ("rust/src/inner.rs", Some("pub struct Inner;\npub struct Other;\n")),
     ("App/Global.cs", Some("global using Alias = Core.Kind;")),
     ("App/Uses.cs", Some("namespace App { public class Uses { public Alias A() { return default; } } }")),
+    ("Base/B.cs", Some("using N2; namespace N { public class B : A { public A A; } }")),
+    ("Base/B.cs", Some("namespace N { public class B : A { public A A; } }")),
+    ("Base/B.cs", Some("namespace N { public class B { } }")),
+    (
+        "Base/D.cs",
+        Some(
+            "namespace N { class A { } } namespace M { class D { N.B.Inner b; N.C.Inner c; } [Foo] class V { } }",
+        ),
+    ),
+    ("Base/Foo.cs", Some("public class Foo : Mid { } public class Mid { }")),
+    ("Base/One.cs", Some("namespace N1 { public class A { } }")),
+    ("Base/Big.cs", None),
+    ("Base/Big.cs", Some("class Big { N.B.Inner inner; }")),
+    ("Base/Big.cs", Some(BIG)),
+    ("py/py/b.py", Some("from py.a2 import A\n\nclass B(A):\n    pass\n")),
+    ("py/py/b.py", Some("import os\n\nclass B:\n    pass\n")),
+    ("Far/F1.cs", None),
+    ("Far/More.cs", Some("namespace Far { class More { F2 f; } }")),
     (".gitignore", Some("rust/\n")),
     ("Core/Kind.cs", None),
 ];
 
+/// Stands for a file that is too large to be read.
+const BIG: &str = "big";
+
 fn happen(root: &Path, event: usize) {
     let (path, text) = EVENTS[event % EVENTS.len()];
     match text {
+        Some(BIG) => write(root, path, &"//".repeat(5 << 20)),
         Some(text) => write(root, path, text),
         None => drop(fs::remove_file(root.join(path))),
     }
@@ -129,8 +166,8 @@ fn fresh(root: &Path) -> Store {
 }
 
 proptest! {
-    // a quarter of the usual number, or of `PROPTEST_CASES`: each case reads a tree ten times
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+    // an eighth of the usual number, or of `PROPTEST_CASES`: each case reads a tree ten times
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_kept_says_what_a_fresh_reading_would(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {

@@ -13,7 +13,7 @@ pub const INDEX: Operation = Operation {
     name: "index_code",
     command: "code index",
     about: "Bring what is known of the code base up to date, and keep it in `.loci`: an outline and hashes for each type",
-    answer: "what changed since the last time and how deep, and what bringing it up to date has cost",
+    answer: "what changed since anybody last asked about the tree and how deep, and what bringing it up to date has cost",
     example: "loci code index",
     words: None,
     params: &[ROOT],

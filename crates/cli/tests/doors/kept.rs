@@ -104,7 +104,11 @@ fn what_an_edit_means_is_told_and_costs_what_it_touches() {
     put(&home.path().join("A/D1/C1.cs"), class(1, "1").as_bytes());
     typed(&home, "code outline C1").expect(0);
     assert_eq!(kept(&home), first);
-    // A name that changes leads to the new one.
+    // A name that changes leads to the new one, and takes what was written about it along.
+    let id =
+        typed(&home, "code outline C1 -o json").expect(0).records().remove(0)["resolved"]["typeId"].take();
+    let note = |id: &Value| home.path().join(format!(".loci/types/{}.semantic.md", id.as_str().unwrap()));
+    put(&note(&id), b"ROLE: counts\n");
     put(&home.path().join("A/D1/C1.cs"), class(1, "1").replace("class C1 ", "class Renamed ").as_bytes());
     let told = index(&home);
     assert_eq!(told["aliases"][0]["new"], "Far.N1.Renamed", "{told}");
@@ -206,6 +210,23 @@ fn what_is_kept_for_a_tree_that_is_gone_goes_with_it() {
     assert_eq!(kept(), 2, "nobody looks before something new is kept");
     typed(&home, "code outline X --root three").expect(0);
     assert_eq!(kept(), 2);
+}
+
+#[test]
+fn no_secret_is_written_into_a_tree() {
+    let home = tree();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text = format!(
+        "export const token = \"{secret}\";\nexport class Holder {{ url = \"https://bob:{secret}@host\"; }}\n"
+    );
+    put(&home.path().join("web/a.ts"), text.as_bytes());
+    put(&home.path().join(format!("web/{secret}.ts")), b"export class Named { }\n");
+    index(&home);
+    typed(&home, "code pack all --filter 'type:*'").expect(0);
+    typed(&home, "code pin Named").expect(0);
+    for (path, bytes) in kept(&home) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{}", path.display());
+    }
 }
 
 #[test]

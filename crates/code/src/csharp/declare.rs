@@ -51,7 +51,7 @@ pub(crate) fn extract(tree: &Tree, source: &Source) -> FileFacts {
         receiver: None,
     };
     walk.facts.bytes = source.text.len() as u32;
-    walk.facts.lines = memchr::memchr_iter(b'\n', source.text.as_bytes()).count() as u32 + 1;
+    walk.facts.lines = crate::token::lines(source.text);
     let root = tree.root_node();
     walk.below(&mut root.walk());
     gaps::note(&mut walk.facts, root);

@@ -15,6 +15,10 @@ pub(crate) struct Delta {
     pub(crate) members: BTreeSet<(String, String)>,
     /// Types whose bases are others, by full name: what is derived from them has other names in sight.
     pub(crate) bases: BTreeSet<String>,
+    /// Namespaces that a file declares and did not before, or no longer does; others may declare them as well.
+    pub(crate) spaces: BTreeSet<Vec<String>>,
+    /// Names under which a module has something, with the name it has where it comes from.
+    pub(crate) aliases: BTreeSet<(String, String)>,
     /// Modules that another one imports as a whole, and did not before, or no longer does: it passes their names on.
     pub(crate) wholes: BTreeSet<Vec<String>>,
     /// What holds for every file of the project is different.
@@ -33,16 +37,28 @@ impl Delta {
         let come = after.iter().filter(|(name, _)| !before.contains_key(*name));
         come.for_each(|(_, face)| self.name(&face.simple));
         let (before, after) = (spaces(old), spaces(new));
-        for space in before.symmetric_difference(&after) {
-            self.names.extend(space.last().cloned());
+        self.spaces.extend(before.symmetric_difference(&after).cloned());
+        if imports(old) != imports(new) {
+            self.retype(new);
         }
         self.project |= globals(old) != globals(new);
         let (before, after) = (passed_on(old), passed_on(new));
         for (alias, path) in before.symmetric_difference(&after) {
             match alias {
-                Some(alias) => drop(self.names.insert(alias.clone())),
+                Some(alias) => {
+                    let last = path.last().unwrap_or(alias);
+                    self.aliases.insert((alias.clone(), last.clone()));
+                }
                 None => drop(self.wholes.insert(path.clone())),
             }
+        }
+    }
+
+    /// What members are declared with may mean something else under other imports.
+    fn retype(&mut self, facts: &FileFacts) {
+        for part in &facts.types {
+            let typed = part.members.iter().filter(|member| member.value_type.is_some());
+            self.members.extend(typed.map(|member| (part.name.clone(), member.name.clone())));
         }
     }
 
@@ -104,6 +120,12 @@ fn path(facts: &FileFacts, reference: u32) -> String {
     let word = |at: u32| facts.word(at);
     let segments = segments.iter().map(|it| format!("{}`{}", word(it.word), it.arity)).collect::<Vec<_>>();
     format!("{:?}::{}", alias.map(word), segments.join("."))
+}
+
+/// Everything that a file imports.
+fn imports(facts: &FileFacts) -> BTreeSet<(Option<String>, Vec<String>)> {
+    let all = facts.scopes.iter().flat_map(|scope| &scope.imports);
+    all.filter_map(|import| imported(facts, import)).collect()
 }
 
 /// What a module imports, others may have from it: under a name, or as a whole.

@@ -63,7 +63,7 @@ impl Store {
         let as_left: Option<Vec<Option<Stamp>>> = desk.table.meta(AS_LEFT)?;
         desk.kept.whole = as_left != Some(looks(folder));
         desk.projects()?;
-        desk.renamed(done)?;
+        desk.renamed()?;
         desk.append(ALIAS_CONFLICTS, &done.doubtful.iter().map(doubt).collect::<Vec<_>>())?;
         desk.append(HASH_CONFLICTS, &done.collisions)?;
         if desk.kept.whole {
@@ -108,6 +108,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn write(&mut self, name: &str, text: &str) -> Result<(), KeepError> {
+        let text = (self.veil)(text);
         if self.pen.jot(name, text.as_bytes())? {
             self.kept.files += 1;
             self.kept.bytes += text.len() as u64;
@@ -138,11 +139,12 @@ impl Desk<'_> {
     }
 
     /// What a type was called leads to what it is called, and what was written about it goes along.
-    fn renamed(&mut self, done: &Refreshed) -> Result<(), KeepError> {
-        for renamed in &done.aliases {
+    fn renamed(&mut self) -> Result<(), KeepError> {
+        self.remembered()?;
+        let all: Vec<Renamed> = self.table.aliases()?;
+        for renamed in &all {
             self.pen.rename(&note_of(&renamed.old.to_string()), &note_of(&renamed.new.to_string()))?;
         }
-        let all: Vec<Renamed> = self.table.aliases()?;
         if all.is_empty() {
             return Ok(());
         }
@@ -156,6 +158,17 @@ impl Desk<'_> {
             })
             .collect();
         self.write(ALIASES, &pretty(&Value::Array(told)))
+    }
+
+    /// What the file says and nobody here has seen: another checkout wrote it, or what was kept is gone.
+    fn remembered(&mut self) -> Result<(), KeepError> {
+        let bytes = self.folder.read(ALIASES)?.unwrap_or_default();
+        let said: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let known: Vec<TypeId> = self.table.aliases::<Renamed>()?.iter().map(|it| it.old).collect();
+        for renamed in said.iter().filter_map(renamed).filter(|it| !known.contains(&it.old)) {
+            self.table.set_alias(renamed.old, &renamed.old_name, &renamed)?;
+        }
+        Ok(())
     }
 
     fn append(&mut self, name: &str, lines: &[String]) -> Result<(), KeepError> {
@@ -180,7 +193,7 @@ impl Desk<'_> {
     fn outline(&mut self, id: TypeId) -> Result<(), KeepError> {
         let name = outline_of(&id.to_string());
         match self.table.card(id)? {
-            Some(card) => self.write(&name, &(self.veil)(&card.kept)),
+            Some(card) => self.write(&name, &card.kept),
             None => Ok(self.pen.remove(&name)?),
         }
     }
@@ -210,7 +223,7 @@ impl Desk<'_> {
             let Some(card) = self.table.card(id)? else { continue };
             lists.entry(card.folder().to_owned()).or_default().push(line(&card));
             let name = outline_of(&id.to_string());
-            self.write(&name, &(self.veil)(&card.kept))?;
+            self.write(&name, &card.kept)?;
             outlines.insert(name);
         }
         let lists_kept: BTreeSet<String> =
@@ -232,6 +245,18 @@ impl Desk<'_> {
         }
         Ok(())
     }
+}
+
+fn renamed(said: &Value) -> Option<Renamed> {
+    let text = |name: &str| said[name].as_str().map(str::to_owned);
+    Some(Renamed {
+        old: TypeId::whole(&text("oldTypeId")?)?,
+        old_name: text("oldFqn")?,
+        new: TypeId::whole(&text("newTypeId")?)?,
+        new_name: text("newFqn")?,
+        reason: text("reason")?,
+        at: said["detectedAt"].as_i64()?,
+    })
 }
 
 fn pretty(value: &Value) -> String {

@@ -85,7 +85,8 @@ pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, n
             continue;
         };
         let mut differs = false;
-        if stamp != folder.stamp {
+        // what else comes and goes above the tree is nothing to it
+        if stamp != folder.stamp && !path.starts_with("..") {
             differs = true;
             seen.moved |= has_news(&place, &folder);
             folder.stamp = stamp;
@@ -144,7 +145,7 @@ pub(crate) fn survey(root: &Path, layout: &Layout, now: i64) -> BTreeMap<String,
         let entry = Entry { stamp, unsure: stamp.changed + TICK >= now };
         folders.entry(folder.to_owned()).or_default().entries.insert(name.to_owned(), entry);
     }
-    for (path, folder) in &mut folders {
+    for (path, folder) in folders.iter_mut().filter(|(path, _)| !path.starts_with("..")) {
         for entry in std::fs::read_dir(root.join(path)).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if let Ok(name) = entry.file_name().into_string()

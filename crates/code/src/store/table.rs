@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
-pub(crate) const LAYOUT: i64 = 4;
+pub(crate) const LAYOUT: i64 = 5;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -248,6 +248,15 @@ impl<'a> Table<'a> {
 
     pub(crate) fn mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
         self.numbers("select file from mentions where word = ?1", word_key(word))
+    }
+
+    /// The files that declare a namespace, or one in it.
+    pub(crate) fn files_below(&self, space: &[String]) -> Result<Vec<i64>, Error> {
+        let (key, path) = (space.last().map_or(0, |word| word_key(word)), space.join("."));
+        let mut statement =
+            self.db.prepare_cached("select file from spaces where word = ?1 and path = ?2")?;
+        let found = statement.query_map(params![key, path], |row| row.get(0))?;
+        found.collect()
     }
 
     /// The files that are, or add to, a namespace.

@@ -230,7 +230,7 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn type_ref(&self, of: u32) -> TypeRef {
-        TypeRef { path: self.name(of), type_id: self.id(of) }
+        TypeRef { path: self.veiled(self.name(of)), type_id: self.id(of) }
     }
 
     /// The type of a whole id, if it is still there; or the one that it has become.
@@ -379,7 +379,7 @@ impl<'a> Desk<'a> {
         let file = place.map_or_else(String::new, |place| card.files[place.file as usize].clone());
         let line = place.map_or(1, |place| line_of(&self.text(&file), place.signature.from as usize));
         SymbolRef {
-            path: self.full(symbol),
+            path: self.veiled(self.full(symbol)),
             type_id: card.id.to_string(),
             member_id: self.member_id(symbol),
             kind: member.as_ref().map_or(card.kind.name(), |member| member.kind.name()).to_string(),

@@ -15,7 +15,7 @@ pub(crate) fn code_graph(service: &Service, ask: &CodeGraph) -> Result<Drawn, Er
         let graph = desk.graph();
         let of = named(desk, &graph, &filter);
         let form = FORMS.iter().find(|(_, name)| *name == ask.form).map_or(FORMS[0].0, |(form, _)| *form);
-        let picture = code::picture(&graph, &of, &|of| desk.name(of), form);
+        let picture = desk.veiled(code::picture(&graph, &of, &|of| desk.name(of), form));
         Ok(Drawn { types: of.len() as u64, picture, coverage: desk.coverage() })
     })
 }

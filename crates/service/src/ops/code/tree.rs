@@ -208,9 +208,16 @@ fn moment<'a>(service: &Service, tell: &'a (dyn Fn(u64, u64) -> bool + Sync)) ->
     Moment { now: service.clock.now().0, threads: service.threads, tell }
 }
 
+/// Where git keeps its files; of a worktree, a file says so.
+fn repository(root: &Path) -> PathBuf {
+    let git = root.join(".git");
+    let told = if git.is_file() { std::fs::read_to_string(&git).unwrap_or_default() } else { String::new() };
+    told.trim().strip_prefix("gitdir: ").map_or(git, |to| root.join(to))
+}
+
 /// The commit that is checked out, by its first letters, as the files of the repository say.
 fn head(root: &Path) -> Option<String> {
-    let git = root.join(".git");
+    let git = repository(root);
     let told = std::fs::read_to_string(git.join("HEAD")).ok()?;
     let short = |hash: &str| {
         let hash = hash.trim();
@@ -221,9 +228,11 @@ fn head(root: &Path) -> Option<String> {
     if name.contains("..") || name.starts_with('/') {
         return None;
     }
-    let loose = std::fs::read_to_string(git.join(name)).ok().and_then(|hash| short(&hash));
+    // a worktree shares its branches with the others
+    let shared = std::fs::read_to_string(git.join("commondir")).map_or(git.clone(), |to| git.join(to.trim()));
+    let loose = std::fs::read_to_string(shared.join(name)).ok().and_then(|hash| short(&hash));
     loose.or_else(|| {
-        let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
+        let packed = std::fs::read_to_string(shared.join("packed-refs")).ok()?;
         packed.lines().find_map(|line| short(line.strip_suffix(name)?))
     })
 }

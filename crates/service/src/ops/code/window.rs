@@ -10,7 +10,7 @@ use api::code::{GetPromptWindow, InWindow, PromptWindow};
 use api::{Error, Request};
 use code::folder::{Folder, NAME, PROMPT_WINDOW};
 use code::{Entry, Note, Region, Window, count_tokens, fill, worth};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "# Prompt window\n\n";
 
@@ -81,11 +81,16 @@ fn focus(desk: &Desk<'_>) -> Vec<u32> {
     let mut leads: Vec<u32> = lead.into_iter().chain(said).collect();
     let near = |of: &u32| [desk.bases(*of), desk.uses(*of)].concat();
     let mut around: Vec<u32> = leads.iter().flat_map(near).collect();
-    let age = |of: u32| access.recent.iter().position(|seen| desk.number(&seen.id) == Some(of));
+    let mut ages: BTreeMap<u32, usize> = BTreeMap::new();
+    for (age, of) in
+        access.recent.iter().enumerate().filter_map(|(age, seen)| Some((age, desk.number(&seen.id)?)))
+    {
+        ages.entry(of).or_insert(age);
+    }
     let dismissed: BTreeSet<u32> = access.dismissed.iter().filter_map(|seen| desk.number(&seen.id)).collect();
     around.retain(|of| !dismissed.contains(of));
     // Stable: bases stand before what is only used.
-    around.sort_by_cached_key(|of| age(*of).unwrap_or(usize::MAX));
+    around.sort_by_key(|of| ages.get(of).copied().unwrap_or(usize::MAX));
     leads.extend(around);
     leads
 }
