@@ -245,7 +245,7 @@ impl Request for SearchSymbols {
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
-    about: "Show where a type is mentioned, and how sure that is",
+    about: "Show where a type or a member is mentioned, and how sure that is",
     answer: "lines that mention it, by file and line",
     example: "loci code usages NodeStore --max-results 10",
     words: ONE,

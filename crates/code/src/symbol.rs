@@ -167,8 +167,10 @@ impl<'a> Names<'a> {
             None => self.of(symbol).simple(),
         };
         let mut same = candidates.iter().map(|(symbol, _)| *symbol).filter(|symbol| name(*symbol) == last);
-        let (only, more) = (same.next()?, same.next());
-        more.is_none().then_some(only)
+        let first = same.next()?;
+        // a field and a method of one name: nothing could be typed that tells them apart, and what others may use comes first
+        let alike = |other: Symbol| other.of == first.of && self.full(other) == self.full(first);
+        same.all(alike).then_some(first)
     }
 
     /// Symbols whose names hold a text, or begin so, or are nearly so; types before members.

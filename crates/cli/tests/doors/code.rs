@@ -65,6 +65,12 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
         let refused = typed(&home, line).expect(1);
         assert_eq!(refused.records()[0]["code"], code, "{line}");
     }
+    // A field and its getter: what others may use is meant.
+    put(
+        &home.path().join("src/both.rs"),
+        b"pub struct Both { name: String }\nimpl Both { pub fn name(&self) -> &str { &self.name } }\n",
+    );
+    assert_eq!(found("code resolve Both.name")["resolved"]["kind"], "method");
     let near = typed(&home, "code outline NodeStroe").expect(1);
     assert!(near.stderr.contains("Memo.Core.NodeStore"), "{}", near.stderr);
 }
