@@ -114,7 +114,12 @@ pub const TOOLS: &[Tool] = &[
     tool("get_member_outline", CODE, Asks::Operation, "One member: signature, documentation, place."),
     tool("resolve_symbol", CODE, Asks::Operation, "Which type or member a name means: suffix, * and ? work."),
     tool("search_symbols", CODE, Asks::Operation, "Types and members by a part of their names."),
-    tool("find_usages", CODE, Asks::Operation, "Where a type or a member is mentioned, and how sure that is."),
+    tool(
+        "find_usages",
+        CODE,
+        Asks::Operation,
+        "Where a type or a member is mentioned, and how sure that is.",
+    ),
     tool("code_graph", CODE, Asks::Operation, "Who depends on whom, drawn (mermaid, dot, svg)."),
     tool(
         "get_semantic",

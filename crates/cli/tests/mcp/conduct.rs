@@ -164,7 +164,12 @@ fn a_call_that_is_called_off_is_not_answered_and_the_next_one_is() {
         assert_eq!(answer["result"]["structuredContent"]["mode"], "inline", "{answer}");
         assert!(talk.next(Duration::from_millis(2500)).is_none_or(|m| m["id"] != long), "it was answered");
         assert!(talk.aside.iter().all(|message| message["id"] != long), "{:?}", talk.aside);
-        assert!(children(talk.child.id()).is_empty(), "somebody still works on it");
+        // A filter is ended after the record it is at, which takes seconds in a build for tests.
+        let until = std::time::Instant::now() + Duration::from_secs(20);
+        while !children(talk.child.id()).is_empty() {
+            assert!(std::time::Instant::now() < until, "somebody still works on it");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 }
 
