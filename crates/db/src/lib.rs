@@ -3,6 +3,7 @@
 //! Does not know what any table means.
 
 pub mod derived;
+pub mod kept;
 
 use rusqlite::OpenFlags;
 pub use rusqlite::{

@@ -1,0 +1,145 @@
+//! A database of our own that cannot be made again: what a person or a model wrote. It is moved on from layout to layout
+//! after a copy was put beside it, and one that a newer Loci made is left alone.
+//!
+//! Does not know what any table means.
+
+use crate::{Connection, Error, LOOK, beside, prepared};
+use rusqlite::{OpenFlags, TransactionBehavior};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What was acknowledged survives a power cut: every commit waits for the disk. What is deleted is overwritten.
+const KEEPING: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+    pragma secure_delete = on; pragma journal_size_limit = 4194304;";
+/// Several processes write a few rows each; none of them is kept waiting for long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    #[error("{path} was made by a newer Loci (layout {found}, this one knows {known})", path = .path.display())]
+    Newer { path: PathBuf, found: usize, known: usize },
+    #[error("{path}: {error}", path = .path.display())]
+    Failed { path: PathBuf, error: Error },
+}
+
+/// Opens the database and takes it through the steps that it has not had yet; made if there is none. The first step
+/// makes the first layout, and a step that was published is never changed.
+pub fn open(path: &Path, steps: &[&str]) -> Result<Connection, Refused> {
+    let failed = |error| Refused::Failed { path: path.to_path_buf(), error };
+    let mut connection = connect(path).map_err(failed)?;
+    let found = number(&connection).map_err(failed)?;
+    if found > steps.len() {
+        return Err(Refused::Newer { path: path.to_path_buf(), found, known: steps.len() });
+    }
+    if found > 0 && found < steps.len() {
+        copy(&connection, &beside(path, &format!("-{found}.before"))).map_err(failed)?;
+    }
+    move_on(&mut connection, steps).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Opens the database to read. None: there is none, or it is not one of this layout.
+pub fn look(path: &Path, steps: &[&str]) -> Option<Connection> {
+    let connection = Connection::open_with_flags(path, LOOK).and_then(prepared).ok()?;
+    number(&connection).is_ok_and(|found| found == steps.len()).then_some(connection)
+}
+
+fn connect(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        .union(OpenFlags::SQLITE_OPEN_CREATE)
+        .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    // Made here rather than by SQLite, so that it is its owner's alone from the first moment.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.execute_batch(KEEPING)?;
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    Ok(connection)
+}
+
+fn number(connection: &Connection) -> Result<usize, Error> {
+    connection.query_row("pragma user_version", [], |row| row.get::<_, u32>(0)).map(|found| found as usize)
+}
+
+/// Each step with its number in one transaction: whoever is killed between two goes on from the first. Of two that
+/// open it at once the second finds the steps done.
+fn move_on(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
+    while number(connection)? < steps.len() {
+        let step = connection.transaction()?;
+        let found = number(&step)?;
+        if let Some(sql) = steps.get(found) {
+            step.execute_batch(sql)?;
+            step.pragma_update(None, "user_version", found as i64 + 1)?;
+        }
+        step.commit()?;
+    }
+    Ok(())
+}
+
+fn copy(connection: &Connection, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        return Ok(());
+    }
+    let half = beside(to, ".new");
+    let _ = std::fs::remove_file(&half);
+    connection.execute("vacuum into ?1", [half.to_string_lossy()])?;
+    let done = std::fs::set_permissions(&half, Permissions::from_mode(0o600))
+        .and_then(|()| std::fs::rename(&half, to));
+    done.map_err(|error| crate::damaged(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "create table t(a)";
+    const SECOND: &str = "alter table t add column b default 7";
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("loci-kept-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_layout_is_moved_on_with_a_copy_beside_it() {
+        let folder = folder("moved");
+        let path = folder.join("m.db");
+        open(&path, &[FIRST]).unwrap().execute("insert into t values (1)", []).unwrap();
+        assert!(look(&path, &[FIRST, SECOND]).is_none());
+        let moved = open(&path, &[FIRST, SECOND]).unwrap();
+        assert_eq!(moved.query_row("select a + b from t", [], |row| row.get::<_, i64>(0)).unwrap(), 8);
+        let before = look(&folder.join("m.db-1.before"), &[FIRST]).unwrap();
+        assert_eq!(before.query_row("select a from t", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        for name in ["m.db", "m.db-1.before"] {
+            let mode = std::fs::metadata(folder.join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_newer_loci_made_is_left_alone() {
+        let folder = folder("newer");
+        let path = folder.join("m.db");
+        drop(open(&path, &[FIRST, SECOND]).unwrap());
+        let before = std::fs::read(&path).unwrap();
+        assert!(matches!(open(&path, &[FIRST]), Err(Refused::Newer { found: 2, known: 1, .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_layout_before_it() {
+        let folder = folder("fails");
+        let path = folder.join("m.db");
+        drop(open(&path, &[FIRST]).unwrap());
+        assert!(open(&path, &[FIRST, "create table u(a); create table t(a)"]).is_err());
+        let still = open(&path, &[FIRST]).unwrap();
+        assert!(still.prepare("select * from u").is_err() && still.prepare("select a from t").is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
