@@ -19,7 +19,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("setup", &["api"]),
     ("service", &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources"]),
     ("mcp", &["api"]),
-    ("loci", &["api", "service", "mcp", "record"]),
+    ("daemon", &["api", "record"]),
+    ("loci", &["api", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
@@ -58,6 +59,8 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "ignore", room: "code", tests: false },
     Engine { name: "postcard", room: "code", tests: false },
     Engine { name: "bpe-openai", room: "code", tests: true },
+    Engine { name: "notify", room: "daemon", tests: false },
+    Engine { name: "signal-hook", room: "daemon", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 

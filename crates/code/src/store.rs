@@ -210,6 +210,12 @@ impl Store {
         &self.root
     }
 
+    /// The folders that hold what was read: whoever watches them sees every change that matters.
+    pub fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let known = Table::new(&self.db).folders()?;
+        Ok(known.into_iter().map(|(path, _)| self.root.join(path)).collect())
+    }
+
     /// Looks at the tree: what is different from what is kept.
     pub fn look(&self, moment: Moment<'_>) -> Result<Look, StoreError> {
         let mut table = Table::new(&self.db);
