@@ -15,16 +15,20 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("mask", &[]),
     ("search", &[]),
     ("code", &["db"]),
+    ("ward", &[]),
     ("api", &["record"]),
     ("setup", &["api"]),
-    ("service", &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources"]),
+    (
+        "service",
+        &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources", "ward"],
+    ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
     ("loci", &["api", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
-const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask"])];
+const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask", "ward"])];
 
 /// What only reads the tables of the others, to check them or to write them down.
 const OUTSIDE: &str = "xtask";
