@@ -52,6 +52,11 @@ impl Service {
         Ok(if moved == 0 { json!({}) } else { json!({"transcripts": moved, "bytes": caught.bytes}) })
     }
 
+    /// What a conversation was about, and up to when.
+    pub(crate) fn summary_of(&self, _session: &str) -> Option<(String, record::Stamp)> {
+        None
+    }
+
     /// Brings what is known of a source tree up to date.
     pub fn code_moved(&self, root: &Path) -> Result<Value, Error> {
         let tree = Tree::open(self, root)?;
