@@ -17,6 +17,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("code", &["db"]),
     ("ward", &[]),
     ("post", &["db"]),
+    ("memory", &["record", "db"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     (
@@ -26,6 +27,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
             "catalogue",
             "code",
             "mask",
+            "memory",
             "post",
             "query",
             "record",

@@ -7,6 +7,7 @@ use crate::ops::code::tree::Tree;
 use crate::{Service, home, ingest, kept, shelf};
 use api::Error;
 use code::Store;
+use record::Stamp;
 use serde_json::{Value, json};
 use sources::SOURCES;
 use std::collections::BTreeSet;
@@ -53,8 +54,10 @@ impl Service {
     }
 
     /// What a conversation was about, and up to when.
-    pub(crate) fn summary_of(&self, _session: &str) -> Option<(String, record::Stamp)> {
-        None
+    pub(crate) fn summary_of(&self, session: &str) -> Option<(String, Stamp)> {
+        let store = memory::Store::look(&self.home()?.memory()).ok()??;
+        let known = store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)?;
+        Some((known.summary.text, known.ended_at))
     }
 
     /// Brings what is known of a source tree up to date.
