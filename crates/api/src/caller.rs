@@ -9,6 +9,7 @@ use crate::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use crate::recommend::{Recommend, Recommended};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -51,6 +52,7 @@ pub trait Caller {
     fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
     fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -81,6 +83,7 @@ pub enum Answer {
     InFocus(InFocus),
     IndexedCode(IndexedCode),
     CodeStatus(CodeStatus),
+    Recommended(Recommended),
 }
 
 /// Asks an operation by name.
@@ -114,6 +117,7 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "code_context" => caller.code_context(&Request::read(params)?).map(Answer::InFocus),
         "index_code" => caller.index_code(&Request::read(params)?).map(Answer::IndexedCode),
         "code_status" => caller.code_status(&Request::read(params)?).map(Answer::CodeStatus),
+        "recommend" => caller.recommend(&Request::read(params)?).map(Answer::Recommended),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
@@ -155,6 +159,7 @@ impl Answer {
             Answer::Packs(found) => (found.packs.is_empty(), false),
             Answer::Window(window) => (window.shown.is_empty(), false),
             Answer::InFocus(focus) => (focus.context.is_empty() && !focus.changed, false),
+            Answer::Recommended(told) => (told.card.is_none(), false),
             Answer::Meant(meant) => (meant.candidates.is_empty(), false),
             Answer::Used(used) => (used.usages.is_empty(), false),
             Answer::Drawn(drawn) => (drawn.types == 0, false),

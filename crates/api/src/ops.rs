@@ -5,7 +5,9 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, code, control, refs, resolve, search, sessions, setup, upkeep};
+use crate::{
+    Code, Error, Param, chats, code, control, recommend, refs, resolve, search, sessions, setup, upkeep,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -113,6 +115,7 @@ pub const OPERATIONS: &[Operation] = &[
     code::CONTEXT,
     code::INDEX,
     code::STATUS,
+    recommend::OPERATION,
 ];
 
 /// The operation of that name, at any door.
@@ -249,6 +252,7 @@ mod tests {
         BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
         GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
     };
+    use crate::recommend::Recommend;
     use crate::refs::{Cleanup, ReadRef};
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
@@ -306,6 +310,7 @@ mod tests {
         round_trip::<ForgetAsk>(forget);
         round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
         round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
+        round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
         round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));
     }
 

@@ -5,6 +5,7 @@
 
 mod chats;
 mod code;
+mod recommend;
 mod refs;
 mod search;
 mod setup;
@@ -63,6 +64,7 @@ impl Render for Answer {
             Answer::InFocus(answer) => answer.render(look),
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
+            Answer::Recommended(answer) => answer.render(look),
         }
     }
 }

@@ -161,6 +161,12 @@ pub const TOOLS: &[Tool] = &[
         "Bring what is known of the code base up to date, and say what changed and how deep.",
     ),
     tool("code_status", CODE, Asks::Operation, "How much of the code base is known."),
+    tool(
+        "recommend",
+        CHAT,
+        Asks::Operation,
+        "Which earlier conversation a prompt refers back to, if clearly one.",
+    ),
 ];
 
 /// The views that `query_history` names: every one.

@@ -10,6 +10,7 @@ use api::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
@@ -131,6 +132,10 @@ impl Caller for Service {
 
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error> {
         ops::code::code_status(self, ask)
+    }
+
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
+        ops::recommend::recommend(self, ask)
     }
 }
 

@@ -18,6 +18,7 @@ mod ops;
 mod prices;
 mod printer;
 mod reading;
+mod recommend;
 mod reply;
 mod scope;
 mod shelf;
