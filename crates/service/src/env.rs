@@ -14,6 +14,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
     ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
+    ("LOCI_WITHIN", "set for a model that Loci itself calls: `loci hook` says nothing there"),
     (
         "LOCI_INLINE_THRESHOLD",
         "an answer to an agent that is larger than so many bytes goes into a file [default: 8192]",

@@ -4,6 +4,7 @@
 //! Looks at no transcript before there is a card, and waits for nobody: what the index does not know yet is not
 //! recommended. Does not know who is shown the card, nor what they choose.
 
+pub(crate) mod cards;
 mod chinese;
 mod cue;
 mod english;
@@ -153,10 +154,14 @@ impl Service {
         index.find(&query, &[]).map_err(|_| Abstained::NothingKept)
     }
 
+    /// The beginning of what the second choice would bring in.
+    pub(crate) fn preview(&self, pick: &Pick) -> String {
+        self.summary_of(&pick.reader, &pick.chat).preview()
+    }
+
     pub(crate) fn card(&self, pick: &Pick) -> Card {
         let session = &pick.chat.session;
         let project = session.place();
-        let summary = self.summary_of(&pick.reader, &pick.chat);
         Card {
             chat_id: session.session_id.to_string(),
             name: api::plain::one_line(session.name()),
@@ -166,7 +171,7 @@ impl Service {
             why: self.why(pick),
             confidence: pick.confidence,
             resume: api::resume(session.source, project, &session.session_id),
-            preview: summary.preview(),
+            preview: String::new(),
         }
     }
 
@@ -217,7 +222,7 @@ fn tied(reader: &Reader, chats: &[ChatHit]) -> Vec<u32> {
     all.into_iter().map(|(_, chat)| chat).collect()
 }
 
-fn own_chats(reader: &Reader, id: &str) -> Vec<u32> {
+pub(crate) fn own_chats(reader: &Reader, id: &str) -> Vec<u32> {
     if id.is_empty() {
         return Vec::new();
     }
@@ -231,6 +236,12 @@ fn chats_of(reader: &Reader, project: &Path) -> BTreeSet<u32> {
     reader.newest(&listed).map(|chats| chats.iter().map(|chat| chat.id).collect()).unwrap_or_default()
 }
 
-fn main(reader: &Reader, chat: u32) -> Option<Chat> {
+pub(crate) fn main(reader: &Reader, chat: u32) -> Option<Chat> {
     reader.chat(chat).ok()?.into_iter().next()
+}
+
+/// When it was, as a person says it.
+pub(crate) fn day(service: &Service, at: Option<i64>) -> String {
+    at.and_then(|at| service.clock.local(Stamp(at)))
+        .map_or_else(String::new, |[year, month, day, ..]| format!("{year}-{month:02}-{day:02}"))
 }

@@ -3,7 +3,7 @@
 //! Does not judge: that is `crate::recommend`, which the hook asks as well. It only sees to it that the index is of today.
 
 use crate::Service;
-use api::recommend::{Recommend, Recommended};
+use api::recommend::{Card, Recommend, Recommended};
 use api::{Error, Request};
 
 pub(crate) fn recommend(service: &Service, ask: &Recommend) -> Result<Recommended, Error> {
@@ -14,7 +14,7 @@ pub(crate) fn recommend(service: &Service, ask: &Recommend) -> Result<Recommende
     let ask = Recommend { session: ask.session.clone().or(own), ..ask.clone() };
     Ok(match service.recommended(&service.asker(&ask), ask.threshold) {
         Ok(pick) => Recommended {
-            card: Some(service.card(&pick)),
+            card: Some(Card { preview: service.preview(&pick), ..service.card(&pick) }),
             confidence: Some(pick.confidence),
             ..Recommended::default()
         },

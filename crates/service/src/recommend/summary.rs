@@ -125,4 +125,27 @@ impl Summary {
     pub(crate) fn preview(&self) -> String {
         cut(if self.ended.is_empty() { &self.asked } else { &self.ended }, PREVIEW)
     }
+
+    /// What the person said and which files were touched: what may be told unasked.
+    pub(crate) fn own_words(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (label, text) in [("Asked first", &self.asked), ("Asked last", &self.last)] {
+            if !text.is_empty() {
+                lines.push(format!("{label}: {text}"));
+            }
+        }
+        if !self.files.is_empty() {
+            lines.push(format!("Files changed: {}", self.files.join(", ")));
+        }
+        lines
+    }
+
+    /// All of it, for who has asked for it.
+    pub(crate) fn whole(&self) -> Vec<String> {
+        let mut lines = self.own_words();
+        if !self.ended.is_empty() {
+            lines.push(format!("It ended with: {}", self.ended));
+        }
+        lines
+    }
 }
