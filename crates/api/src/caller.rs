@@ -13,6 +13,7 @@ use crate::post::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
+use crate::recommend::{Recommend, Recommended};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -60,6 +61,7 @@ pub trait Caller {
     fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error>;
     fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -95,6 +97,7 @@ pub enum Answer {
     Agent(AgentLine),
     Agents(Agents),
     Removed(Removed),
+    Recommended(Recommended),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -153,6 +156,7 @@ answers! {
     "add_agent" => add_agent: Agent,
     "list_agents" => list_agents: Agents,
     "remove_agent" => remove_agent: Removed,
+    "recommend" => recommend: Recommended,
 }
 
 impl Answer {
@@ -198,6 +202,7 @@ impl Answer {
             Answer::Packs(found) => (found.packs.is_empty(), false),
             Answer::Window(window) => (window.shown.is_empty(), false),
             Answer::InFocus(focus) => (focus.context.is_empty() && !focus.changed, false),
+            Answer::Recommended(told) => (told.card.is_none(), false),
             Answer::Meant(meant) => (meant.candidates.is_empty(), false),
             Answer::Used(used) => (used.usages.is_empty(), false),
             Answer::Drawn(drawn) => (drawn.types == 0, false),

@@ -16,6 +16,7 @@ pub mod ops;
 pub mod params;
 pub mod plain;
 pub mod post;
+pub mod recommend;
 pub mod refs;
 pub mod render;
 pub mod resolve;

@@ -5,7 +5,9 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, code, control, post, refs, resolve, search, sessions, setup, upkeep};
+use crate::{
+    Code, Error, Param, chats, code, control, post, recommend, refs, resolve, search, sessions, setup, upkeep,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -118,6 +120,7 @@ pub const OPERATIONS: &[Operation] = &[
     post::ADD,
     post::LIST,
     post::REMOVE,
+    recommend::OPERATION,
 ];
 
 /// The operation of that name, at any door.
@@ -254,6 +257,7 @@ mod tests {
         BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
         GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
     };
+    use crate::recommend::Recommend;
     use crate::refs::{Cleanup, ReadRef};
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
@@ -311,6 +315,7 @@ mod tests {
         round_trip::<ForgetAsk>(forget);
         round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
         round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
+        round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
         round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));
     }
 

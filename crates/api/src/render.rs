@@ -6,6 +6,7 @@
 mod chats;
 mod code;
 mod post;
+mod recommend;
 mod refs;
 mod search;
 mod setup;
@@ -69,6 +70,7 @@ impl Render for Answer {
             Answer::Agent(answer) => answer.render(look),
             Answer::Agents(answer) => answer.render(look),
             Answer::Removed(answer) => answer.render(look),
+            Answer::Recommended(answer) => answer.render(look),
         }
     }
 }

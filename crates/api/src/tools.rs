@@ -172,6 +172,12 @@ pub const TOOLS: &[Tool] = &[
     ),
     tool("list_messages", AGENTS, Asks::Operation, "What became of messages, and the replies."),
     tool("list_agents", AGENTS, Asks::Operation, "The agents that messages can be handed to."),
+    tool(
+        "recommend",
+        CHAT,
+        Asks::Operation,
+        "Which earlier conversation a prompt refers back to, if clearly one.",
+    ),
 ];
 
 /// The views that `query_history` names: every one.

@@ -14,6 +14,7 @@ use api::post::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
+use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
@@ -155,6 +156,8 @@ impl Caller for Service {
 
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
         ops::post::remove_agent(self, ask)
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
+        ops::recommend::recommend(self, ask)
     }
 }
 

@@ -22,6 +22,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("LOCI_AGENT", "the agent that is speaking; set for the client of an agent that was handed a message"),
     ("LOCI_HOPS", "how many agents a message has passed through; set likewise"),
     ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
+    ("LOCI_WITHIN", "set for a model that Loci itself calls: `loci hook` says nothing there"),
     (
         "LOCI_INLINE_THRESHOLD",
         "an answer to an agent that is larger than so many bytes goes into a file [default: 8192]",

@@ -19,6 +19,7 @@ mod ops;
 mod prices;
 mod printer;
 mod reading;
+mod recommend;
 mod reply;
 mod scope;
 mod shelf;

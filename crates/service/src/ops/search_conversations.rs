@@ -380,7 +380,7 @@ fn parts(ask: &SearchConversations) -> Parts {
 
 /// The catalogue, and the text index if it is of that catalogue: one that was opened before the catalogue was emptied
 /// speaks of other files under the same numbers.
-fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
+pub(crate) fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
     let index = service.home().and_then(|home| Index::open(&home.index()).ok().flatten());
     let Some(reader) = shelf::open(service) else { return Ok((None, None)) };
     let wiped = reader.wiped().map_err(ingest::store_error)?;
