@@ -16,6 +16,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("search", &[]),
     ("code", &["db"]),
     ("ward", &[]),
+    ("llm", &["record", "db", "mask", "ward"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     (
@@ -62,6 +63,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "ignore", room: "code", tests: false },
     Engine { name: "postcard", room: "code", tests: false },
     Engine { name: "bpe-openai", room: "code", tests: true },
+    Engine { name: "ureq", room: "llm", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 
