@@ -24,7 +24,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
         &["api", "catalogue", "code", "mask", "query", "record", "search", "setup", "sources", "ward"],
     ),
     ("mcp", &["api"]),
-    ("loci", &["api", "service", "mcp", "record"]),
+    ("daemon", &["api", "record"]),
+    ("loci", &["api", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
@@ -63,6 +64,8 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "ignore", room: "code", tests: false },
     Engine { name: "postcard", room: "code", tests: false },
     Engine { name: "bpe-openai", room: "code", tests: true },
+    Engine { name: "notify", room: "daemon", tests: false },
+    Engine { name: "signal-hook", room: "daemon", tests: false },
     Engine { name: "ureq", room: "llm", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];

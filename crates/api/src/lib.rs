@@ -28,7 +28,7 @@ pub mod upkeep;
 pub mod views;
 
 pub use ask::Ask;
-pub use caller::{Answer, Caller, call};
+pub use caller::{Answer, Caller, call, read_answer};
 pub use control::Control;
 pub use desk::{Asker, Desk, Watch};
 pub use envelope::Envelope;

@@ -3,6 +3,8 @@
 //! Standard output is data, standard error is for people. Does not know how a question is answered.
 
 mod args;
+mod daemon;
+mod door;
 mod doors;
 mod hook;
 mod mcp;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let exit = match args::parse() {
         Ok(Some(args::Typed::Question(call))) => run(&call),
         Ok(Some(args::Typed::Deed(deed))) => deed.run(),
+        Ok(Some(args::Typed::Daemon(matches))) => crate::daemon::run(&matches),
         Ok(Some(args::Typed::Hook(matches))) => return hook::run(&matches),
         Ok(Some(args::Typed::Mcp(serve))) => return serve.run(),
         Ok(None) => Exit::Found,

@@ -1,6 +1,7 @@
 //! Every environment variable Loci knows, once. Nothing else reads the environment.
 
 use sources::{Places, SOURCES};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -13,6 +14,11 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_STATE_HOME", "where answers too large for a reply are kept for a week, instead of ~/.local/state"),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
+    ("XDG_RUNTIME_DIR", "where the daemon's socket lies; without it below XDG_STATE_HOME"),
+    (
+        "LOCI_DAEMON",
+        "`off`: no daemon is asked or started; `use`: one that is there is asked [default: `loci mcp`, `loci dispatch` and the session-start hook also start one]",
+    ),
     ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
     (
         "LOCI_INLINE_THRESHOLD",
@@ -35,9 +41,18 @@ pub fn all() -> Vec<(&'static str, &'static str)> {
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn places() -> Places {
     let set = all().into_iter().filter_map(|(name, _)| Some((name, std::env::var_os(name)?)));
-    let vars = set.collect::<std::collections::BTreeMap<&'static str, OsString>>();
+    of(set.collect())
+}
+
+fn of(vars: BTreeMap<&'static str, OsString>) -> Places {
     let home = vars.get("HOME").map(PathBuf::from).unwrap_or_default();
     Places { home, vars }
+}
+
+/// The places of another process of the same user, as it tells them; names that are not in the table mean nothing.
+pub fn told(vars: &BTreeMap<String, String>) -> Places {
+    let known = all().into_iter().filter_map(|(name, _)| Some((name, OsString::from(vars.get(name)?))));
+    of(known.collect())
 }
 
 pub fn text(places: &Places, name: &str) -> Option<String> {
