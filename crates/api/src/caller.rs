@@ -9,6 +9,10 @@ use crate::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use crate::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -51,6 +55,11 @@ pub trait Caller {
     fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
     fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
+    fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error>;
+    fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error>;
+    fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error>;
+    fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
+    fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -81,6 +90,11 @@ pub enum Answer {
     InFocus(InFocus),
     IndexedCode(IndexedCode),
     CodeStatus(CodeStatus),
+    Message(MessageLine),
+    Messages(Messages),
+    Agent(AgentLine),
+    Agents(Agents),
+    Removed(Removed),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -134,6 +148,11 @@ answers! {
     "code_context" => code_context: InFocus,
     "index_code" => index_code: IndexedCode,
     "code_status" => code_status: CodeStatus,
+    "dispatch" => dispatch: Message,
+    "list_messages" => list_messages: Messages,
+    "add_agent" => add_agent: Agent,
+    "list_agents" => list_agents: Agents,
+    "remove_agent" => remove_agent: Removed,
 }
 
 impl Answer {
@@ -162,12 +181,18 @@ impl Answer {
             Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
             Answer::Sessions(found) => (found.sessions.is_empty(), false),
             Answer::Indexed(done) => (false, done.problems > 0),
+            Answer::Message(message) if message.state == "failed" => return Exit::Failed,
             Answer::Archived(_)
+            | Answer::Message(_)
             | Answer::CleanedUp(_)
             | Answer::Outlined(_)
             | Answer::Marked(_)
             | Answer::IndexedCode(_)
-            | Answer::CodeStatus(_) => (false, false),
+            | Answer::CodeStatus(_)
+            | Answer::Agent(_)
+            | Answer::Removed(_) => (false, false),
+            Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
+            Answer::Agents(found) => (found.agents.is_empty(), false),
             Answer::Semantic(note) => (note.text.is_none(), false),
             Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
             Answer::Packs(found) => (found.packs.is_empty(), false),

@@ -15,6 +15,7 @@ pub mod guidance;
 pub mod ops;
 pub mod params;
 pub mod plain;
+pub mod post;
 pub mod refs;
 pub mod render;
 pub mod resolve;

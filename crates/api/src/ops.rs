@@ -5,7 +5,7 @@
 
 use crate::params::dashed;
 use crate::plain::put;
-use crate::{Code, Error, Param, chats, code, control, refs, resolve, search, sessions, setup, upkeep};
+use crate::{Code, Error, Param, chats, code, control, post, refs, resolve, search, sessions, setup, upkeep};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -113,6 +113,11 @@ pub const OPERATIONS: &[Operation] = &[
     code::CONTEXT,
     code::INDEX,
     code::STATUS,
+    post::DISPATCH,
+    post::MESSAGES,
+    post::ADD,
+    post::LIST,
+    post::REMOVE,
 ];
 
 /// The operation of that name, at any door.

@@ -5,6 +5,7 @@
 
 mod chats;
 mod code;
+mod post;
 mod refs;
 mod search;
 mod setup;
@@ -63,6 +64,11 @@ impl Render for Answer {
             Answer::InFocus(answer) => answer.render(look),
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
+            Answer::Message(answer) => answer.render(look),
+            Answer::Messages(answer) => answer.render(look),
+            Answer::Agent(answer) => answer.render(look),
+            Answer::Agents(answer) => answer.render(look),
+            Answer::Removed(answer) => answer.render(look),
         }
     }
 }

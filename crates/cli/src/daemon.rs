@@ -11,10 +11,11 @@ use daemon::life::Poke;
 use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached, unit};
 use record::Clock;
 use serde_json::{Map, Value, json};
-use service::{Places, Service, config};
+use service::{Places, Runs, Service, config};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
@@ -252,10 +253,12 @@ impl Desk {
             exe: exe(),
             poll: set.poll(),
         };
-        let poke = Poke::default();
+        let (poke, runs) = (Poke::default(), Runs::default());
         let counter = Arc::new(Counter { places: self.places.clone(), poke: poke.clone() });
-        let keeper = Box::new(Housekeeping { places: self.places.clone() });
+        let keeper =
+            Box::new(Housekeeping { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
         let ended = daemon::run(&place, counter, keeper, &poke, &settings);
+        runs.stop.store(true, Relaxed);
         match ended {
             // Another one serves: that is what was wanted.
             Ok(_) => Ok(Exit::Found),
@@ -347,7 +350,8 @@ impl Counter {
             call.meta.cwd.clone().filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| places.home.clone());
         let mut service = Service::new(places, Clock::System, cwd, exe(), threads);
         service.progress = Arc::clone(&call.watch);
-        service.stays = true;
+        let poke = self.poke.clone();
+        service.stays = Some(Arc::new(move || poke.poke()));
         service
     }
 }
@@ -367,9 +371,6 @@ impl Answers for Counter {
                 _ => return Ok(Told::Unknown),
             },
         };
-        if service::STARTS.contains(&call.method) {
-            self.poke.poke();
-        }
         if api::operation(call.method).is_some_and(|operation| operation.command.starts_with("code ")) {
             self.poke.rearranged();
         }
@@ -429,14 +430,13 @@ fn threads() -> usize {
 /// What is done between questions, with the places that the daemon was started with.
 struct Housekeeping {
     places: Places,
+    poke: Poke,
+    runs: Runs,
 }
 
 impl Housekeeping {
     fn service(&self) -> Service {
-        let mut service =
-            Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1);
-        service.stays = true;
-        service
+        Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1)
     }
 }
 
@@ -463,6 +463,8 @@ impl Keeper for Housekeeping {
     }
 
     fn errands(&mut self) -> Result<Option<Value>, Error> {
-        Ok(None)
+        let poke = self.poke.clone();
+        let done: Arc<dyn Fn() + Send + Sync> = Arc::new(move || poke.poke());
+        self.service().errands(&self.runs, &done)
     }
 }

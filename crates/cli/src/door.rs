@@ -120,15 +120,19 @@ pub(crate) fn ask(
         return None;
     }
     let meta = Meta { progress: true, ..meta(service)? };
-    let mut client = match operation.name {
-        name if service::STARTS.contains(&name) => reach_or_start(&service.places, &service.exe)?,
-        _ => reach(&service.places)?,
-    };
+    let mut client = reach_for(service, operation.name)?;
     match client.call(operation.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
         Ok(sent) => Some(api::read_answer(operation, sent)),
         Err(Lost::Refused(error)) => Some(Err(error)),
         Err(Lost::Gone) => None,
     }
+}
+
+fn reach_for(service: &Service, name: &str) -> Option<Client> {
+    if service::STARTS.contains(&name) {
+        return reach_or_start(&service.places, &service.exe);
+    }
+    reach(&service.places)
 }
 
 /// How far it is; and whether it is still wanted.
@@ -148,7 +152,7 @@ pub(crate) fn ask_tool(
     params: &Map<String, Value>,
 ) -> Option<Result<Envelope, Error>> {
     let meta = Meta { envelope: true, progress: true, ..meta(service)? };
-    let mut client = reach(&service.places)?;
+    let mut client = reach_for(service, tool.name)?;
     match client.call(tool.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
         Ok(sent) => serde_json::from_value(sent).ok().map(Ok),
         Err(Lost::Refused(error)) => Some(Err(error)),

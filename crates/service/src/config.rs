@@ -17,6 +17,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "daemon.idle_exit_minutes",
         "how long nobody asks and nothing moves before the daemon goes [default: 120]",
     ),
+    ("daemon.reply_minutes", "how long an agent may take to answer a message [default: 30]"),
     ("daemon.poll_seconds", "how often folders are looked at that the kernel cannot watch [default: 30]"),
 ];
 
@@ -33,6 +34,7 @@ pub(crate) struct Config {
 pub struct Daemon {
     idle_exit_minutes: Option<u64>,
     poll_seconds: Option<u64>,
+    reply_minutes: Option<u64>,
 }
 
 impl Daemon {
@@ -42,6 +44,10 @@ impl Daemon {
 
     pub fn idle_exit(self) -> Duration {
         Duration::from_secs(self.idle_exit_minutes.unwrap_or(120).saturating_mul(60))
+    }
+
+    pub fn reply_minutes(self) -> u64 {
+        self.reply_minutes.unwrap_or(30).clamp(1, 24 * 60)
     }
 
     pub fn poll(self) -> Duration {

@@ -19,6 +19,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "LOCI_DAEMON",
         "`off`: no daemon is asked or started; `use`: one that is there is asked [default: `loci mcp`, `loci dispatch` and the session-start hook also start one]",
     ),
+    ("LOCI_AGENT", "the agent that is speaking; set for the client of an agent that was handed a message"),
+    ("LOCI_HOPS", "how many agents a message has passed through; set likewise"),
     ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
     (
         "LOCI_INLINE_THRESHOLD",
@@ -35,6 +37,24 @@ pub const VARIABLES: &[(&str, &str)] = &[
 pub fn all() -> Vec<(&'static str, &'static str)> {
     let theirs = SOURCES.iter().flat_map(|s| s.variables());
     VARIABLES.iter().chain(setup::VARIABLES).chain(theirs).copied().collect()
+}
+
+/// What a session of Claude Code tells those it starts; another session must not take it for its own.
+const OF_A_SESSION: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// The whole environment, for a program that we run on the user's behalf, as the user would.
+#[allow(clippy::disallowed_methods)] // the one place
+pub(crate) fn inherited() -> BTreeMap<OsString, OsString> {
+    let told = |name: &OsString| OF_A_SESSION.iter().any(|known| name == known);
+    std::env::vars_os().filter(|(name, _)| !told(name)).collect()
 }
 
 /// Reads the variables of the table and no others.

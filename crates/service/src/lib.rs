@@ -4,6 +4,7 @@
 //! again from their places → printed. Knows nothing of terminals or protocols.
 
 pub mod config;
+mod deliver;
 mod doors;
 pub mod env;
 mod gather;
@@ -25,6 +26,7 @@ mod stay;
 mod tombstones;
 mod words;
 
+pub use deliver::Runs;
 pub use home::token;
 pub use hook::EVENTS as HOOK_EVENTS;
 pub use printer::Format;
@@ -49,8 +51,8 @@ pub struct Service {
     pub threads: usize,
     /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
     pub masked: bool,
-    /// This process stays: it hands messages on, where another could only leave them.
-    pub stays: bool,
+    /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
+    pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
     pub progress: Arc<Watch>,
     veil: OnceLock<reading::Veil>,
@@ -92,7 +94,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, stays: false, progress, veil }
+        Service { places, clock, cwd, exe, threads, masked: true, stays: None, progress, veil }
     }
 
     /// Answers one question.

@@ -7,6 +7,7 @@ use crate::ops::code::tree::Tree;
 use crate::{Service, home, ingest, kept, shelf};
 use api::Error;
 use code::Store;
+use record::Stamp;
 use serde_json::{Value, json};
 use sources::SOURCES;
 use std::collections::BTreeSet;
@@ -50,6 +51,13 @@ impl Service {
         let caught = ingest::catch_up(self, false)?;
         let moved = caught.added + caught.changed + caught.gone;
         Ok(if moved == 0 { json!({}) } else { json!({"transcripts": moved, "bytes": caught.bytes}) })
+    }
+
+    /// What a conversation was about, and up to when.
+    pub(crate) fn summary_of(&self, session: &str) -> Option<(String, Stamp)> {
+        let store = memory::Store::look(&self.home()?.memory()).ok()??;
+        let known = store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)?;
+        Some((known.summary.text, known.ended_at))
     }
 
     /// Brings what is known of a source tree up to date.
