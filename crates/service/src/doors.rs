@@ -156,6 +156,8 @@ impl Caller for Service {
 
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
         ops::post::remove_agent(self, ask)
+    }
+
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
         ops::recommend::recommend(self, ask)
     }

@@ -54,7 +54,7 @@ impl Service {
     }
 
     /// What a conversation was about, and up to when.
-    pub(crate) fn summary_of(&self, session: &str) -> Option<(String, Stamp)> {
+    pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
         let store = memory::Store::look(&self.home()?.memory()).ok()??;
         let known = store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)?;
         Some((known.summary.text, known.ended_at))
