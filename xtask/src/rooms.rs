@@ -18,7 +18,10 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("memory", &["record", "db"]),
     ("api", &["record"]),
     ("setup", &["api"]),
-    ("service", &["api", "catalogue", "code", "mask", "memory", "query", "record", "search", "setup", "sources"]),
+    (
+        "service",
+        &["api", "catalogue", "code", "mask", "memory", "query", "record", "search", "setup", "sources"],
+    ),
     ("mcp", &["api"]),
     ("loci", &["api", "service", "mcp", "record"]),
 ];

@@ -9,6 +9,11 @@ use crate::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use crate::memory::{
+    AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+    ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
+    PinMemory, RetireMemory, ShowMemory,
+};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -51,6 +56,16 @@ pub trait Caller {
     fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
     fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
+    fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error>;
+    fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error>;
+    fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error>;
+    fn edit_memory(&self, ask: &EditMemory) -> Result<MemoryChanged, Error>;
+    fn pin_memory(&self, ask: &PinMemory) -> Result<MemoryChanged, Error>;
+    fn retire_memory(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error>;
+    fn accept_memory(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error>;
+    fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error>;
+    fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error>;
+    fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -81,6 +96,13 @@ pub enum Answer {
     InFocus(InFocus),
     IndexedCode(IndexedCode),
     CodeStatus(CodeStatus),
+    Consolidated(Consolidated),
+    Memories(Memories),
+    MemoryShown(MemoryShown),
+    MemoryChanged(MemoryChanged),
+    MemoryForgotten(MemoryForgotten),
+    MemoryDocument(MemoryDocument),
+    MemoryImported(MemoryImported),
 }
 
 /// Asks an operation by name.
@@ -114,6 +136,16 @@ pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Valu
         "code_context" => caller.code_context(&Request::read(params)?).map(Answer::InFocus),
         "index_code" => caller.index_code(&Request::read(params)?).map(Answer::IndexedCode),
         "code_status" => caller.code_status(&Request::read(params)?).map(Answer::CodeStatus),
+        "consolidate" => caller.consolidate(&Request::read(params)?).map(Answer::Consolidated),
+        "list_memory" => caller.list_memory(&Request::read(params)?).map(Answer::Memories),
+        "show_memory" => caller.show_memory(&Request::read(params)?).map(Answer::MemoryShown),
+        "edit_memory" => caller.edit_memory(&Request::read(params)?).map(Answer::MemoryChanged),
+        "pin_memory" => caller.pin_memory(&Request::read(params)?).map(Answer::MemoryChanged),
+        "retire_memory" => caller.retire_memory(&Request::read(params)?).map(Answer::MemoryChanged),
+        "accept_memory" => caller.accept_memory(&Request::read(params)?).map(Answer::MemoryChanged),
+        "forget_memory" => caller.forget_memory(&Request::read(params)?).map(Answer::MemoryForgotten),
+        "export_memory" => caller.export_memory(&Request::read(params)?).map(Answer::MemoryDocument),
+        "import_memory" => caller.import_memory(&Request::read(params)?).map(Answer::MemoryImported),
         other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
     }
 }
@@ -149,7 +181,14 @@ impl Answer {
             | Answer::Outlined(_)
             | Answer::Marked(_)
             | Answer::IndexedCode(_)
-            | Answer::CodeStatus(_) => (false, false),
+            | Answer::CodeStatus(_)
+            | Answer::MemoryShown(_)
+            | Answer::MemoryChanged(_)
+            | Answer::MemoryImported(_) => (false, false),
+            Answer::Consolidated(done) => (false, done.unread > 0),
+            Answer::Memories(found) => (found.memories.is_empty(), false),
+            Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
+            Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
             Answer::Semantic(note) => (note.text.is_none(), false),
             Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
             Answer::Packs(found) => (found.packs.is_empty(), false),

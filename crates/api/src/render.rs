@@ -5,6 +5,7 @@
 
 mod chats;
 mod code;
+mod memory;
 mod refs;
 mod search;
 mod setup;
@@ -63,6 +64,13 @@ impl Render for Answer {
             Answer::InFocus(answer) => answer.render(look),
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
+            Answer::Consolidated(answer) => answer.render(look),
+            Answer::Memories(answer) => answer.render(look),
+            Answer::MemoryShown(answer) => answer.render(look),
+            Answer::MemoryChanged(answer) => answer.render(look),
+            Answer::MemoryForgotten(answer) => answer.render(look),
+            Answer::MemoryDocument(answer) => answer.render(look),
+            Answer::MemoryImported(answer) => answer.render(look),
         }
     }
 }

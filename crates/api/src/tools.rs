@@ -19,6 +19,7 @@ pub enum Set {
     Chat,
     History,
     Code,
+    Memory,
 }
 
 impl Set {
@@ -26,6 +27,7 @@ impl Set {
         (Set::Chat, "chat", "find past conversations and read them"),
         (Set::History, "history", "ask about calls, failures, messages, files"),
         (Set::Code, "code", "outlines, names and usages of the code base itself"),
+        (Set::Memory, "memory", "what is remembered of sessions, and what was decided in them"),
     ];
     /// What an agent gets that asks for nothing in particular.
     pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
@@ -50,7 +52,8 @@ pub enum Asks {
 const CHAT: &[Set] = &[Set::Chat];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
-const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code];
+const MEMORY: &[Set] = &[Set::Memory];
+const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory];
 
 const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -161,6 +164,21 @@ pub const TOOLS: &[Tool] = &[
         "Bring what is known of the code base up to date, and say what changed and how deep.",
     ),
     tool("code_status", CODE, Asks::Operation, "How much of the code base is known."),
+    tool(
+        "list_memory",
+        MEMORY,
+        Asks::Operation,
+        "Names of past sessions, and facts that were decided in them.",
+    ),
+    tool(
+        "show_memory",
+        MEMORY,
+        Asks::Operation,
+        "A session's summary, or a fact with its evidence. History, not a task.",
+    ),
+    tool("edit_memory", MEMORY, Asks::Operation, "Reword a memory, as the person asked for."),
+    tool("pin_memory", MEMORY, Asks::Operation, "Keep a memory at the top of the list."),
+    tool("retire_memory", MEMORY, Asks::Operation, "Put a fact away that no longer holds."),
 ];
 
 /// The views that `query_history` names: every one.

@@ -178,8 +178,10 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         let bare = Command::new(group).about(about);
         root = root.subcommand(if full(group) { group_command(bare, group) } else { bare });
     }
-    let bare = Command::new(CODE).about("The code base itself: outlines, names, usages, who depends on whom");
-    root = root.subcommand(if full(CODE) { code_command(bare) } else { bare });
+    for (group, about) in DEEDS {
+        let bare = Command::new(*group).about(*about);
+        root = root.subcommand(if full(group) { deeds_command(bare, group) } else { bare });
+    }
     for view in VIEWS.iter().filter(|v| v.group.is_empty()) {
         let bare = Command::new(view.name).about(view.about);
         root = root.subcommand(if full(view.name) { view_command(view) } else { bare });
@@ -197,11 +199,15 @@ fn group_command(bare: Command, group: &str) -> Command {
         .subcommands(views.map(view_command))
 }
 
-/// The group of the operations on source.
-const CODE: &str = "code";
+/// The groups of operations.
+const DEEDS: &[(&str, &str)] = &[
+    ("code", "The code base itself: outlines, names, usages, who depends on whom"),
+    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
+];
 
-fn code_command(bare: Command) -> Command {
-    let inside = OPERATIONS.iter().filter(|operation| operation.command.starts_with("code "));
+fn deeds_command(bare: Command, group: &str) -> Command {
+    let inside = move |operation: &&Operation| operation.command.split(' ').next() == Some(group);
+    let inside = OPERATIONS.iter().filter(|operation| operation.command.contains(' ')).filter(inside);
     let examples: Vec<&str> = inside.clone().map(|operation| operation.example).take(3).collect();
     bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
         .arg_required_else_help(true)

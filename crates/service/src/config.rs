@@ -7,15 +7,37 @@ use serde::Deserialize;
 use sources::Places;
 
 /// Each setting with its meaning, for the reference.
-pub const SETTINGS: &[(&str, &str)] = &[(
-    "inline_threshold_bytes",
-    "an answer to an agent that is larger than this goes into a file [default: 8192]",
-)];
+pub const SETTINGS: &[(&str, &str)] = &[
+    (
+        "inline_threshold_bytes",
+        "an answer to an agent that is larger than this goes into a file [default: 8192]",
+    ),
+    (
+        "memory.idle_minutes",
+        "memory is consolidated by itself when no agent wrote anything for so long [default: 30]",
+    ),
+    ("memory.every_hours", "and no more often than this [default: 4]"),
+];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     pub(crate) inline_threshold_bytes: Option<u64>,
+    pub(crate) memory: Memory,
+}
+
+/// When memory is consolidated by itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Memory {
+    pub(crate) idle_minutes: u32,
+    pub(crate) every_hours: u32,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory { idle_minutes: 30, every_hours: 4 }
+    }
 }
 
 pub(crate) fn read(places: &Places) -> Result<Config, Error> {
