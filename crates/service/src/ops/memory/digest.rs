@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     ask: Ask,
     pub(crate) unchanged: u64,
     pub(crate) forgotten: u64,
+    /// What was said last is read too, which only a model needs.
+    with_turns: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -44,7 +46,23 @@ const COMMANDS: usize = 300;
 const LAST: usize = 60;
 
 impl Plan {
+    /// Sessions that have something new.
     pub(crate) fn new(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
+        Plan::of(service, ask, |(made_from, _)| made_from)
+    }
+
+    /// Sessions of which a model has not seen everything, with what was said last in them.
+    #[allow(dead_code)] // for `model.rs`
+    pub(crate) fn for_model(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
+        let plan = Plan::of(service, ask, |(_, seen_by_model)| seen_by_model)?;
+        Ok(Plan { with_turns: true, ..plan })
+    }
+
+    fn of(
+        service: &Service,
+        ask: &Consolidate,
+        known_up_to: fn((Stamp, Stamp)) -> Stamp,
+    ) -> Result<Plan, Error> {
         let everything =
             Ask { all_projects: true, project: ask.project.clone(), since: None, ..Ask::default() };
         // What is known of sessions is enough.
@@ -55,13 +73,17 @@ impl Plan {
         if let Some(since) = ask.since.as_deref().and_then(|text| service.clock.moment(text)) {
             found.retain(|_, wanted| wanted.ended_at >= since);
         }
-        let mut plan = Plan { wanted: found, ask: everything, unchanged: 0, forgotten: 0 };
-        plan.leave_out_known(service)?;
+        let mut plan = Plan { wanted: found, ask: everything, unchanged: 0, forgotten: 0, with_turns: false };
+        plan.leave_out_known(service, known_up_to)?;
         plan.limit(ask.limit);
         Ok(plan)
     }
 
-    fn leave_out_known(&mut self, service: &Service) -> Result<(), Error> {
+    fn leave_out_known(
+        &mut self,
+        service: &Service,
+        known_up_to: fn((Stamp, Stamp)) -> Stamp,
+    ) -> Result<(), Error> {
         let Some(store) = remembered::look(service)? else { return Ok(()) };
         let known = store.made_from().map_err(|error| remembered::told(&error))?;
         let forgotten = store.forgotten().map_err(|error| remembered::told(&error))?;
@@ -69,7 +91,9 @@ impl Plan {
         self.wanted.retain(|name, _| !forgotten.contains(name));
         self.forgotten = (before - self.wanted.len()) as u64;
         let before = self.wanted.len();
-        self.wanted.retain(|name, wanted| known.get(name).is_none_or(|(ended, _)| *ended != wanted.ended_at));
+        self.wanted.retain(|name, wanted| {
+            known.get(name).is_none_or(|known| known_up_to(*known) != wanted.ended_at)
+        });
         self.unchanged = (before - self.wanted.len()) as u64;
         Ok(())
     }
@@ -103,8 +127,15 @@ impl Plan {
             let session = library.session(&joined.row);
             session.agent_id.is_none() && wanted.contains_key(&name(session)) && is_said(&joined.row)
         })?;
-        let mut reader =
-            Reader { service, library: &library, wanted, open: BTreeMap::new(), at: None, unread: 0 };
+        let mut reader = Reader {
+            service,
+            library: &library,
+            wanted,
+            open: BTreeMap::new(),
+            at: None,
+            with_turns: self.with_turns,
+            unread: 0,
+        };
         for row in rows {
             reader.add(&row.map_err(read_error)?, take)?;
         }
@@ -167,6 +198,7 @@ struct Reader<'a> {
     /// Of a session that several transcripts tell, the parts lie apart.
     open: BTreeMap<Name, Gathering>,
     at: Option<(u64, Name)>,
+    with_turns: bool,
     unread: u64,
 }
 
@@ -274,10 +306,28 @@ impl Reader<'_> {
     ) -> Result<(), Error> {
         let Some(mut gathering) = self.open.remove(name) else { return Ok(()) };
         self.last_words(&mut gathering);
+        if self.with_turns {
+            self.turns(&mut gathering);
+        }
         if let Some(wanted) = self.wanted.get(name) {
             gathering.digest.ended_at = wanted.ended_at;
         }
         take(&gathering.digest)
+    }
+
+    /// What was said last by both sides, in its order.
+    fn turns(&mut self, gathering: &mut Gathering) {
+        for row in &gathering.last {
+            let role = if row.kind() == Kind::Prompt { Role::User } else { Role::Assistant };
+            match self.service.read_message(self.library, row) {
+                Ok(message) if message.text.trim().is_empty() => {}
+                Ok(message) => {
+                    let said = Said { id: message.id, role, at: row.at, text: shortened(message.text) };
+                    gathering.digest.turns.push(said);
+                }
+                Err(_) => self.unread += 1,
+            }
+        }
     }
 
     fn last_words(&mut self, gathering: &mut Gathering) {
