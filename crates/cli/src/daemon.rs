@@ -9,7 +9,7 @@ use api::{Code, Error, Exit};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use daemon::life::Poke;
 use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached, unit};
-use record::Clock;
+use record::{Clock, Stamp};
 use serde_json::{Map, Value, json};
 use service::{Places, Runs, Service, config};
 use std::path::{Path, PathBuf};
@@ -458,8 +458,11 @@ impl Keeper for Housekeeping {
         self.service().code_moved(root)
     }
 
-    fn rest(&mut self, _quiet: Duration) -> Result<Option<Value>, Error> {
-        Ok(None)
+    fn rest(&mut self, quiet: Duration) -> Result<Option<Value>, Error> {
+        let service = self.service();
+        let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
+        let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
+        Ok(done.map(|done| json!({"named": done.named, "changed": done.changed, "facts": done.facts})))
     }
 
     fn errands(&mut self) -> Result<Option<Value>, Error> {
