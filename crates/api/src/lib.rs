@@ -15,6 +15,7 @@ pub mod guidance;
 pub mod ops;
 pub mod params;
 pub mod plain;
+pub mod post;
 pub mod recommend;
 pub mod refs;
 pub mod render;
@@ -29,7 +30,7 @@ pub mod upkeep;
 pub mod views;
 
 pub use ask::Ask;
-pub use caller::{Answer, Caller, call};
+pub use caller::{Answer, Caller, call, read_answer};
 pub use control::Control;
 pub use desk::{Asker, Desk, Watch};
 pub use envelope::Envelope;

@@ -6,7 +6,7 @@
 use crate::params::dashed;
 use crate::plain::put;
 use crate::{
-    Code, Error, Param, chats, code, control, recommend, refs, resolve, search, sessions, setup, upkeep,
+    Code, Error, Param, chats, code, control, post, recommend, refs, resolve, search, sessions, setup, upkeep,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -116,6 +116,11 @@ pub const OPERATIONS: &[Operation] = &[
     code::INDEX,
     code::STATUS,
     recommend::OPERATION,
+    post::DISPATCH,
+    post::MESSAGES,
+    post::ADD,
+    post::LIST,
+    post::REMOVE,
 ];
 
 /// The operation of that name, at any door.

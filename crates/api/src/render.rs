@@ -5,6 +5,7 @@
 
 mod chats;
 mod code;
+mod post;
 mod recommend;
 mod refs;
 mod search;
@@ -65,6 +66,11 @@ impl Render for Answer {
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
             Answer::Recommended(answer) => answer.render(look),
+            Answer::Message(answer) => answer.render(look),
+            Answer::Messages(answer) => answer.render(look),
+            Answer::Agent(answer) => answer.render(look),
+            Answer::Agents(answer) => answer.render(look),
+            Answer::Removed(answer) => answer.render(look),
         }
     }
 }

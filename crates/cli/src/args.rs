@@ -17,6 +17,7 @@ pub(crate) enum Typed {
     Deed(Box<Deed>),
     Mcp(Box<crate::mcp::Serve>),
     Hook(ArgMatches),
+    Daemon(ArgMatches),
 }
 
 /// A question over the history.
@@ -47,6 +48,9 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
     if name == crate::hook::COMMAND {
         return Ok(Some(Typed::Hook(sub.clone())));
+    }
+    if name == crate::daemon::COMMAND {
+        return Ok(Some(Typed::Daemon(sub.clone())));
     }
     if name == crate::mcp::COMMAND {
         return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
@@ -171,6 +175,7 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
     }
     root = root.subcommand(crate::mcp::command()).subcommand(crate::hook::command());
+    root = root.subcommand(crate::daemon::command());
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
@@ -178,8 +183,10 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         let bare = Command::new(group).about(about);
         root = root.subcommand(if full(group) { group_command(bare, group) } else { bare });
     }
-    let bare = Command::new(CODE).about("The code base itself: outlines, names, usages, who depends on whom");
-    root = root.subcommand(if full(CODE) { code_command(bare) } else { bare });
+    for (group, about) in DEEDS {
+        let bare = Command::new(*group).about(*about);
+        root = root.subcommand(if full(group) { deeds_command(bare, group) } else { bare });
+    }
     for view in VIEWS.iter().filter(|v| v.group.is_empty()) {
         let bare = Command::new(view.name).about(view.about);
         root = root.subcommand(if full(view.name) { view_command(view) } else { bare });
@@ -197,11 +204,15 @@ fn group_command(bare: Command, group: &str) -> Command {
         .subcommands(views.map(view_command))
 }
 
-/// The group of the operations on source.
-const CODE: &str = "code";
+/// The groups of operations.
+const DEEDS: &[(&str, &str)] = &[
+    ("code", "The code base itself: outlines, names, usages, who depends on whom"),
+    ("agent", "Other agents, by name: who they are, and what they were told"),
+];
 
-fn code_command(bare: Command) -> Command {
-    let inside = OPERATIONS.iter().filter(|operation| operation.command.starts_with("code "));
+fn deeds_command(bare: Command, group: &str) -> Command {
+    let inside = move |operation: &&Operation| operation.command.split(' ').next() == Some(group);
+    let inside = OPERATIONS.iter().filter(|operation| operation.command.contains(' ')).filter(inside);
     let examples: Vec<&str> = inside.clone().map(|operation| operation.example).take(3).collect();
     bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
         .arg_required_else_help(true)

@@ -10,6 +10,10 @@ use api::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use api::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
 use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
@@ -136,6 +140,26 @@ impl Caller for Service {
 
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
         ops::recommend::recommend(self, ask)
+    }
+
+    fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error> {
+        ops::post::dispatch(self, ask)
+    }
+
+    fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error> {
+        ops::post::list_messages(self, ask)
+    }
+
+    fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error> {
+        ops::post::add_agent(self, ask)
+    }
+
+    fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error> {
+        ops::post::list_agents(self, ask)
+    }
+
+    fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
+        ops::post::remove_agent(self, ask)
     }
 }
 

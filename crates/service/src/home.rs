@@ -44,6 +44,11 @@ impl Home {
         self.data.join("archive")
     }
 
+    /// What is remembered.
+    pub(crate) fn memory(&self) -> PathBuf {
+        self.data.join("memory.db")
+    }
+
     pub(crate) fn key(&self) -> PathBuf {
         self.data.join("mask.key")
     }

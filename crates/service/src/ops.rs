@@ -10,6 +10,7 @@ pub(crate) mod forget;
 pub(crate) mod gather_chats;
 pub(crate) mod index;
 mod parallel;
+pub(crate) mod post;
 pub(crate) mod recommend;
 mod records;
 pub(crate) mod resolve_ids;

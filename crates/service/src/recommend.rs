@@ -154,9 +154,16 @@ impl Service {
         index.find(&query, &[]).map_err(|_| Abstained::NothingKept)
     }
 
+    /// What memory calls it, or else its title.
+    fn named(&self, session: &Session) -> String {
+        let kept = self.remembered(&session.session_id).map(|known| known.name.text);
+        let kept = kept.filter(|name| !name.trim().is_empty());
+        api::plain::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
+    }
+
     /// The beginning of what the second choice would bring in.
     pub(crate) fn preview(&self, pick: &Pick) -> String {
-        self.summary_of(&pick.reader, &pick.chat).preview()
+        self.told_of(&pick.reader, &pick.chat).preview()
     }
 
     pub(crate) fn card(&self, pick: &Pick) -> Card {
@@ -164,7 +171,7 @@ impl Service {
         let project = session.place();
         Card {
             chat_id: session.session_id.to_string(),
-            name: api::plain::one_line(session.name()),
+            name: self.named(session),
             date: ms(session.ended_at),
             source: session.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),

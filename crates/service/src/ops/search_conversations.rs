@@ -36,7 +36,8 @@ pub(crate) fn search_conversations(
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
     found.partial = searched.news.lost > 0 || searched.unfinished;
     let hits = searched.find(ask)?;
-    found.confidence = f64::from(hits.confidence);
+    // No more digits than it is sure of, and than any reader of JSON gives back as they were.
+    found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
     found.as_of = Some(service.clock.now().0);
     for chat in &hits.chats {
         found.results.extend(searched.chat(chat, &hits.terms, ask)?);

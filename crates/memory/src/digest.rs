@@ -1,0 +1,62 @@
+//! What is known of one session when a name, tags and a summary are made for it: whoever holds the transcripts fills it in,
+//! with secrets masked already.
+//!
+//! Does not know where any of it was read.
+
+use crate::By;
+use record::{Role, Stamp};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default)]
+pub struct Digest {
+    pub source: String,
+    pub session_id: String,
+    pub project: String,
+    pub started_at: Stamp,
+    pub ended_at: Stamp,
+    /// What its host calls it: by the host itself, or by the person who renamed it there.
+    pub titles: Vec<(String, By)>,
+    /// What the person typed, in its order.
+    pub prompts: Vec<Said>,
+    /// The last of what was said by both sides, in its order.
+    pub turns: Vec<Said>,
+    /// Slash commands, as they were typed.
+    pub slashes: Vec<String>,
+    /// Files that were changed, and how often.
+    pub changed: BTreeMap<String, u32>,
+    /// Files that were only looked at.
+    pub looked_at: BTreeMap<String, u32>,
+    pub commands: Vec<String>,
+    /// The first lines of the messages of commits.
+    pub commits: Vec<String>,
+    pub last_reply: String,
+    pub calls: u32,
+    pub errors: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub id: String,
+    pub role: Role,
+    pub at: Stamp,
+    pub text: String,
+}
+
+impl Digest {
+    /// The folder's own name, without the way to it.
+    pub fn project_name(&self) -> &str {
+        file_name(&self.project)
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+/// By how often, then by name.
+pub(crate) fn by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
+    let mut all: Vec<(&String, &u32)> = files.iter().collect();
+    all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    all.into_iter().map(|(path, _)| path.as_str()).collect()
+}

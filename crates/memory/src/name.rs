@@ -1,0 +1,485 @@
+//! What a session is called: a line that the person who held it would accept as its title, in the language of the prompt.
+//!
+//! Never empty, never an id, never markup. Does not know what a model would call it.
+
+use crate::By;
+use crate::digest::{Digest, by_count, file_name};
+use crate::prose::{is_han, plain, prose, sentences, width};
+use crate::words::{CLOSERS, EMPTY_TITLES, FILLERS, HAN_OPENERS, OPENERS, POINTING, QUESTIONS, QUIET};
+
+/// Columns of a list; a Chinese character takes two.
+pub(crate) const WIDEST: usize = 60;
+/// A clause that is shorter says too little to stand for its sentence.
+const CLAUSE: usize = 18;
+/// Of a long session the first prompts say what it was for.
+const LOOKED_AT: usize = 20;
+
+pub(crate) fn name(digest: &Digest) -> (String, By) {
+    if let Some((title, by)) = titled(digest) {
+        return (title, by);
+    }
+    let asked = || digest.prompts.iter().take(LOOKED_AT).filter_map(|said| Wish::of(&said.text));
+    let strong = asked().find(|wish| wish.says_enough).map(|wish| wish.text);
+    let made = strong
+        .or_else(|| digest.commits.iter().find_map(|commit| usable(commit)))
+        .or_else(|| of_files("Edit", "编辑", &digest.changed, digest))
+        .or_else(|| asked().next().map(|wish| wish.text))
+        .or_else(|| of_slashes(&digest.slashes))
+        .or_else(|| of_files("Look at", "查看", &digest.looked_at, digest))
+        .or_else(|| of_commands(&digest.commands))
+        .or_else(|| sentences(&prose(&digest.last_reply)).into_iter().find_map(usable));
+    (made.unwrap_or_else(|| of_nothing(digest)), By::Derived)
+}
+
+// ---- the host's own
+
+fn titled(digest: &Digest) -> Option<(String, By)> {
+    let best = digest.titles.iter().filter(|(title, by)| *by == By::Renamed || is_good_title(title));
+    let (title, by) = best.max_by_key(|(_, by)| *by)?;
+    let shown = plain(title);
+    // A person's own words stand as they are, only on one line.
+    let shown = if *by == By::Renamed { shown } else { cut(&shown) };
+    (!shown.is_empty()).then_some((shown, *by))
+}
+
+fn is_good_title(title: &str) -> bool {
+    let shown = plain(title).to_lowercase();
+    let bare = shown.split(" - ").next().unwrap_or("").trim();
+    let empty = EMPTY_TITLES.contains(&bare) || bare.starts_with("i'm ") || bare.starts_with("i’ll ");
+    !empty && Wish::of(title).is_some() && !is_id(bare)
+}
+
+/// A word that a machine gave: letters and digits of a hash or a number.
+fn is_id(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    plain && (word.len() >= 12 && digits * 4 >= word.len() || digits == word.len())
+}
+
+// ---- what was asked
+
+/// What a prompt asks for, as a title.
+pub(crate) struct Wish {
+    pub(crate) text: String,
+    /// It can be understood without what was said before.
+    pub(crate) says_enough: bool,
+}
+
+impl Wish {
+    pub(crate) fn of(prompt: &str) -> Option<Wish> {
+        let prose = prose(prompt);
+        let mut weak = None;
+        for sentence in sentences(&prose) {
+            let Some(text) = usable(sentence) else { continue };
+            if says_enough(&text) {
+                return Some(Wish { text, says_enough: true });
+            }
+            weak = weak.or(Some(text));
+        }
+        weak.map(|text| Wish { text, says_enough: false })
+    }
+}
+
+/// A sentence as a title, if there is anything in it.
+fn usable(sentence: &str) -> Option<String> {
+    let sentence = plain(sentence);
+    if is_command(&sentence) || is_role(&sentence) {
+        return None;
+    }
+    let bare = opened(unlabelled(&sentence));
+    let bare = closed(&bare);
+    if is_filler(bare) || is_id(bare) {
+        return None;
+    }
+    let text = cut(&shortened(bare));
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    (letters >= 2).then(|| capital(&text))
+}
+
+fn is_command(sentence: &str) -> bool {
+    let first = sentence.split_whitespace().next().unwrap_or("");
+    first.starts_with('/') && !first[1..].contains('/') && !first.contains('.')
+}
+
+/// "You are a senior engineer." is said to every session alike.
+fn is_role(sentence: &str) -> bool {
+    let low = sentence.to_lowercase();
+    ["you are a", "you are an", "you're a", "act as ", "you will act", "你是一", "你现在是"]
+        .iter()
+        .any(|begin| low.starts_with(begin))
+}
+
+/// `TASK: …`, `SCENARIO:basic …`: a mark before the sentence, in capitals or one that any prompt could have. A ticket's
+/// number stays.
+fn unlabelled(sentence: &str) -> &str {
+    let Some((first, rest)) = sentence.split_once(char::is_whitespace) else { return sentence };
+    let label = first.split(':').next().unwrap_or("");
+    let shouted = label.len() >= 4 && label.chars().all(|c| c.is_ascii_uppercase());
+    let is_label = label.len() < first.len() && (shouted || LABELS.contains(&label.to_lowercase().as_str()));
+    let several = rest.split_whitespace().count() > 1 || rest.chars().any(is_han);
+    if is_label && several { rest.trim_start() } else { sentence }
+}
+
+const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature"];
+
+/// Without its polite beginning.
+fn opened(sentence: &str) -> String {
+    let mut rest = sentence.trim();
+    loop {
+        let before = rest;
+        for opener in OPENERS {
+            rest = without(rest, opener);
+        }
+        for opener in HAN_OPENERS {
+            // "好友" does not begin with "好".
+            let inner =
+                rest.strip_prefix(opener).filter(|inner| opener.chars().count() > 1 || begins_clause(inner));
+            rest = inner.unwrap_or(rest).trim_start_matches(|c: char| "，,、。!！~ ".contains(c));
+        }
+        if rest == before {
+            return rest.to_string();
+        }
+    }
+}
+
+fn begins_clause(rest: &str) -> bool {
+    rest.starts_with(|c: char| "，,、。!！ ".contains(c))
+        || !rest.starts_with(is_han)
+        || rest.chars().count() > 3
+}
+
+/// An opener that ends in a blank is a beginning of the sentence; another stands by itself, before a comma or a dash.
+fn without<'t>(text: &'t str, opener: &str) -> &'t str {
+    let Some(head) = text.get(..opener.len()).filter(|head| head.to_lowercase() == opener) else {
+        return text;
+    };
+    let rest = &text[head.len()..];
+    if opener.ends_with(' ') {
+        return rest.trim_start();
+    }
+    if rest.starts_with(|c: char| ",.!:;—-".contains(c)) {
+        return rest.trim_start_matches(|c: char| ",.!:;—- ".contains(c));
+    }
+    // "so the cache is empty" begins with the cache.
+    let joins = ["so", "now", "ok", "okay", "and", "then", "also", "next", "please", "bitte", "por favor"]
+        .contains(&opener);
+    if joins && rest.starts_with(' ') { rest.trim_start() } else { text }
+}
+
+/// Without its polite end. A question keeps its mark.
+fn closed(sentence: &str) -> &str {
+    let mut text = sentence.trim_end();
+    loop {
+        let before = text;
+        text = text.trim_end_matches(|c: char| ".!。！,，:：;；、~…".contains(c) || c.is_whitespace());
+        for closer in CLOSERS {
+            let cut = text.len().checked_sub(closer.len()).filter(|at| text.is_char_boundary(*at));
+            let Some(at) = cut.filter(|at| text[*at..].to_lowercase() == **closer) else { continue };
+            let apart = closer.chars().all(is_han) || text[..at].ends_with(|c: char| !c.is_alphanumeric());
+            if apart && at > 0 {
+                text = text[..at].trim_end();
+            }
+        }
+        let asks =
+            QUESTIONS.iter().any(|word| text.to_lowercase().starts_with(word)) || text.contains(is_han);
+        if !asks {
+            text = text.trim_end_matches('?');
+        }
+        if text == before {
+            return text;
+        }
+    }
+}
+
+fn is_filler(sentence: &str) -> bool {
+    let low = sentence.to_lowercase();
+    let bare = low.trim_matches(|c: char| !c.is_alphanumeric());
+    bare.is_empty() || FILLERS.contains(&bare)
+}
+
+fn says_enough(text: &str) -> bool {
+    let han = text.chars().filter(|c| is_han(*c)).count();
+    let words =
+        text.split(|c: char| !c.is_alphanumeric() && !"_-'".contains(c)).filter(|word| !word.is_empty());
+    let meant = words
+        .filter(|word| !POINTING.contains(&word.to_lowercase().as_str()) && !word.chars().any(is_han))
+        .count();
+    let pointing = ["这个", "那个", "它", "一下", "继续", "刚才", "上面", "问题", "看看", "修复", "修改"];
+    let pointed: usize =
+        pointing.iter().filter(|word| text.contains(**word)).map(|word| word.chars().count()).sum();
+    // Two words that mean something, or three characters.
+    meant * 2 + han.saturating_sub(pointed) * 4 / 3 >= 4
+}
+
+/// Paths become the names of their files, addresses the names of their hosts.
+pub(crate) fn shortened(text: &str) -> String {
+    text.split(' ').map(short_word).collect::<Vec<_>>().join(" ")
+}
+
+fn short_word(word: &str) -> String {
+    let around = |c: char| "()[]{}\"'“”‘’,;:.!?，。：；！？、".contains(c);
+    let inner = word.trim_matches(around);
+    if inner.is_empty() {
+        return word.to_string();
+    }
+    let (head, tail) = word.split_once(inner).unwrap_or(("", ""));
+    // Chinese is written against a path without a blank: only what can stand in one is looked at.
+    let shown = inner.split_inclusive(|c: char| is_han(c)).map(|part| {
+        let end = part.find(is_han).unwrap_or(part.len());
+        short_path(&part[..end]) + &part[end..]
+    });
+    format!("{head}{}{tail}", shown.collect::<String>())
+}
+
+fn short_path(word: &str) -> String {
+    if let Some((_, address)) = word.split_once("://") {
+        return address.split('/').next().unwrap_or(address).trim_start_matches("www.").to_string();
+    }
+    let path = word.strip_prefix('@').filter(|rest| rest.contains(['/', '.'])).unwrap_or(word);
+    let rooted = path.starts_with(['/', '~']) || path.starts_with("./") || path.starts_with("../");
+    let last = file_name(path);
+    let is_file = last.split_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && !ending.is_empty());
+    let parts = path.matches('/').count();
+    if parts > 0 && last.len() > 1 && (rooted && parts > 1 || is_file || parts > 2) {
+        last.to_string()
+    } else {
+        path.to_string()
+    }
+}
+
+// ---- how long it may be
+
+/// Where a sentence can be left: the mark, and whether it stays.
+const CLAUSES: &[&str] = &[
+    "; ",
+    ": ",
+    " — ",
+    " – ",
+    " - ",
+    ", ",
+    " (",
+    "；",
+    "，",
+    "：",
+    "（",
+    "、",
+    " because ",
+    " so that ",
+    " such that ",
+    " which ",
+    " while ",
+    " since ",
+    " before ",
+    " after ",
+    " when ",
+    " where ",
+    " if ",
+    " and then ",
+    " and ",
+];
+
+fn cut(text: &str) -> String {
+    let text = text.trim();
+    if width(text) <= WIDEST {
+        return text.to_string();
+    }
+    let fits = |at: &usize| (CLAUSE..=WIDEST).contains(&width(&text[..*at]));
+    let ends = |mark: &str| text.match_indices(mark).map(|(at, _)| at).filter(fits).max();
+    // A mark between clauses before a word between them: the first eleven are marks.
+    let (marks, words) = CLAUSES.split_at(12);
+    let at = marks
+        .iter()
+        .filter_map(|mark| ends(mark))
+        .max()
+        .or_else(|| words.iter().filter_map(|mark| ends(mark)).max());
+    match at {
+        Some(at) => text[..at].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)).to_string(),
+        None => at_word(text),
+    }
+}
+
+/// Up to a blank, with a sign that there is more.
+fn at_word(text: &str) -> String {
+    let (mut taken, mut end, mut blank) = (0, 0, 0);
+    for (at, c) in text.char_indices() {
+        taken += width(c.encode_utf8(&mut [0; 4]));
+        if taken > WIDEST - 1 {
+            break;
+        }
+        end = at + c.len_utf8();
+        if c == ' ' {
+            blank = at;
+        }
+    }
+    let end = if width(&text[..blank]) > WIDEST / 2 { blank } else { end };
+    format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)))
+}
+
+/// With a capital, unless the first word is a name that is written as it is: `parse_line`, `iOS`, `a.rs`.
+fn capital(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or("");
+    let named = first.contains(['_', '.', '/', '(', ':']) || first.chars().skip(1).any(char::is_uppercase);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) if !named && c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
+        _ => text.to_string(),
+    }
+}
+
+// ---- where nothing was said
+
+fn of_files(
+    verb: &str,
+    han: &str,
+    files: &std::collections::BTreeMap<String, u32>,
+    digest: &Digest,
+) -> Option<String> {
+    let names: Vec<&str> = by_count(files).into_iter().map(file_name).collect();
+    let in_han = digest.prompts.iter().any(|said| said.text.chars().any(is_han));
+    let (verb, and, more) = if in_han { (han, " 和 ", " 等文件") } else { (verb, " and ", " and more") };
+    match names[..] {
+        [] => None,
+        [one] => Some(format!("{verb} {one}")),
+        [one, two] => Some(format!("{verb} {one}{and}{two}")),
+        [one, two, ..] if in_han => Some(format!("{verb} {one}、{two}{more}")),
+        [one, two, ..] => Some(format!("{verb} {one}, {two}{more}")),
+    }
+}
+
+fn of_slashes(slashes: &[String]) -> Option<String> {
+    let telling = |slash: &&String| {
+        !["/clear", "/exit", "/quit", "/help", "/model", "/login", "/config"].contains(&slash.as_str())
+    };
+    slashes.iter().find(telling).map(|slash| format!("Run {}", cut(&plain(slash))))
+}
+
+/// The first command that says what was tried; looking around says nothing.
+fn of_commands(commands: &[String]) -> Option<String> {
+    let shown = |command: &String| {
+        let line = command.lines().next()?.split(['|', '>', ';']).next()?;
+        let line = line.split(" && ").last()?.trim();
+        (!line.is_empty()).then(|| cut(&shortened(&plain(line))))
+    };
+    let is_telling = |line: &String| !QUIET.contains(&line.split(' ').next().unwrap_or(""));
+    let telling = commands.iter().filter_map(shown).find(is_telling);
+    telling.or_else(|| commands.iter().find_map(shown)).map(|line| format!("Run {line}"))
+}
+
+fn of_nothing(digest: &Digest) -> String {
+    let (project, day) = (digest.project_name(), digest.started_at.or(digest.ended_at).day());
+    let place = if project.is_empty() { &digest.source } else { project };
+    if day.is_empty() { format!("Session in {place}") } else { format!("Session in {place} on {day}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Said;
+    use record::{Role, Stamp};
+
+    fn said(text: &str) -> Said {
+        Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
+    }
+
+    fn named(prompts: &[&str]) -> String {
+        let prompts = prompts.iter().map(|text| said(text)).collect();
+        name(&Digest { prompts, project: "/srv/shop".into(), started_at: Stamp(0), ..Digest::default() }).0
+    }
+
+    #[test]
+    fn a_prompt_becomes_a_title() {
+        for (prompts, title) in [
+            (&["Can you please fix the flaky login test?"][..], "Fix the flaky login test"),
+            (
+                &["hi", "/clear", "please add a --json flag to src/cli/main.rs, thanks"],
+                "Add a --json flag to main.rs",
+            ),
+            (&["帮我把 README 翻译成英文"], "把 README 翻译成英文"),
+            (&["请帮我优化一下微信登录的架构，现在太慢了"], "优化一下微信登录的架构，现在太慢了"),
+            (&["继续", "我想给 /srv/shop/src/api.ts 加上缓存"], "给 api.ts 加上缓存"),
+            (&["SCENARIO:basic Please add a helper and test it."], "Add a helper and test it"),
+            (
+                &["Why does the cache miss on every second request?"],
+                "Why does the cache miss on every second request?",
+            ),
+            (
+                &["You are a senior engineer. Refactor the payment retry loop."],
+                "Refactor the payment retry loop",
+            ),
+            (
+                &[
+                    "It panics:\n```\nthread 'main' panicked\n```\nfind out why the parser panics on empty input",
+                ],
+                "Find out why the parser panics on empty input",
+            ),
+            (
+                &["fix it", "the export button does nothing in Safari"],
+                "The export button does nothing in Safari",
+            ),
+            (&["Kannst du bitte den Importer schneller machen?"], "Den Importer schneller machen"),
+            (
+                &["look at https://github.com/a/b/issues/12 and explain the race"],
+                "Look at github.com and explain the race",
+            ),
+            (&["**Task:** `parse_line` drops the last token"], "parse_line drops the last token"),
+            (
+                &[
+                    "<system-reminder>be brief</system-reminder>",
+                    "[Image #1]",
+                    "why is this layout broken on mobile",
+                ],
+                "Why is this layout broken on mobile",
+            ),
+            (
+                &[
+                    "We need to migrate the invoice service from REST to gRPC without breaking the mobile clients that still poll",
+                ],
+                "Migrate the invoice service from REST to gRPC without…",
+            ),
+            (
+                &[
+                    "In the settings page, when the user changes the language, the date format should follow it immediately",
+                ],
+                "In the settings page, when the user changes the language",
+            ),
+            (&["hello"], "Session in shop on 1970-01-01"),
+            (&[], "Session in shop on 1970-01-01"),
+        ] {
+            assert_eq!(named(prompts), title, "{prompts:?}");
+        }
+    }
+
+    #[test]
+    fn a_hosts_title_is_taken_if_it_says_something() {
+        for (titles, title, by) in [
+            (vec![("Fix flaky login test", By::Host)], "Fix flaky login test", By::Host),
+            (vec![("New session - 2026-11-12T10:00:00.000Z", By::Host)], "Add paging", By::Derived),
+            (vec![("Greeting", By::Host), ("my refactoring", By::Renamed)], "my refactoring", By::Renamed),
+            (vec![("975e66ab-1111-2222-3333-444455556666", By::Host)], "Add paging", By::Derived),
+        ] {
+            let titles = titles.into_iter().map(|(title, by)| (title.to_string(), by)).collect();
+            let digest = Digest { titles, prompts: vec![said("add paging")], ..Digest::default() };
+            assert_eq!(name(&digest), (title.to_string(), by));
+        }
+    }
+
+    #[test]
+    fn where_nothing_was_asked_it_is_called_after_what_was_done() {
+        let files = |names: &[&str]| names.iter().map(|name| ((*name).to_string(), 1)).collect();
+        let edited = Digest { changed: files(&["/p/lexer.rs", "/p/parser.rs"]), ..Digest::default() };
+        assert_eq!(name(&edited).0, "Edit lexer.rs and parser.rs");
+        let many = Digest {
+            changed: files(&["/a.rs", "/b.rs", "/c.rs"]),
+            prompts: vec![said("继续")],
+            ..Digest::default()
+        };
+        assert_eq!(name(&many).0, "编辑 a.rs、b.rs 等文件");
+        let run =
+            Digest { commands: vec!["ls".into(), "cd /p && cargo test | tail".into()], ..Digest::default() };
+        assert_eq!(name(&run).0, "Run cargo test");
+        let committed = Digest { commits: vec!["Fix overflow in pager".into()], ..edited };
+        assert_eq!(name(&committed).0, "Fix overflow in pager");
+        let slash = Digest { slashes: vec!["/clear".into(), "/review 12".into()], ..Digest::default() };
+        assert_eq!(name(&slash).0, "Run /review 12");
+    }
+}

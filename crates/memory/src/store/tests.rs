@@ -1,0 +1,255 @@
+use super::*;
+use crate::merge::{By, Finding, Origin, State};
+use crate::{Noted, fact_id};
+use proptest::prelude::*;
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("memory.db")).unwrap();
+    (folder, store)
+}
+
+fn noted(text: &str) -> Noted {
+    Noted {
+        text: text.into(),
+        evidence: vec!["m1".into()],
+        symbols: vec!["a.rs".into()],
+        state: State::Fresh,
+    }
+}
+
+/// What a job finds in a session; numbers stand for words.
+fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
+    Finding {
+        source: "codex".into(),
+        session_id: format!("s{session}"),
+        project: "/p".into(),
+        started_at: Stamp(1),
+        ended_at: Stamp(ended),
+        name: (format!("name {name}"), by),
+        summary: (format!("summary {name}"), by),
+        tags: vec![format!("t{name}"), "p".into()],
+        tagged_by: by,
+        facts: facts.iter().map(|n| noted(&format!("we decided {n}"))).collect(),
+        origin: if by == By::Model { Origin::Model } else { Origin::User },
+        at: Stamp(ended),
+    }
+}
+
+#[test]
+fn what_was_found_is_there_when_it_is_opened_again() {
+    let (folder, mut store) = store();
+    let found = finding(1, 1, By::Derived, 5, &[1, 2]);
+    let applied = store.apply(&found).unwrap();
+    assert_eq!(applied, Applied { is_new: true, changed: true, facts: 2, in_review: 0 });
+    drop(store);
+    let store = Store::look(&folder.path().join("memory.db")).unwrap().unwrap();
+    let (sessions, facts) = store.all().unwrap();
+    assert_eq!((sessions[0].name.text.as_str(), sessions[0].ended_at), ("name 1", Stamp(5)));
+    assert_eq!(sessions[0].tags.keys().collect::<Vec<_>>(), ["p", "t1"]);
+    assert_eq!((facts.len(), facts[0].evidence.len(), facts[0].symbols.len()), (2, 1, 1));
+    assert!(Store::look(&folder.path().join("none.db")).unwrap().is_none());
+}
+
+#[test]
+fn a_rehearsal_changes_nothing() {
+    let (_folder, mut store) = store();
+    let found = finding(1, 1, By::Derived, 5, &[1]);
+    assert!(store.rehearse(&found).unwrap().is_new);
+    assert!(store.all().unwrap().0.is_empty());
+}
+
+#[test]
+fn a_tag_that_a_person_took_away_stays_away() {
+    let (_folder, mut store) = store();
+    let found = finding(1, 1, By::Derived, 5, &[]);
+    store.apply(&found).unwrap();
+    let edit = Edit { add_tags: vec!["My Tag".into()], remove_tags: vec!["t1".into()], ..Edit::default() };
+    store.edit_session("codex", "s1", &edit, Stamp(9)).unwrap().unwrap();
+    store.apply(&Finding { ended_at: Stamp(7), ..found }).unwrap();
+    let one = store.session("codex", "s1").unwrap().unwrap();
+    assert_eq!(one.tags.keys().collect::<Vec<_>>(), ["my-tag", "p"]);
+}
+
+#[test]
+fn a_fact_that_two_sessions_tell_survives_one_of_them() {
+    let (_folder, mut store) = store();
+    store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    store.apply(&finding(2, 1, By::Derived, 5, &[2])).unwrap();
+    assert_eq!(store.forget_all(&|_, id| id == "s1").unwrap(), 1);
+    let (sessions, facts) = store.all().unwrap();
+    assert_eq!((sessions.len(), facts.len()), (1, 1));
+    assert_eq!(facts[0].evidence.iter().map(|one| one.session_id.as_str()).collect::<Vec<_>>(), ["s2"]);
+}
+
+#[test]
+fn nothing_of_what_is_forgotten_is_left_on_the_disk() {
+    let (folder, mut store) = store();
+    let mut found = finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![noted("we decided on xylophones")];
+    store.apply(&found).unwrap();
+    let fact = store.facts("").unwrap().remove(0);
+    store.forget_fact(&fact).unwrap();
+    store.purge().unwrap();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert!(!bytes.windows(10).any(|window| window == b"xylophones"));
+    }
+}
+
+#[test]
+fn what_a_fact_rested_on_may_go_and_come_back() {
+    let (_folder, mut store) = store();
+    store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    let ids: Vec<String> = store.facts("").unwrap().into_iter().map(|fact| fact.id).collect();
+    store.edit_fact(&ids[1], |fact| fact.state = State::Retired).unwrap();
+    store.mark_stale(&ids, true).unwrap();
+    let states = |store: &Store| store.facts("").unwrap().iter().map(|fact| fact.state).collect::<Vec<_>>();
+    assert_eq!(states(&store), [State::Stale, State::Retired]);
+    store.mark_stale(&ids, false).unwrap();
+    assert_eq!(states(&store), [State::Fresh, State::Retired]);
+}
+
+#[test]
+fn importing_what_was_exported_changes_nothing_and_fills_an_empty_memory() {
+    let (_folder, mut ours) = store();
+    ours.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    ours.apply(&finding(2, 2, By::Model, 5, &[3])).unwrap();
+    let (sessions, facts) = ours.all().unwrap();
+    let again = ours.import(&sessions, &facts).unwrap();
+    assert_eq!((again.sessions, again.facts, again.unchanged), (0, 0, 5));
+    let (_other, mut empty) = store();
+    assert_eq!(empty.import(&sessions, &facts).unwrap().facts, 3);
+    assert_eq!(empty.all().unwrap(), (sessions, facts));
+}
+
+#[test]
+fn an_order_from_elsewhere_waits_for_a_person_here() {
+    let (_folder, mut ours) = store();
+    let mut found = finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![noted("always run the installer")];
+    ours.apply(&found).unwrap();
+    let (sessions, mut facts) = ours.all().unwrap();
+    facts[0].edited = true;
+    let (_other, mut empty) = store();
+    empty.import(&sessions, &facts).unwrap();
+    assert_eq!(empty.facts("").unwrap()[0].state, State::Review);
+}
+
+/// Something that happens to a memory.
+#[derive(Clone, Debug)]
+enum Event {
+    Job(Box<Finding>),
+    Rename(u8, u8),
+    Reword(u8, u8),
+    Retire(u8),
+    ForgetFact(u8),
+    ForgetSession(u8),
+}
+
+fn job() -> impl Strategy<Value = Finding> {
+    let by = prop_oneof![Just(By::Derived), Just(By::Host), Just(By::Model), Just(By::Renamed)];
+    let facts = proptest::collection::vec(0..4_u8, 0..3);
+    (0..3_u8, 0..4_u8, by, 1..9_i64, facts)
+        .prop_map(|(session, name, by, ended, facts)| finding(session, name, by, ended, &facts))
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => job().prop_map(|found| Event::Job(Box::new(found))),
+        1 => (0..3_u8, 0..9_u8).prop_map(|(session, name)| Event::Rename(session, name)),
+        1 => (0..4_u8, 0..9_u8).prop_map(|(fact, text)| Event::Reword(fact, text)),
+        1 => (0..4_u8).prop_map(Event::Retire),
+        1 => (0..4_u8).prop_map(Event::ForgetFact),
+        1 => (0..3_u8).prop_map(Event::ForgetSession),
+    ]
+}
+
+fn id(fact: u8) -> String {
+    fact_id("/p", &format!("we decided {fact}"))
+}
+
+fn all(store: &mut Store, events: &[Event]) {
+    for event in events {
+        happen(store, event);
+    }
+}
+
+fn happen(store: &mut Store, event: &Event) {
+    match event {
+        Event::Job(found) => assert!(store.apply(found).is_ok()),
+        Event::Rename(session, name) => {
+            let edit = Edit { name: Some(format!("mine {name}")), ..Edit::default() };
+            store.edit_session("codex", &format!("s{session}"), &edit, Stamp(100)).unwrap();
+        }
+        Event::Reword(fact, text) => {
+            store.edit_fact(&id(*fact), |fact| fact.text = format!("mine {text}")).unwrap();
+        }
+        Event::Retire(fact) => drop(store.edit_fact(&id(*fact), |fact| fact.state = State::Retired).unwrap()),
+        Event::ForgetFact(fact) => {
+            if let Some(fact) = store.fact(&id(*fact)).unwrap() {
+                store.forget_fact(&fact).unwrap();
+            }
+        }
+        Event::ForgetSession(session) => {
+            store.forget_session("codex", &format!("s{session}"), true).unwrap();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A job that runs twice has run once.
+    #[test]
+    fn a_second_run_changes_nothing(events in proptest::collection::vec(event(), 0..12), last in job()) {
+        let (_folder, mut store) = store();
+        all(&mut store, &events);
+        store.apply(&last).unwrap();
+        let once = store.all().unwrap();
+        let again = store.apply(&last).unwrap();
+        prop_assert!(!again.changed && again.facts == 0);
+        prop_assert_eq!(store.all().unwrap(), once);
+    }
+
+    /// Whatever jobs come, in whatever order, what a person wrote stands.
+    #[test]
+    fn no_job_touches_what_a_person_wrote(before in proptest::collection::vec(event(), 1..12), jobs in proptest::collection::vec(job(), 1..8)) {
+        let (_folder, mut store) = store();
+        all(&mut store, &before);
+        let (sessions, facts) = store.all().unwrap();
+        for found in &jobs {
+            store.apply(found).unwrap();
+        }
+        for one in sessions.iter().filter(|one| one.name.by == By::Person) {
+            prop_assert_eq!(&store.session(&one.source, &one.session_id).unwrap().unwrap().name, &one.name);
+        }
+        for fact in facts.iter().filter(|fact| fact.edited) {
+            let now = store.fact(&fact.id).unwrap().unwrap();
+            prop_assert_eq!((&now.text, now.state), (&fact.text, fact.state));
+            prop_assert!(now.evidence.is_superset(&fact.evidence));
+        }
+    }
+
+    /// What a person has forgotten of a session comes back from no job about it.
+    #[test]
+    fn forgotten_stays_forgotten(before in proptest::collection::vec(event(), 1..10), jobs in proptest::collection::vec(job(), 1..8)) {
+        let (_folder, mut store) = store();
+        all(&mut store, &before);
+        let gone = store.forgotten().unwrap();
+        let known: Vec<Fact> = store.facts("").unwrap();
+        for fact in &known {
+            store.forget_fact(fact).unwrap();
+        }
+        for found in &jobs {
+            store.apply(found).unwrap();
+        }
+        for (source, session) in &gone {
+            prop_assert!(store.session(source, session).unwrap().is_none());
+        }
+        for fact in &known {
+            let from = |now: Fact| now.evidence.intersection(&fact.evidence).count();
+            prop_assert_eq!(store.fact(&fact.id).unwrap().map_or(0, from), 0);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! By which few words a session is found again among others: its project, the languages and kinds of work in it, the
+//! files it was mostly about.
+//!
+//! Does not count how often a tag is used elsewhere.
+
+use crate::digest::{Digest, by_count, file_name};
+use crate::prose::prose;
+
+pub(crate) const MOST: usize = 8;
+
+/// A language by the endings of its files.
+const LANGUAGES: &[(&str, &[&str])] = &[
+    ("rust", &["rs"]),
+    ("python", &["py", "ipynb"]),
+    ("typescript", &["ts", "tsx"]),
+    ("javascript", &["js", "jsx", "mjs", "cjs"]),
+    ("go", &["go"]),
+    ("java", &["java"]),
+    ("kotlin", &["kt", "kts"]),
+    ("csharp", &["cs"]),
+    ("cpp", &["cpp", "cc", "cxx", "hpp"]),
+    ("c", &["c", "h"]),
+    ("ruby", &["rb"]),
+    ("php", &["php"]),
+    ("swift", &["swift"]),
+    ("sql", &["sql"]),
+    ("shell", &["sh", "bash", "zsh"]),
+    ("html", &["html", "vue", "svelte"]),
+    ("css", &["css", "scss"]),
+];
+
+/// A kind of work: words of a prompt, beginnings of commands, parts of paths.
+struct Work {
+    tag: &'static str,
+    words: &'static [&'static str],
+    commands: &'static [&'static str],
+    paths: &'static [&'static str],
+}
+
+const KINDS: &[Work] = &[
+    Work {
+        tag: "bug_fix",
+        words: &[
+            "fix",
+            "bug",
+            "crash",
+            "broken",
+            "panics",
+            "regression",
+            "fails",
+            "failing",
+            "修复",
+            "报错",
+            "崩溃",
+            "错误",
+        ],
+        commands: &[],
+        paths: &[],
+    },
+    Work {
+        tag: "tests",
+        words: &["test", "tests", "coverage", "测试"],
+        commands: &[
+            "cargo test",
+            "cargo nextest",
+            "pytest",
+            "npm test",
+            "npx jest",
+            "npx vitest",
+            "go test",
+            "dotnet test",
+            "mvn test",
+        ],
+        paths: &["/tests/", "/test/", "_test.", ".test.", ".spec.", "/__tests__/"],
+    },
+    Work {
+        tag: "refactor",
+        words: &["refactor", "rename", "clean up", "extract", "simplify", "重构", "重命名"],
+        commands: &[],
+        paths: &[],
+    },
+    Work {
+        tag: "docs",
+        words: &["readme", "documentation", "docs", "changelog", "文档"],
+        commands: &[],
+        paths: &[".md", "/docs/"],
+    },
+    Work {
+        tag: "build",
+        words: &["ci", "build", "compile", "dependency", "dependencies", "upgrade", "构建", "编译", "依赖"],
+        commands: &["make", "cmake", "npm install", "npm ci", "docker build", "cargo add", "pip install"],
+        paths: &["cargo.toml", "package.json", "dockerfile", "makefile", ".github/", "pom.xml", ".csproj"],
+    },
+    Work {
+        tag: "git",
+        words: &["merge conflict", "rebase", "cherry-pick", "合并冲突"],
+        commands: &["git rebase", "git merge", "git cherry-pick", "git bisect"],
+        paths: &[],
+    },
+    Work {
+        tag: "performance",
+        words: &[
+            "slow",
+            "performance",
+            "faster",
+            "speed up",
+            "latency",
+            "memory usage",
+            "profile",
+            "性能",
+            "优化",
+            "太慢",
+        ],
+        commands: &["perf ", "hyperfine", "cargo bench"],
+        paths: &["/benches/"],
+    },
+    Work {
+        tag: "feature",
+        words: &["add", "implement", "support", "new feature", "新增", "实现", "添加", "加上"],
+        commands: &[],
+        paths: &[],
+    },
+    Work { tag: "review", words: &["review", "code review", "评审"], commands: &["gh pr"], paths: &[] },
+    Work {
+        tag: "question",
+        words: &["why", "explain", "how does", "what is", "为什么", "解释", "怎么"],
+        commands: &[],
+        paths: &[],
+    },
+    Work {
+        tag: "data",
+        words: &["database", "schema", "migration", "query", "数据库", "迁移"],
+        commands: &["psql", "sqlite3", "mysql"],
+        paths: &["/migrations/", ".sql"],
+    },
+    Work {
+        tag: "design",
+        words: &["architecture", "design", "plan", "架构", "方案", "设计"],
+        commands: &[],
+        paths: &[],
+    },
+];
+
+pub(crate) fn tags(digest: &Digest) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |tag: String| {
+        if all.len() < MOST && !tag.is_empty() && !all.contains(&tag) {
+            all.push(tag);
+        }
+    };
+    add(tag_of(digest.project_name()));
+    languages(digest).into_iter().take(2).for_each(|language| add(language.to_string()));
+    kinds(digest).into_iter().take(3).for_each(|kind| add(kind.to_string()));
+    by_count(&digest.changed).into_iter().map(file_name).take(2).for_each(|file| add(tag_of(file)));
+    all
+}
+
+/// As a tag is written: lower case, no blanks.
+pub(crate) fn tag_of(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase();
+    let kept = |c: &char| c.is_alphanumeric() || "-_.+#".contains(*c);
+    joined.chars().filter(kept).take(40).collect::<String>().trim_matches(['-', '.']).to_string()
+}
+
+fn languages(digest: &Digest) -> Vec<&'static str> {
+    let mut counted: Vec<(u32, &'static str)> = Vec::new();
+    for (language, endings) in LANGUAGES {
+        let is = |path: &str| {
+            path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending.to_lowercase().as_str()))
+        };
+        let changed: u32 = digest.changed.iter().filter(|(path, _)| is(path)).map(|(_, n)| n * 10).sum();
+        let looked: u32 = digest.looked_at.iter().filter(|(path, _)| is(path)).map(|(_, n)| *n).sum();
+        if changed + looked > 0 {
+            counted.push((changed + looked, language));
+        }
+    }
+    counted.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    counted.into_iter().map(|(_, language)| language).collect()
+}
+
+/// The kinds with the most signs of them, those of the table's order first among equals.
+fn kinds(digest: &Digest) -> Vec<&'static str> {
+    let asked = digest
+        .prompts
+        .iter()
+        .take(50)
+        .map(|said| prose(&said.text).to_lowercase())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let paths: Vec<String> = digest.changed.keys().map(|path| format!("/{}", path.to_lowercase())).collect();
+    let signs = |work: &Work| {
+        let words = work.words.iter().filter(|word| stands_in(&asked, word)).count();
+        let run = work
+            .commands
+            .iter()
+            .filter(|begin| digest.commands.iter().any(|command| command.contains(**begin)))
+            .count();
+        let touched = work.paths.iter().filter(|part| paths.iter().any(|path| path.contains(**part))).count();
+        words * 2 + run + touched
+    };
+    let mut counted: Vec<(usize, &Work)> =
+        KINDS.iter().map(|work| (signs(work), work)).filter(|(n, _)| *n > 0).collect();
+    counted.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    counted.into_iter().map(|(_, work)| work.tag).collect()
+}
+
+/// As a word of its own; a Chinese one anywhere.
+fn stands_in(text: &str, word: &str) -> bool {
+    let bounded = |at: usize| {
+        let before = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+        let after = text[at + word.len()..].chars().next().is_none_or(|c| !c.is_alphanumeric());
+        before && after
+    };
+    text.match_indices(word).any(|(at, _)| !word.is_ascii() || bounded(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Said;
+    use record::{Role, Stamp};
+
+    fn digest(prompt: &str, changed: &[&str], commands: &[&str]) -> Digest {
+        Digest {
+            project: "/srv/My Shop".into(),
+            prompts: vec![Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: prompt.into() }],
+            changed: changed.iter().map(|path| ((*path).to_string(), 1)).collect(),
+            commands: commands.iter().map(ToString::to_string).collect(),
+            ..Digest::default()
+        }
+    }
+
+    #[test]
+    fn a_session_is_tagged_by_what_it_was_about() {
+        for (digest, expected) in [
+            (
+                digest("fix the crash in the pager", &["src/pager.rs"], &["cargo test"]),
+                vec!["my-shop", "rust", "bug_fix", "tests", "pager.rs"],
+            ),
+            (digest("更新文档", &["docs/a.md"], &[]), vec!["my-shop", "docs", "a.md"]),
+            (digest("attest the precision", &[], &[]), vec!["my-shop"]),
+        ] {
+            assert_eq!(tags(&digest), expected);
+        }
+    }
+
+    #[test]
+    fn there_are_few_and_each_is_one_word() {
+        let files: Vec<String> = (0..40).map(|n| format!("d/File {n}.py")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let tags = tags(&digest(
+            "fix test refactor docs build slow add review why database plan",
+            &files,
+            &["make", "git rebase"],
+        ));
+        assert!(tags.len() <= MOST && tags.iter().all(|tag| !tag.contains(' ')), "{tags:?}");
+    }
+}
