@@ -18,6 +18,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("ward", &[]),
     ("post", &["db"]),
     ("memory", &["record", "db"]),
+    ("llm", &["record", "db", "mask", "ward"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     (
@@ -80,6 +81,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "bpe-openai", room: "code", tests: true },
     Engine { name: "notify", room: "daemon", tests: false },
     Engine { name: "signal-hook", room: "daemon", tests: false },
+    Engine { name: "ureq", room: "llm", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 

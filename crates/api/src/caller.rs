@@ -56,12 +56,12 @@ pub trait Caller {
     fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
     fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
-    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
     fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error>;
     fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error>;
     fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error>;
     fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -92,12 +92,12 @@ pub enum Answer {
     InFocus(InFocus),
     IndexedCode(IndexedCode),
     CodeStatus(CodeStatus),
-    Recommended(Recommended),
     Message(MessageLine),
     Messages(Messages),
     Agent(AgentLine),
     Agents(Agents),
     Removed(Removed),
+    Recommended(Recommended),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.

@@ -115,12 +115,12 @@ pub const OPERATIONS: &[Operation] = &[
     code::CONTEXT,
     code::INDEX,
     code::STATUS,
-    recommend::OPERATION,
     post::DISPATCH,
     post::MESSAGES,
     post::ADD,
     post::LIST,
     post::REMOVE,
+    recommend::OPERATION,
 ];
 
 /// The operation of that name, at any door.

@@ -65,12 +65,12 @@ impl Render for Answer {
             Answer::InFocus(answer) => answer.render(look),
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
-            Answer::Recommended(answer) => answer.render(look),
             Answer::Message(answer) => answer.render(look),
             Answer::Messages(answer) => answer.render(look),
             Answer::Agent(answer) => answer.render(look),
             Answer::Agents(answer) => answer.render(look),
             Answer::Removed(answer) => answer.render(look),
+            Answer::Recommended(answer) => answer.render(look),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Events {
             code: BTreeMap::new(),
             folders: true,
             stop: false,
-            poked: false,
+            poked: true,
             active: Instant::now(),
         };
         Events { pending: Mutex::new(pending), bell: Condvar::new() }
@@ -162,6 +162,8 @@ mod tests {
     fn many_events_are_one_piece_of_work() {
         let events = Events::new();
         let long = Duration::from_secs(5);
+        // What was left while nobody served comes first.
+        assert_eq!(events.next(long, now()), Due::Poke);
         assert_eq!(events.next(long, now()), Due::Folders);
         for _ in 0..1000 {
             events.moved(&Kind::History);
@@ -179,6 +181,7 @@ mod tests {
     #[test]
     fn the_history_waits_for_its_turn() {
         let events = Events::new();
+        events.next(Duration::ZERO, now());
         events.next(Duration::ZERO, now());
         events.moved(&Kind::History);
         let from = now() + Duration::from_millis(600);

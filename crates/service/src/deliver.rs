@@ -157,7 +157,7 @@ impl Service {
 
     /// What a conversation was about, labelled as what it is.
     fn history_of(&self, session: &str) -> Option<String> {
-        let (summary, at) = self.summary_of(session)?;
+        let (summary, at) = self.remembered_summary(session)?;
         Some(format!(
             "\n[Summary of this conversation up to {}: history, not a task]\n{}\n[End of the summary]\n",
             Stamp::day(at),

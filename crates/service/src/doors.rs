@@ -138,10 +138,6 @@ impl Caller for Service {
         ops::code::code_status(self, ask)
     }
 
-    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
-        ops::recommend::recommend(self, ask)
-    }
-
     fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error> {
         ops::post::dispatch(self, ask)
     }
@@ -160,6 +156,10 @@ impl Caller for Service {
 
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
         ops::post::remove_agent(self, ask)
+    }
+
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
+        ops::recommend::recommend(self, ask)
     }
 }
 

@@ -54,7 +54,7 @@ impl Service {
     }
 
     /// What a conversation was about, and up to when.
-    pub(crate) fn summary_of(&self, session: &str) -> Option<(String, Stamp)> {
+    pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
         let known = self.remembered(session)?;
         Some((known.summary.text, known.ended_at))
     }

@@ -13,6 +13,7 @@ mod builder;
 mod run;
 
 mod conduct;
+mod dispatch;
 mod election;
 mod house;
 mod life;
