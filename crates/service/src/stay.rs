@@ -4,7 +4,7 @@
 //! Does not watch, and does not know the time.
 
 use crate::ops::code::tree::Tree;
-use crate::{Service, home, ingest, kept, remembered, shelf};
+use crate::{Service, home, ingest, kept, shelf};
 use api::Error;
 use code::Store;
 use record::Stamp;
@@ -55,8 +55,7 @@ impl Service {
 
     /// What a conversation was about, and up to when.
     pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
-        let store = remembered::look(self).ok()??;
-        let known = store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)?;
+        let known = self.remembered(session)?;
         Some((known.summary.text, known.ended_at))
     }
 

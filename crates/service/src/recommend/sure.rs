@@ -28,6 +28,9 @@ const WEIGHTS: [f32; INPUTS] =
 /// Rarity beyond this tells nothing more: a thousand conversations are told apart by seven nats, twice over.
 const PLENTY: f32 = 14.0;
 
+/// Nobody is certain what somebody else means.
+const SUREST: f32 = 0.99;
+
 impl Evidence {
     /// What the model multiplies. `told` is how much of what was said was found, in nats: a full match of common words
     /// is none.
@@ -55,6 +58,6 @@ impl Evidence {
 
     pub(crate) fn confidence(&self) -> f32 {
         let sum: f32 = self.inputs().iter().zip(WEIGHTS).map(|(input, weight)| input * weight).sum();
-        1.0 / (1.0 + (-sum).exp())
+        (1.0 / (1.0 + (-sum).exp())).min(SUREST)
     }
 }
