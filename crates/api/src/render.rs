@@ -11,6 +11,7 @@ mod recommend;
 mod refs;
 mod search;
 mod setup;
+mod status;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -54,6 +55,7 @@ impl Render for Answer {
             Answer::RefRead(answer) => answer.render(look),
             Answer::CleanedUp(answer) => answer.render(look),
             Answer::Setup(answer) => answer.render(look),
+            Answer::Status(answer) => answer.render(look),
             Answer::Outlined(answer) => answer.render(look),
             Answer::Meant(answer) => answer.render(look),
             Answer::Used(answer) => answer.render(look),

@@ -285,6 +285,12 @@ fn about(client: &mut Client) -> Value {
     client.call("daemon", Map::new(), &Meta::default(), &mut |_, _| true).unwrap_or_default()
 }
 
+/// Whoever is asked how Loci stands asks this.
+pub(crate) fn teller(places: &Places) -> Arc<dyn Fn() -> Value + Send + Sync> {
+    let place = door::place(places);
+    Arc::new(move || place.as_ref().map_or(Value::Null, standing))
+}
+
 /// What can be said of the daemon from outside.
 pub(crate) fn standing(place: &Place) -> Value {
     let holder = Holder::of(place);
@@ -350,6 +356,7 @@ impl Counter {
             call.meta.cwd.clone().filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| places.home.clone());
         let mut service = Service::new(places, Clock::System, cwd, exe(), threads);
         service.progress = Arc::clone(&call.watch);
+        service.daemon = Some(teller(&self.places));
         let poke = self.poke.clone();
         service.stays = Some(Arc::new(move || poke.poke()));
         service

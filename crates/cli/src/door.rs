@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// What is about this very process and its machine is never asked of another.
-const ALONE: &[&str] = &["setup", "doctor"];
+const ALONE: &[&str] = &["setup", "doctor", "status"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -25,6 +25,7 @@ use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::setup::{SetupAsk, SetupDone};
+use api::status::{Status, StatusAsk};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -77,6 +78,10 @@ impl Caller for Service {
 
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
         ops::setup::setup(self, ask)
+    }
+
+    fn status(&self, ask: &StatusAsk) -> Result<Status, Error> {
+        ops::status::status(self, ask)
     }
 
     fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error> {

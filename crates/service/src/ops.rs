@@ -20,6 +20,7 @@ pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod setup;
 mod stats;
+pub(crate) mod status;
 mod turns;
 mod usage;
 
