@@ -15,6 +15,7 @@ mod chance;
 mod curve;
 mod locomo;
 mod needles;
+mod recommend;
 mod set;
 mod table;
 mod talk;
@@ -24,8 +25,9 @@ use crate::{Outcome as Done, tidy};
 use set::{Bench, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
-    ask sets with known answers, print hits by kind and how sure the search was; --smoke fails below the goals";
+pub(crate) const HELP: &str = "[recommend] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
+    ask sets with known answers, print hits by kind and how sure the search was; --smoke fails below the goals\n\
+    recommend: the same of the cards that are shown to a prompt that refers back [--histories 1]";
 
 /// What is asked for: the least share of hits, by set.
 struct Goal {
@@ -41,6 +43,9 @@ const TALK_FIRST: Goal = Goal { what: "talk hit@1", least: 0.90 };
 const APART: f64 = 0.05;
 
 pub(crate) fn run(args: &[String]) -> Done {
+    if let Some(("recommend", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return recommend::run(rest);
+    }
     let args = Args::parse(args, &["locomo", "seed"], &["misses", "fit", "smoke"])?;
     let scratch = Scratch::new();
     let mut missed = Vec::new();

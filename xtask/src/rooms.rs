@@ -15,19 +15,36 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("mask", &[]),
     ("search", &[]),
     ("code", &["db"]),
+    ("ward", &[]),
+    ("post", &["db"]),
     ("memory", &["record", "db"]),
+    ("llm", &["record", "db", "mask", "ward"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     (
         "service",
-        &["api", "catalogue", "code", "mask", "memory", "query", "record", "search", "setup", "sources"],
+        &[
+            "api",
+            "catalogue",
+            "code",
+            "mask",
+            "memory",
+            "post",
+            "query",
+            "record",
+            "search",
+            "setup",
+            "sources",
+            "ward",
+        ],
     ),
     ("mcp", &["api"]),
-    ("loci", &["api", "service", "mcp", "record"]),
+    ("daemon", &["api", "record"]),
+    ("loci", &["api", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
-const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask"])];
+const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask", "ward"])];
 
 /// What only reads the tables of the others, to check them or to write them down.
 const OUTSIDE: &str = "xtask";
@@ -62,6 +79,9 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "ignore", room: "code", tests: false },
     Engine { name: "postcard", room: "code", tests: false },
     Engine { name: "bpe-openai", room: "code", tests: true },
+    Engine { name: "notify", room: "daemon", tests: false },
+    Engine { name: "signal-hook", room: "daemon", tests: false },
+    Engine { name: "ureq", room: "llm", tests: false },
     Engine { name: "tempfile", room: "catalogue", tests: true },
 ];
 

@@ -14,6 +14,11 @@ use crate::memory::{
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
+use crate::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
+use crate::recommend::{Recommend, Recommended};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -56,6 +61,12 @@ pub trait Caller {
     fn code_context(&self, ask: &CodeContext) -> Result<InFocus, Error>;
     fn index_code(&self, ask: &IndexCode) -> Result<IndexedCode, Error>;
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error>;
+    fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error>;
+    fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error>;
+    fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error>;
+    fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
+    fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
     fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error>;
     fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error>;
     fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error>;
@@ -103,51 +114,81 @@ pub enum Answer {
     MemoryForgotten(MemoryForgotten),
     MemoryDocument(MemoryDocument),
     MemoryImported(MemoryImported),
+    Message(MessageLine),
+    Messages(Messages),
+    Agent(AgentLine),
+    Agents(Agents),
+    Removed(Removed),
+    Recommended(Recommended),
 }
 
-/// Asks an operation by name.
-pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Value>) -> Result<Answer, Error> {
-    match operation.name {
-        "search_conversations" => caller.search_conversations(&Request::read(params)?).map(Answer::Search),
-        "gather_chats" => caller.gather_chats(&Request::read(params)?).map(Answer::Gathered),
-        "resolve_ids" => caller.resolve_ids(&Request::read(params)?).map(Answer::Resolved),
-        "list_sessions" => caller.sessions(&Request::read(params)?).map(Answer::Sessions),
-        "index" => caller.index(&Request::read(params)?).map(Answer::Indexed),
-        "archive" => caller.archive(&Request::read(params)?).map(Answer::Archived),
-        "doctor" => caller.doctor(&Request::read(params)?).map(Answer::Checkup),
-        "secrets" => caller.secrets(&Request::read(params)?).map(Answer::Secrets),
-        "forget" => caller.forget(&Request::read(params)?).map(Answer::Forgotten),
-        "read_ref" => caller.read_ref(&Request::read(params)?).map(Answer::RefRead),
-        "cleanup_temp_files" => caller.cleanup(&Request::read(params)?).map(Answer::CleanedUp),
-        "setup" => caller.setup(&Request::read(params)?).map(Answer::Setup),
-        "get_outline" => caller.get_outline(&Request::read(params)?).map(Answer::Outlined),
-        "resolve_symbol" => caller.resolve_symbol(&Request::read(params)?).map(Answer::Meant),
-        "search_symbols" => caller.search_symbols(&Request::read(params)?).map(Answer::Meant),
-        "find_usages" => caller.find_usages(&Request::read(params)?).map(Answer::Used),
-        "code_graph" => caller.code_graph(&Request::read(params)?).map(Answer::Drawn),
-        "get_member_outline" => caller.get_member_outline(&Request::read(params)?).map(Answer::Outlined),
-        "get_semantic" => caller.get_semantic(&Request::read(params)?).map(Answer::Semantic),
-        "build_pack" => caller.build_pack(&Request::read(params)?).map(Answer::PackBuilt),
-        "list_packs" => caller.list_packs(&Request::read(params)?).map(Answer::Packs),
-        "get_prompt_window" => caller.get_prompt_window(&Request::read(params)?).map(Answer::Window),
-        "pin" => caller.pin(&Request::read(params)?).map(Answer::Marked),
-        "unpin" => caller.unpin(&Request::read(params)?).map(Answer::Marked),
-        "dismiss" => caller.dismiss(&Request::read(params)?).map(Answer::Marked),
-        "code_context" => caller.code_context(&Request::read(params)?).map(Answer::InFocus),
-        "index_code" => caller.index_code(&Request::read(params)?).map(Answer::IndexedCode),
-        "code_status" => caller.code_status(&Request::read(params)?).map(Answer::CodeStatus),
-        "consolidate" => caller.consolidate(&Request::read(params)?).map(Answer::Consolidated),
-        "list_memory" => caller.list_memory(&Request::read(params)?).map(Answer::Memories),
-        "show_memory" => caller.show_memory(&Request::read(params)?).map(Answer::MemoryShown),
-        "edit_memory" => caller.edit_memory(&Request::read(params)?).map(Answer::MemoryChanged),
-        "pin_memory" => caller.pin_memory(&Request::read(params)?).map(Answer::MemoryChanged),
-        "retire_memory" => caller.retire_memory(&Request::read(params)?).map(Answer::MemoryChanged),
-        "accept_memory" => caller.accept_memory(&Request::read(params)?).map(Answer::MemoryChanged),
-        "forget_memory" => caller.forget_memory(&Request::read(params)?).map(Answer::MemoryForgotten),
-        "export_memory" => caller.export_memory(&Request::read(params)?).map(Answer::MemoryDocument),
-        "import_memory" => caller.import_memory(&Request::read(params)?).map(Answer::MemoryImported),
-        other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
-    }
+/// Each operation once: its name, who answers it, and what its answer is.
+macro_rules! answers {
+    ($($name:literal => $method:ident: $answer:ident,)*) => {
+        /// Asks an operation by name.
+        pub fn call(caller: &dyn Caller, operation: &Operation, params: Map<String, Value>) -> Result<Answer, Error> {
+            match operation.name {
+                $($name => caller.$method(&Request::read(params)?).map(Answer::$answer),)*
+                other => Err(Error::new(Code::InternalError, format!("{other} is listed but not answered"))),
+            }
+        }
+
+        /// An answer that was sent as JSON, as it was before.
+        pub fn read_answer(operation: &Operation, sent: Value) -> Result<Answer, Error> {
+            let read = match operation.name {
+                $($name => serde_json::from_value(sent).map(Answer::$answer),)*
+                other => return Err(Error::new(Code::InternalError, format!("{other} has no answer"))),
+            };
+            read.map_err(|error| Error::new(Code::InternalError, format!("{}: {error}", operation.name)))
+        }
+    };
+}
+
+answers! {
+    "search_conversations" => search_conversations: Search,
+    "gather_chats" => gather_chats: Gathered,
+    "resolve_ids" => resolve_ids: Resolved,
+    "list_sessions" => sessions: Sessions,
+    "index" => index: Indexed,
+    "archive" => archive: Archived,
+    "doctor" => doctor: Checkup,
+    "secrets" => secrets: Secrets,
+    "forget" => forget: Forgotten,
+    "read_ref" => read_ref: RefRead,
+    "cleanup_temp_files" => cleanup: CleanedUp,
+    "setup" => setup: Setup,
+    "get_outline" => get_outline: Outlined,
+    "resolve_symbol" => resolve_symbol: Meant,
+    "search_symbols" => search_symbols: Meant,
+    "find_usages" => find_usages: Used,
+    "code_graph" => code_graph: Drawn,
+    "get_member_outline" => get_member_outline: Outlined,
+    "get_semantic" => get_semantic: Semantic,
+    "build_pack" => build_pack: PackBuilt,
+    "list_packs" => list_packs: Packs,
+    "get_prompt_window" => get_prompt_window: Window,
+    "pin" => pin: Marked,
+    "unpin" => unpin: Marked,
+    "dismiss" => dismiss: Marked,
+    "code_context" => code_context: InFocus,
+    "index_code" => index_code: IndexedCode,
+    "code_status" => code_status: CodeStatus,
+    "dispatch" => dispatch: Message,
+    "list_messages" => list_messages: Messages,
+    "add_agent" => add_agent: Agent,
+    "list_agents" => list_agents: Agents,
+    "remove_agent" => remove_agent: Removed,
+    "recommend" => recommend: Recommended,
+    "consolidate" => consolidate: Consolidated,
+    "list_memory" => list_memory: Memories,
+    "show_memory" => show_memory: MemoryShown,
+    "edit_memory" => edit_memory: MemoryChanged,
+    "pin_memory" => pin_memory: MemoryChanged,
+    "retire_memory" => retire_memory: MemoryChanged,
+    "accept_memory" => accept_memory: MemoryChanged,
+    "forget_memory" => forget_memory: MemoryForgotten,
+    "export_memory" => export_memory: MemoryDocument,
+    "import_memory" => import_memory: MemoryImported,
 }
 
 impl Answer {
@@ -176,15 +217,19 @@ impl Answer {
             Answer::Resolved(found) => (found.chats.is_empty() && found.messages.is_empty(), false),
             Answer::Sessions(found) => (found.sessions.is_empty(), false),
             Answer::Indexed(done) => (false, done.problems > 0),
+            Answer::Message(message) if message.state == "failed" => return Exit::Failed,
             Answer::Archived(_)
+            | Answer::Message(_)
             | Answer::CleanedUp(_)
             | Answer::Outlined(_)
             | Answer::Marked(_)
             | Answer::IndexedCode(_)
             | Answer::CodeStatus(_)
-            | Answer::MemoryShown(_)
-            | Answer::MemoryChanged(_)
-            | Answer::MemoryImported(_) => (false, false),
+            | Answer::Agent(_)
+            | Answer::Removed(_) => (false, false),
+            Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
+            Answer::Agents(found) => (found.agents.is_empty(), false),
+            Answer::MemoryShown(_) | Answer::MemoryChanged(_) | Answer::MemoryImported(_) => (false, false),
             Answer::Consolidated(done) => (false, done.unread > 0),
             Answer::Memories(found) => (found.memories.is_empty(), false),
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
@@ -194,6 +239,7 @@ impl Answer {
             Answer::Packs(found) => (found.packs.is_empty(), false),
             Answer::Window(window) => (window.shown.is_empty(), false),
             Answer::InFocus(focus) => (focus.context.is_empty() && !focus.changed, false),
+            Answer::Recommended(told) => (told.card.is_none(), false),
             Answer::Meant(meant) => (meant.candidates.is_empty(), false),
             Answer::Used(used) => (used.usages.is_empty(), false),
             Answer::Drawn(drawn) => (drawn.types == 0, false),

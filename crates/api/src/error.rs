@@ -27,6 +27,7 @@ codes! {
     SymbolNotFound = "SYMBOL_NOT_FOUND", "no type or member has such a name; the hints say what is written nearly so";
     AmbiguousSymbol = "AMBIGUOUS_SYMBOL", "several types or members are called so; the hints list them";
     InvalidFilter = "INVALID_FILTER", "the filter of a pack or a graph cannot be read; the hint says where";
+    ShuttingDown = "SHUTTING_DOWN", "the daemon is about to end; commands go on without it";
     Cancelled = "CANCELLED", "whoever asked does not want the answer any more";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";
 }

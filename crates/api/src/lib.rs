@@ -16,6 +16,8 @@ pub mod memory;
 pub mod ops;
 pub mod params;
 pub mod plain;
+pub mod post;
+pub mod recommend;
 pub mod refs;
 pub mod render;
 pub mod resolve;
@@ -29,7 +31,7 @@ pub mod upkeep;
 pub mod views;
 
 pub use ask::Ask;
-pub use caller::{Answer, Caller, call};
+pub use caller::{Answer, Caller, call, read_answer};
 pub use control::Control;
 pub use desk::{Asker, Desk, Watch};
 pub use envelope::Envelope;

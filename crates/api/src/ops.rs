@@ -6,7 +6,8 @@
 use crate::params::dashed;
 use crate::plain::put;
 use crate::{
-    Code, Error, Param, chats, code, control, memory, refs, resolve, search, sessions, setup, upkeep,
+    Code, Error, Param, chats, code, control, memory, post, recommend, refs, resolve, search, sessions,
+    setup, upkeep,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -115,6 +116,12 @@ pub const OPERATIONS: &[Operation] = &[
     code::CONTEXT,
     code::INDEX,
     code::STATUS,
+    post::DISPATCH,
+    post::MESSAGES,
+    post::ADD,
+    post::LIST,
+    post::REMOVE,
+    recommend::OPERATION,
     memory::CONSOLIDATE,
     memory::LIST,
     memory::SHOW,
@@ -265,6 +272,7 @@ mod tests {
         AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
         PinMemory, RetireMemory, ShowMemory,
     };
+    use crate::recommend::Recommend;
     use crate::refs::{Cleanup, ReadRef};
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
@@ -322,6 +330,7 @@ mod tests {
         round_trip::<ForgetAsk>(forget);
         round_trip::<SetupAsk>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
         round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
+        round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
         round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));
     }
 

@@ -6,6 +6,8 @@
 mod chats;
 mod code;
 mod memory;
+mod post;
+mod recommend;
 mod refs;
 mod search;
 mod setup;
@@ -64,6 +66,12 @@ impl Render for Answer {
             Answer::InFocus(answer) => answer.render(look),
             Answer::IndexedCode(answer) => answer.render(look),
             Answer::CodeStatus(answer) => answer.render(look),
+            Answer::Message(answer) => answer.render(look),
+            Answer::Messages(answer) => answer.render(look),
+            Answer::Agent(answer) => answer.render(look),
+            Answer::Agents(answer) => answer.render(look),
+            Answer::Removed(answer) => answer.render(look),
+            Answer::Recommended(answer) => answer.render(look),
             Answer::Consolidated(answer) => answer.render(look),
             Answer::Memories(answer) => answer.render(look),
             Answer::MemoryShown(answer) => answer.render(look),

@@ -19,6 +19,7 @@ pub enum Set {
     Chat,
     History,
     Code,
+    Agents,
     Memory,
 }
 
@@ -27,6 +28,7 @@ impl Set {
         (Set::Chat, "chat", "find past conversations and read them"),
         (Set::History, "history", "ask about calls, failures, messages, files"),
         (Set::Code, "code", "outlines, names and usages of the code base itself"),
+        (Set::Agents, "agents", "hand messages to other agents"),
         (Set::Memory, "memory", "what is remembered of sessions, and what was decided in them"),
     ];
     /// What an agent gets that asks for nothing in particular.
@@ -52,8 +54,9 @@ pub enum Asks {
 const CHAT: &[Set] = &[Set::Chat];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
+const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
-const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory];
+const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Agents, Set::Memory];
 
 const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -164,6 +167,20 @@ pub const TOOLS: &[Tool] = &[
         "Bring what is known of the code base up to date, and say what changed and how deep.",
     ),
     tool("code_status", CODE, Asks::Operation, "How much of the code base is known."),
+    tool(
+        "dispatch",
+        AGENTS,
+        Asks::Operation,
+        "Hand a message to another agent; its reply, or a number to follow.",
+    ),
+    tool("list_messages", AGENTS, Asks::Operation, "What became of messages, and the replies."),
+    tool("list_agents", AGENTS, Asks::Operation, "The agents that messages can be handed to."),
+    tool(
+        "recommend",
+        CHAT,
+        Asks::Operation,
+        "Which earlier conversation a prompt refers back to, if clearly one.",
+    ),
     tool(
         "list_memory",
         MEMORY,

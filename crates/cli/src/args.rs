@@ -17,6 +17,7 @@ pub(crate) enum Typed {
     Deed(Box<Deed>),
     Mcp(Box<crate::mcp::Serve>),
     Hook(ArgMatches),
+    Daemon(ArgMatches),
 }
 
 /// A question over the history.
@@ -47,6 +48,9 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
     if name == crate::hook::COMMAND {
         return Ok(Some(Typed::Hook(sub.clone())));
+    }
+    if name == crate::daemon::COMMAND {
+        return Ok(Some(Typed::Daemon(sub.clone())));
     }
     if name == crate::mcp::COMMAND {
         return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
@@ -171,6 +175,7 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
     }
     root = root.subcommand(crate::mcp::command()).subcommand(crate::hook::command());
+    root = root.subcommand(crate::daemon::command());
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
@@ -202,6 +207,7 @@ fn group_command(bare: Command, group: &str) -> Command {
 /// The groups of operations.
 const DEEDS: &[(&str, &str)] = &[
     ("code", "The code base itself: outlines, names, usages, who depends on whom"),
+    ("agent", "Other agents, by name: who they are, and what they were told"),
     ("memory", "What is remembered of sessions: names, summaries, what was decided"),
 ];
 

@@ -3,6 +3,7 @@
 //! Does not know what an operation does; it asks whoever is handed to it as a `Caller`.
 
 use crate::args::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
+use crate::door;
 use crate::output::{self, Shown};
 use api::control::CONTROL;
 use api::ops::{Handy, Means, Number, Words};
@@ -258,7 +259,10 @@ impl Deed {
     }
 
     fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
-        output::with_progress(&self.service, || api::call(&self.service, self.operation, params))
+        output::with_progress(&self.service, || {
+            let asked = door::ask(&self.service, self.operation, &params);
+            asked.unwrap_or_else(|| api::call(&self.service, self.operation, params))
+        })
     }
 
     /// Shows what would be done, and does it if that is wanted; where nobody can be asked, it is not done.

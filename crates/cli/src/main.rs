@@ -3,6 +3,8 @@
 //! Standard output is data, standard error is for people. Does not know how a question is answered.
 
 mod args;
+mod daemon;
+mod door;
 mod doors;
 mod hook;
 mod mcp;
@@ -17,9 +19,13 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == service::JQ_COMMAND) {
         return jq_child();
     }
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == service::WARD_COMMAND) {
+        return guard();
+    }
     let exit = match args::parse() {
         Ok(Some(args::Typed::Question(call))) => run(&call),
         Ok(Some(args::Typed::Deed(deed))) => deed.run(),
+        Ok(Some(args::Typed::Daemon(matches))) => crate::daemon::run(&matches),
         Ok(Some(args::Typed::Hook(matches))) => return hook::run(&matches),
         Ok(Some(args::Typed::Mcp(serve))) => return serve.run(),
         Ok(None) => Exit::Found,
@@ -39,6 +45,13 @@ fn run(call: &args::Call) -> Exit {
 /// The other end of `--jq`: this program again, limited, filtering what it is fed.
 fn jq_child() -> ExitCode {
     let (code, complaint) = service::jq_work(std::io::stdin().lock(), std::io::stdout().lock());
+    output::complain(&complaint);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Between Loci and a program that it runs: this program again, which sees to it that nothing of the other is left.
+fn guard() -> ExitCode {
+    let (code, complaint) = service::ward_guard(std::env::args_os().skip(2), std::io::stdin());
     output::complain(&complaint);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not speak the protocol.
 
-use crate::output;
+use crate::{door, output};
 use api::{Asker, Desk, Envelope, Error, Set, Tool};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
@@ -114,10 +114,11 @@ impl Counter {
         service
     }
 
-    /// Old answers go when a server starts; nobody waits for it.
+    /// Old answers go when a server starts, and a daemon comes; nobody waits for either.
     fn tidy(&self) {
         let service = self.service(&Asker::default());
         std::thread::spawn(move || {
+            door::reach_or_start(&service.places, &service.exe);
             let _ = api::Caller::cleanup(&service, &api::refs::Cleanup::default());
         });
     }
@@ -130,7 +131,9 @@ impl Desk for Counter {
         params: Map<String, Value>,
         asker: &Asker,
     ) -> Result<Envelope, Error> {
-        self.service(asker).tool(tool, params)
+        let service = self.service(asker);
+        let asked = door::ask_tool(&service, tool, &params);
+        asked.unwrap_or_else(|| service.tool(tool, params))
     }
 
     fn chat_ids(&self, prefix: &str) -> Vec<String> {

@@ -4,7 +4,6 @@
 //! Does not know who writes notes, nor what time it is: whoever tells of a change says when it was.
 
 use crate::classify::ChangeClass;
-use crate::graph::Graph;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -81,7 +80,7 @@ impl State {
         self.outdate();
     }
 
-    pub(crate) fn outdate(&mut self) {
+    fn outdate(&mut self) {
         // What is being written rests on what was read before the change.
         if matches!(self.note, Note::Cached | Note::Generating) {
             self.note = Note::Stale;
@@ -143,26 +142,25 @@ impl State {
 
 /// Takes note of all changes of one batch: of the types themselves, of what rests on them, and of their circles. What a type's own
 /// change means and what reached it are two things: a comment of its own does not keep a note true whose ground has moved.
-pub fn settle(
-    states: &mut BTreeMap<u32, State>,
-    changes: &BTreeMap<u32, ChangeClass>,
-    graph: &Graph,
+///
+/// `users` has those who use each type whose structure changed; `circles` are types that hold each other, in lists of their own.
+pub fn settle<K: Ord + Copy>(
+    states: &mut BTreeMap<K, State>,
+    changes: &BTreeMap<K, ChangeClass>,
+    users: &BTreeMap<K, Vec<K>>,
+    circles: &[Vec<K>],
     at: i64,
 ) {
     for (of, class) in changes {
         states.entry(*of).or_default().change(*class, at);
     }
-    let structural = changes.iter().filter(|(_, class)| **class == ChangeClass::Structure);
-    let resting = structural.flat_map(|(of, _)| graph.used(*of));
-    for of in resting {
+    for of in users.values().flatten() {
         states.entry(*of).or_default().reach();
     }
-    let deep = |class: &ChangeClass| *class <= ChangeClass::PublicBehavior;
-    for group in graph.groups().iter().filter(|group| group.len() > 1) {
-        if group.iter().any(|of| changes.get(of).is_some_and(deep)) {
-            for of in group {
-                states.entry(*of).or_default().outdate();
-            }
+    let deep = |of: &K| changes.get(of).is_some_and(|class| *class <= ChangeClass::PublicBehavior);
+    for circle in circles.iter().filter(|circle| circle.len() > 1 && circle.iter().any(deep)) {
+        for of in circle {
+            states.entry(*of).or_default().outdate();
         }
     }
 }
@@ -255,7 +253,10 @@ mod tests {
         let graph = graph(5, &[(1, 0), (2, 0), (3, 4), (4, 3), (4, 0)]);
         let settled = |changes: &[(u32, ChangeClass)]| {
             let mut states: BTreeMap<u32, State> = (0..5).map(|of| (of, cached())).collect();
-            settle(&mut states, &changes.iter().copied().collect(), &graph, 0);
+            let changes: BTreeMap<u32, ChangeClass> = changes.iter().copied().collect();
+            let structural = changes.iter().filter(|(_, class)| **class == Structure);
+            let users = structural.map(|(of, _)| (*of, graph.used(*of).to_vec())).collect();
+            settle(&mut states, &changes, &users, &graph.groups(), 0);
             let stale = |of: &u32| states[of].note == Note::Stale;
             let reached = |of: &u32| states[of].reached;
             ((0..5).filter(stale).collect::<Vec<_>>(), (0..5).filter(reached).collect::<Vec<_>>())

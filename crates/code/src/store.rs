@@ -24,9 +24,10 @@ use crate::hash::{Digest, HASH_VERSION};
 use crate::home;
 use crate::id::TypeId;
 use crate::outline::Outliner;
-use crate::project::{Layout, LayoutError, Project, discover_while};
+use crate::project::{LayoutError, Project, discover_while};
 use crate::read::read_files;
 use crate::resolve::{Edge, Resolver};
+use crate::state::settle;
 use db::Connection;
 use delta::Delta;
 use look::{Folder, Seen, look, survey};
@@ -155,7 +156,7 @@ const EXTENT: &str = "extent";
 const ROOT: &str = "root";
 
 impl Store {
-    /// What is kept in a file, made if there is none. One that another version made, or that is damaged, is made anew.
+    /// What is kept in a file, made if there is none. One that another version made is made anew.
     pub fn open(path: &Path, root: &Path) -> Result<Store, StoreError> {
         let opened = db::derived::open_writer(path, LAYOUT).and_then(|(mut db, layout)| {
             if layout != db::derived::Layout::Ours {
@@ -184,6 +185,13 @@ impl Store {
         Ok(root.map(|bytes| PathBuf::from(OsString::from_vec(bytes))))
     }
 
+    /// Takes away what is kept in a file.
+    pub fn discard(path: &Path) {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(db::beside(path, ending));
+        }
+    }
+
     /// From now on it may be written to. Most questions never do: opening it so takes as long as answering one.
     fn begin_writing(&mut self) -> Result<(), StoreError> {
         if let Some(path) = self.only_read.take() {
@@ -200,6 +208,12 @@ impl Store {
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The folders that hold what was read: whoever watches them sees every change that matters.
+    pub fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let known = Table::new(&self.db).folders()?;
+        Ok(known.into_iter().map(|(path, _)| self.root.join(path)).collect())
     }
 
     /// Looks at the tree: what is different from what is kept.
@@ -224,7 +238,8 @@ impl Store {
         let writing = self.db.transaction()?;
         let mut table = Table::new(&writing);
         table.read = read;
-        let mut work = Work { table, root: &self.root, moment, done: Refreshed::default() };
+        let mut work =
+            Work { table, root: &self.root, moment, done: Refreshed::default(), moves: BTreeMap::new() };
         if first {
             work.table.set_meta(ROOT, &self.root.as_os_str().as_bytes())?;
         }
@@ -270,6 +285,8 @@ struct Work<'a> {
     root: &'a Path,
     moment: Moment<'a>,
     done: Refreshed,
+    /// Files that are elsewhere now, with where.
+    moves: BTreeMap<String, String>,
 }
 
 impl Work<'_> {
@@ -292,8 +309,14 @@ impl Work<'_> {
         let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
         unread.retain(|path, _| here.contains(path));
         self.table.set_meta(UNREAD, &unread)?;
-        let gone = rows.iter().filter(|(path, _)| !here.contains(path));
-        let gone = gone.map(|(_, row)| Edit { old: Some(row.clone()), new: None, digest: 0, context: 0 });
+        let gone: Vec<(&String, &FileRow)> = rows.iter().filter(|(path, _)| !here.contains(path)).collect();
+        self.moves = moves(&gone, &edits);
+        let gone = gone.into_iter().map(|(_, row)| Edit {
+            old: Some(row.clone()),
+            new: None,
+            digest: 0,
+            context: 0,
+        });
         let edits: Vec<Edit> = edits.into_iter().chain(gone).collect();
         for (path, project) in &layout.files {
             if let Some(row) = rows.get(path).filter(|row| row.project != *project) {
@@ -304,12 +327,8 @@ impl Work<'_> {
         let whole = !same || edits.len() * PART >= layout.files.len().max(1);
         self.apply(&layout.projects, edits, whole)?;
         self.table.set_meta(PROJECTS, &layout.projects)?;
-        self.keep_problems(&layout)?;
+        self.table.set_meta(PROBLEMS, &layout.problems)?;
         Ok(self.table.set_folders(&folders)?)
-    }
-
-    fn keep_problems(&mut self, layout: &Layout) -> Result<(), StoreError> {
-        Ok(self.table.set_meta(PROBLEMS, &layout.problems)?)
     }
 
     /// Whether there is a file among these that could not be read before.
@@ -659,7 +678,7 @@ impl Work<'_> {
         }
         let (olds, news): (Vec<Known<'_>>, Vec<Known<'_>>) =
             (gone.iter().map(known).collect(), come.iter().map(known).collect());
-        let (found, doubts) = alias::aliases(&olds, &news, &|_| None);
+        let (found, doubts) = alias::aliases(&olds, &news, &|file| self.moves.get(file).cloned());
         let name = |cards: &[Card], id: TypeId| {
             cards.iter().find(|card| card.id == id).map_or_else(String::new, |card| card.name.clone())
         };
@@ -669,10 +688,7 @@ impl Work<'_> {
             let renamed =
                 Renamed { old: alias.old, old_name, new: alias.new, new_name, reason: alias.reason, at };
             self.table.set_alias(alias.old, &renamed.old_name, &renamed)?;
-            if let Some(state) = self.table.state(alias.old)? {
-                self.table.set_state(alias.new, &state)?;
-                self.table.remove_state(alias.old)?;
-            }
+            self.table.move_state(alias.old, alias.new)?;
             self.done.aliases.push(renamed);
         }
         for doubt in doubts {
@@ -682,54 +698,43 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What a change means for what is remembered of a type, and of those that rest on it.
+    /// What a change means for what is remembered of a type, of those that rest on it and of its circle.
     fn age(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
-        let mut reached = BTreeSet::new();
-        for (id, class) in changed {
-            let mut state = self.table.state(*id)?.unwrap_or_default();
-            state.change(*class, self.moment.now);
-            self.table.set_state(*id, &state)?;
-            if *class == ChangeClass::Structure {
-                for user in &self.table.users(*id, false)? {
-                    let mut state = self.table.state(*user)?.unwrap_or_default();
-                    state.reach();
-                    self.table.set_state(*user, &state)?;
-                    reached.extend(Some(*user).filter(|user| !changed.contains_key(user)));
-                }
-            }
+        let mut users = BTreeMap::new();
+        for (id, _) in changed.iter().filter(|(_, class)| **class == ChangeClass::Structure) {
+            users.insert(*id, self.table.users(*id, false)?);
         }
-        let named = self.table.names_of(&reached.into_iter().collect::<Vec<_>>())?;
+        let circles = self.circles(changed)?;
+        let concerned = changed.keys().chain(users.values().flatten()).chain(circles.iter().flatten());
+        let mut states = BTreeMap::new();
+        for id in concerned {
+            states.insert(*id, self.table.state(*id)?.unwrap_or_default());
+        }
+        settle(&mut states, changed, &users, &circles, self.moment.now);
+        for (id, state) in &states {
+            self.table.set_state(*id, state)?;
+        }
+        let reached: BTreeSet<TypeId> = users.values().flatten().copied().collect();
+        let reached: Vec<TypeId> = reached.into_iter().filter(|id| !changed.contains_key(id)).collect();
+        let named = self.table.names_of(&reached)?;
         self.done.reached.extend(named.into_iter().map(|named| (named.id, named.name)));
         self.done.reached.sort_by(|one, other| one.1.cmp(&other.1));
-        self.age_circles(changed)
+        Ok(())
     }
 
-    /// What is written about types that hold each other in a circle is written about all of them.
-    fn age_circles(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
-        let deep: Vec<TypeId> = changed
-            .iter()
-            .filter(|(_, class)| **class <= ChangeClass::PublicBehavior)
-            .map(|(id, _)| *id)
-            .collect();
-        let noted = self.table.noted()?;
-        if deep.is_empty() || noted.is_empty() {
-            return Ok(());
+    /// Types that hold each other, of those that changed deeply. What is written about one of them is written about all; where
+    /// nothing is written, nobody needs to know.
+    fn circles(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<Vec<Vec<TypeId>>, StoreError> {
+        let deep = |class: &ChangeClass| *class <= ChangeClass::PublicBehavior;
+        if !changed.values().any(deep) || self.table.noted()?.is_empty() {
+            return Ok(Vec::new());
         }
         let mut ids: Vec<TypeId> = self.table.types()?.into_iter().map(|(id, _)| id).collect();
         ids.sort_unstable();
-        let graph = Graph::new(ids.len(), &self.table.edges(&ids)?);
-        for group in graph.groups().iter().filter(|group| group.len() > 1) {
-            let group: Vec<TypeId> = group.iter().map(|of| ids[*of as usize]).collect();
-            if !group.iter().any(|id| deep.contains(id)) {
-                continue;
-            }
-            for id in group.iter().filter(|id| noted.contains(id)) {
-                let mut state = self.table.state(*id)?.unwrap_or_default();
-                state.outdate();
-                self.table.set_state(*id, &state)?;
-            }
-        }
-        Ok(())
+        let groups = Graph::new(ids.len(), &self.table.edges(&ids)?).groups();
+        let groups = groups.into_iter().filter(|group| group.len() > 1);
+        let circles = groups.map(|group| group.iter().map(|of| ids[*of as usize]).collect::<Vec<TypeId>>());
+        Ok(circles.filter(|circle| circle.iter().any(|id| changed.contains_key(id))).collect())
     }
 }
 
@@ -742,6 +747,19 @@ fn known(card: &Card) -> Known<'_> {
         bodies: &card.bodies,
         files: &card.files,
     }
+}
+
+/// Files that went and came elsewhere with the same bytes. Where several have those, nobody can say which is which.
+fn moves(gone: &[(&String, &FileRow)], edits: &[Edit]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (path, row) in gone {
+        let mut came = edits.iter().filter(|edit| edit.old.is_none() && edit.digest == row.digest);
+        let same = gone.iter().filter(|(_, other)| other.digest == row.digest).count();
+        if let (Some(Edit { new: Some(file), .. }), None, 1) = (came.next(), came.next(), same) {
+            found.insert((*path).clone(), file.path.clone());
+        }
+    }
+    found
 }
 
 /// Whether a file looks different from outside, or nobody can be sure.

@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::{
-    Codebase, Graph, Note, Project, Reader, Resolver, SourceFile, State, Symbols, classify, decode, hashes,
-    language_of, settle,
+    ChangeClass, Codebase, Graph, Note, Project, Reader, Resolver, SourceFile, State, Symbols, classify,
+    decode, hashes, language_of, settle,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -139,10 +139,13 @@ fn stale(before: &Codebase, after: &Codebase) -> Vec<String> {
     let (old, new) = (Resolver::new(before), Resolver::new(after));
     let all = 0..after.types.len() as u32;
     let change = |of: u32| Some((of, classify(&hashes(before, &old, of), &hashes(after, &new, of))?.class));
-    let changes = all.clone().filter_map(change).collect();
+    let changes: BTreeMap<u32, ChangeClass> = all.clone().filter_map(change).collect();
     let cached = State { note: Note::Cached, ..State::default() };
     let mut states: BTreeMap<u32, State> = all.clone().map(|of| (of, cached)).collect();
-    settle(&mut states, &changes, &Graph::new(after.types.len(), &new.edges()), 0);
+    let graph = Graph::new(after.types.len(), &new.edges());
+    let structural = changes.iter().filter(|(_, class)| **class == ChangeClass::Structure);
+    let users = structural.map(|(of, _)| (*of, graph.used(*of).to_vec())).collect();
+    settle(&mut states, &changes, &users, &graph.groups(), 0);
     let told = |of: u32| {
         let cause = if states[&of].reached { "Structure-Dependency" } else { changes.get(&of)?.name() };
         let name = after.types[of as usize].name.rsplit('.').next()?;

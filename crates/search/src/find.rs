@@ -217,6 +217,10 @@ fn evidence(
     };
     let second = candidates.get(1).map_or(0.0, |second| second.score);
     let typed = terms.words.iter().filter(|word| !word.related).count();
+    let by_name = |at: usize| {
+        let times = counts[at].times.get(first.slot);
+        times.is_some_and(|times| times[Part::Title as usize] + times[Part::Person as usize] > 0.0)
+    };
     Evidence {
         margin: ((first.score - second) / first.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0),
         covered: rank::mass(terms, rare, |at| counts[at].is_in(first.slot)) / all,
@@ -224,6 +228,9 @@ fn evidence(
         score: (first.score / all).clamp(0.0, 2.0),
         words: ((typed.max(1) as f32).log2() / 3.0).min(1.0),
         spread: total as f32 / sweep.chats.len().max(1) as f32,
+        named: rank::mass(terms, rare, by_name) / all,
+        counted: (0..typed).filter(|at| by_name(*at)).count() as f32 / typed.max(1) as f32,
+        mass: all,
     }
 }
 

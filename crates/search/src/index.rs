@@ -68,6 +68,17 @@ impl Index {
         self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
     }
 
+    /// In how many messages a term occurs; a message with several parts may count for each.
+    pub fn frequency(&self, term: &str) -> u64 {
+        let each = self.segments.iter().flat_map(|segment| {
+            self.fields.parts.map(|field| {
+                let found = segment.inverted_index(field).ok()?.terms().get(term).ok()??;
+                Some(u64::from(found.doc_freq))
+            })
+        });
+        each.flatten().sum()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -48,7 +48,7 @@ pub use confidence::Evidence;
 pub use error::Error;
 pub use find::{ChatHit, EventHit, Found, find_among};
 pub use index::Index;
-pub use query::{Parts, Query, Scope, Terms};
+pub use query::{Parts, Query, Scope, Terms, content_words};
 #[doc(hidden)]
 pub use rank::{TUNING, Tuning};
 pub use schema::Part;

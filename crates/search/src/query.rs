@@ -228,6 +228,11 @@ impl Word {
     }
 }
 
+/// How many words of a phrase say what is looked for: stop words say how.
+pub fn content_words(phrase: &str) -> usize {
+    read(phrase, 0, false).iter().filter(|(_, stop)| !stop).count()
+}
+
 /// The terms of a phrase, without the parts of identifiers.
 fn tokens(phrase: &str, plain: bool) -> Vec<String> {
     let mut scratch = Scratch::without_stems(plain);

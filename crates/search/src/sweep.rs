@@ -193,15 +193,7 @@ impl<'a> Sweep<'a> {
 
     /// In how many messages of the index a term occurs.
     pub(crate) fn frequency(&self, term: &str) -> u64 {
-        let Some(index) = self.index else { return 0 };
-        let fields = index.fields.parts;
-        let each = index.segments.iter().flat_map(|segment| {
-            fields.map(|field| {
-                let found = segment.inverted_index(field).ok()?.terms().get(term).ok()??;
-                Some(u64::from(found.doc_freq))
-            })
-        });
-        each.flatten().sum()
+        self.index.map_or(0, |index| index.frequency(term))
     }
 
     /// Every occurrence of the words that are wanted, in messages that may be found.

@@ -5,6 +5,7 @@
 use api::{Code, Error};
 use serde::Deserialize;
 use sources::Places;
+use std::time::Duration;
 
 /// Each setting with its meaning, for the reference.
 pub const SETTINGS: &[(&str, &str)] = &[
@@ -12,6 +13,12 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "inline_threshold_bytes",
         "an answer to an agent that is larger than this goes into a file [default: 8192]",
     ),
+    (
+        "daemon.idle_exit_minutes",
+        "how long nobody asks and nothing moves before the daemon goes [default: 120]",
+    ),
+    ("daemon.reply_minutes", "how long an agent may take to answer a message [default: 30]"),
+    ("daemon.poll_seconds", "how often folders are looked at that the kernel cannot watch [default: 30]"),
     (
         "memory.idle_minutes",
         "memory is consolidated by itself when no agent wrote anything for so long [default: 30]",
@@ -23,7 +30,35 @@ pub const SETTINGS: &[(&str, &str)] = &[
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     pub(crate) inline_threshold_bytes: Option<u64>,
+    pub(crate) daemon: Daemon,
     pub(crate) memory: Memory,
+}
+
+/// How the daemon lives.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Daemon {
+    idle_exit_minutes: Option<u64>,
+    poll_seconds: Option<u64>,
+    reply_minutes: Option<u64>,
+}
+
+impl Daemon {
+    pub fn read(places: &Places) -> Result<Daemon, Error> {
+        read(places).map(|config| config.daemon)
+    }
+
+    pub fn idle_exit(self) -> Duration {
+        Duration::from_secs(self.idle_exit_minutes.unwrap_or(120).saturating_mul(60))
+    }
+
+    pub fn reply_minutes(self) -> u64 {
+        self.reply_minutes.unwrap_or(30).clamp(1, 24 * 60)
+    }
+
+    pub fn poll(self) -> Duration {
+        Duration::from_secs(self.poll_seconds.unwrap_or(30).max(1))
+    }
 }
 
 /// When memory is consolidated by itself.

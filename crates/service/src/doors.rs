@@ -15,6 +15,11 @@ use api::memory::{
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
+use api::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
+use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
@@ -136,6 +141,30 @@ impl Caller for Service {
 
     fn code_status(&self, ask: &CodeStatusAsk) -> Result<CodeStatus, Error> {
         ops::code::code_status(self, ask)
+    }
+
+    fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error> {
+        ops::post::dispatch(self, ask)
+    }
+
+    fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error> {
+        ops::post::list_messages(self, ask)
+    }
+
+    fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error> {
+        ops::post::add_agent(self, ask)
+    }
+
+    fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error> {
+        ops::post::list_agents(self, ask)
+    }
+
+    fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
+        ops::post::remove_agent(self, ask)
+    }
+
+    fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
+        ops::recommend::recommend(self, ask)
     }
 
     fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error> {

@@ -1,6 +1,7 @@
 //! Every environment variable Loci knows, once. Nothing else reads the environment.
 
 use sources::{Places, SOURCES};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -13,7 +14,15 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_STATE_HOME", "where answers too large for a reply are kept for a week, instead of ~/.local/state"),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
+    ("XDG_RUNTIME_DIR", "where the daemon's socket lies; without it below XDG_STATE_HOME"),
+    (
+        "LOCI_DAEMON",
+        "`off`: no daemon is asked or started; `use`: one that is there is asked [default: `loci mcp`, `loci dispatch` and the session-start hook also start one]",
+    ),
+    ("LOCI_AGENT", "the agent that is speaking; set for the client of an agent that was handed a message"),
+    ("LOCI_HOPS", "how many agents a message has passed through; set likewise"),
     ("LOCI_HOOKS", "`off` makes `loci hook` say nothing"),
+    ("LOCI_WITHIN", "set for a model that Loci itself calls: `loci hook` says nothing there"),
     (
         "LOCI_INLINE_THRESHOLD",
         "an answer to an agent that is larger than so many bytes goes into a file [default: 8192]",
@@ -31,13 +40,40 @@ pub fn all() -> Vec<(&'static str, &'static str)> {
     VARIABLES.iter().chain(setup::VARIABLES).chain(theirs).copied().collect()
 }
 
+/// What a session of Claude Code tells those it starts; another session must not take it for its own.
+const OF_A_SESSION: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// The whole environment, for a program that we run on the user's behalf, as the user would.
+#[allow(clippy::disallowed_methods)] // the one place
+pub(crate) fn inherited() -> BTreeMap<OsString, OsString> {
+    let told = |name: &OsString| OF_A_SESSION.iter().any(|known| name == known);
+    std::env::vars_os().filter(|(name, _)| !told(name)).collect()
+}
+
 /// Reads the variables of the table and no others.
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn places() -> Places {
     let set = all().into_iter().filter_map(|(name, _)| Some((name, std::env::var_os(name)?)));
-    let vars = set.collect::<std::collections::BTreeMap<&'static str, OsString>>();
+    of(set.collect())
+}
+
+fn of(vars: BTreeMap<&'static str, OsString>) -> Places {
     let home = vars.get("HOME").map(PathBuf::from).unwrap_or_default();
     Places { home, vars }
+}
+
+/// The places of another process of the same user, as it tells them; names that are not in the table mean nothing.
+pub fn told(vars: &BTreeMap<String, String>) -> Places {
+    let known = all().into_iter().filter_map(|(name, _)| Some((name, OsString::from(vars.get(name)?))));
+    of(known.collect())
 }
 
 pub fn text(places: &Places, name: &str) -> Option<String> {

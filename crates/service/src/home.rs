@@ -44,16 +44,17 @@ impl Home {
         self.data.join("archive")
     }
 
+    /// What is remembered.
+    pub(crate) fn memory(&self) -> PathBuf {
+        self.data.join("memory.db")
+    }
+
     pub(crate) fn key(&self) -> PathBuf {
         self.data.join("mask.key")
     }
 
     pub(crate) fn tombstones(&self) -> PathBuf {
         self.data.join("forgotten")
-    }
-
-    pub(crate) fn memory(&self) -> PathBuf {
-        self.data.join("memory.db")
     }
 
     /// Held while memory is consolidated.

@@ -4,6 +4,7 @@
 //! again from their places → printed. Knows nothing of terminals or protocols.
 
 pub mod config;
+mod deliver;
 mod doors;
 pub mod env;
 mod gather;
@@ -19,18 +20,23 @@ mod ops;
 mod prices;
 mod printer;
 mod reading;
+mod recommend;
 mod remembered;
 mod reply;
 mod scope;
 mod shelf;
+mod stay;
 mod tombstones;
 mod words;
 
+pub use deliver::Runs;
 pub use home::token;
 pub use hook::EVENTS as HOOK_EVENTS;
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;
+pub use stay::Whereabouts;
+pub use ward::{COMMAND as WARD_COMMAND, guard as ward_guard};
 
 use api::{Ask, Code, Error, View, Watch};
 use record::{Clock, Problem, ProblemKind};
@@ -48,10 +54,15 @@ pub struct Service {
     pub threads: usize,
     /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
     pub masked: bool,
+    /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
+    pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
     pub progress: Arc<Watch>,
     veil: OnceLock<reading::Veil>,
 }
+
+/// Operations that need a process that stays: whoever asks them starts one.
+pub const STARTS: &[&str] = &["dispatch"];
 
 /// How a question ended, besides its records.
 #[derive(Debug, Default)]
@@ -86,7 +97,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, progress, veil }
+        Service { places, clock, cwd, exe, threads, masked: true, stays: None, progress, veil }
     }
 
     /// Answers one question.

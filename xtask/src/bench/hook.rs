@@ -125,7 +125,7 @@ fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
 fn output(program: &Path, home: &Path, args: &[&str], told: &str) -> Result<(Duration, Vec<u8>), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", program.display());
     let mut command = Command::new(program);
-    command.env_clear().env("HOME", home).args(args).current_dir(home);
+    command.env_clear().env("HOME", home).env("LOCI_DAEMON", "off").args(args).current_dir(home);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
     let mut child = command.spawn().map_err(fail)?;

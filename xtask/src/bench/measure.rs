@@ -62,7 +62,7 @@ impl Case {
         }
         let mut command = Command::new(&self.program);
         // Nothing of the person's own: not another config directory, not another history.
-        command.env_clear().env("HOME", &self.home).env("LC_ALL", "C.UTF-8");
+        command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", "off").env("LC_ALL", "C.UTF-8");
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.args(&self.args).current_dir(&self.home);
         if !self.turns.is_empty() {

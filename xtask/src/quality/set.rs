@@ -130,6 +130,10 @@ impl Scratch {
         let _ = std::fs::remove_dir_all(&folder);
         Scratch(folder)
     }
+
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
 }
 
 impl Drop for Scratch {

@@ -72,6 +72,7 @@ fn session(desk: &Desk, scenarios: &str, script: &str) -> Option<String> {
             Path::new("session"),
             desk.home(),
         ])
+        .env("LOCI_DAEMON", "off")
         .env("CLIENTS", &scripts)
         .status();
     assert!(status.unwrap().success());

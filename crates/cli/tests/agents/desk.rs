@@ -56,7 +56,13 @@ impl Desk {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(EXE);
-        command.args(args).env_clear().env("HOME", self.home()).env("PATH", "/usr/bin:/bin").env("TZ", "UTC");
+        command
+            .args(args)
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC")
+            .env("LOCI_DAEMON", "off");
         command.current_dir(self.home()).stdin(Stdio::null());
         command
     }

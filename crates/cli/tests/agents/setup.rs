@@ -176,6 +176,7 @@ fn every_command_in_the_files_can_be_typed() {
             .args(["-c", &format!("{EXE} {line}")])
             .env_clear()
             .env("HOME", desk.home())
+            .env("LOCI_DAEMON", "off")
             .current_dir(desk.home());
         let ended = shell.output().unwrap();
         let understood = matches!(ended.status.code(), Some(0 | 2));

@@ -240,6 +240,35 @@ fn a_note_is_told_with_its_state() {
 }
 
 #[test]
+fn a_note_ages_by_what_its_type_uses_and_not_by_what_nobody_can_see() {
+    let home = Home::new();
+    let file = |name: &str, text: &str| put(&home.path().join(format!("src/{name}.cs")), text.as_bytes());
+    file("Leaf", "namespace N { public class Leaf { public int A; } }");
+    let user = |body: &str| {
+        let text = "namespace N { public class User { Leaf leaf; public int Ask() { return One(); } int One() { return BODY; } } }";
+        file("User", &text.replace("BODY", body));
+    };
+    user("1");
+    let note = typed(&home, "code semantic User").expect(2).records().remove(0);
+    let path = home.path().join(note["path"].as_str().unwrap());
+    put(&path, b"StructureHash: 0\nImplHash: 0\n\nROLE: asks\n");
+    let why = said(&home, "code semantic User")["why"].clone();
+    let hash =
+        |n: usize| why[n].as_str().unwrap().rsplit_once(", ").unwrap().1.trim_end_matches(" now").to_string();
+    put(&path, format!("StructureHash: {}\nImplHash: {}\n\nROLE: asks\n", hash(0), hash(1)).as_bytes());
+    assert_eq!(said(&home, "code semantic User")["state"], "cached");
+    user("2");
+    let inside = said(&home, "code semantic User");
+    assert_eq!(inside["state"], "cached", "{inside}");
+    assert!(inside["why"][0].as_str().unwrap().contains("nobody else can see"), "{inside}");
+    user("1");
+    file("Leaf", "namespace N { public class Leaf { public int A; public int B; } }");
+    let reached = said(&home, "code semantic User");
+    assert_eq!(reached["state"], "stale", "{reached}");
+    assert!(reached["why"].to_string().contains("something it uses has changed"), "{reached}");
+}
+
+#[test]
 fn a_damaged_file_is_put_aside_and_told_and_costs_no_answer() {
     let home = tree();
     said(&home, "code pin Node");

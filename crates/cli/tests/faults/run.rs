@@ -63,7 +63,13 @@ pub(crate) fn command(home: &Path, args: &[&str]) -> Command {
 }
 
 pub(crate) fn dress(command: &mut Command, home: &Path) {
-    command.env_clear().env("HOME", home).env("TZ", "UTC").env("PATH", "/usr/bin:/bin").current_dir(home);
+    command
+        .env_clear()
+        .env("HOME", home)
+        .env("TZ", "UTC")
+        .env("LOCI_DAEMON", "off")
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(home);
 }
 
 pub(crate) fn loci(home: &Home, args: &[&str]) -> Ended {

@@ -226,7 +226,8 @@ fn a_set_of_tools_is_offered_alone() {
         let tools = listed["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
     };
-    let chat = ["search_conversations", "gather_chats", "resolve_ids", "list_sessions", "read_ref"];
+    let chat =
+        ["search_conversations", "gather_chats", "resolve_ids", "list_sessions", "read_ref", "recommend"];
     assert_eq!(names(&["--toolsets", "chat"]), chat);
     assert_eq!(names(&["--toolsets", "chat,history"]), names(&[]));
     assert!(

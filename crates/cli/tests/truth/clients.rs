@@ -54,6 +54,7 @@ impl Clients {
             .arg(requests)
             .arg(&run)
             .args(args)
+            .env("LOCI_DAEMON", "off")
             .env("CLIENTS", &self.scripts)
             .env("CLIENTS_HOME", &self.installed)
             .status()

@@ -89,6 +89,7 @@ impl Home {
             .args(args)
             .env_clear()
             .env("HOME", self.path())
+            .env("LOCI_DAEMON", "off")
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .current_dir(self.path())
             .output()

@@ -13,7 +13,7 @@ use crate::outline::Outliner;
 use crate::project::Project;
 use crate::resolve::{Certainty, Edge, Mention, Resolver};
 use crate::scip::{self, Declared, Exact};
-use crate::state::State;
+use crate::state::{Note, State};
 use crate::store::card::{Card, Offered};
 use crate::symbol::{Named, last_word};
 use crate::usage::{Usage, Usages};
@@ -183,21 +183,23 @@ impl Store {
         key: &str,
         count: impl FnOnce() -> (u64, u64),
     ) -> Result<(u64, u64), StoreError> {
-        let table = Table::new(&self.db);
-        if let Some(known) = table.tokens(of, key)? {
+        if let Some(known) = Table::new(&self.db).tokens(of, key)? {
             return Ok(known);
         }
         let counted = count();
-        // who cannot write now has counted all the same
-        if let Some(path) = &self.only_read
-            && let Ok((db, _)) = db::derived::open_writer(path, LAYOUT)
-        {
-            let _ = db.busy_timeout(Duration::ZERO);
-            let _ = Table::new(&db).set_tokens(of, key, counted);
-        } else {
-            let _ = table.set_tokens(of, key, counted);
-        }
+        self.scribble(|table| table.set_tokens(of, key, counted));
         Ok(counted)
+    }
+
+    /// Writes something that is known all the same if it cannot be written now.
+    fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
+        let Some(path) = &self.only_read else {
+            let _ = write(&mut Table::new(&self.db));
+            return;
+        };
+        if let Ok((db, _)) = db::derived::open_writer(path, LAYOUT) {
+            let _ = db.busy_timeout(Duration::ZERO).and_then(|()| write(&mut Table::new(&db)));
+        }
     }
 
     /// Who uses whom: edges between positions in `ids`, which are sorted.
@@ -306,18 +308,38 @@ impl Store {
             .chain(usages.stale.iter().copied())
             .map(|file| code.files[file as usize].path.as_str())
             .collect();
-        found.places.retain(|place| unsure.contains(place.file.as_str()));
-        for place in usages.places.iter().filter(|place| !place.roles.is_definition()) {
-            let file = &code.files[place.file as usize];
-            let told = mentioned(file, place.span.from, Certainty::Exact);
-            found.places.retain(|known| (&known.file, known.at) != (&told.file, told.at));
-            found.places.push(told);
-        }
+        let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
+        let told =
+            exact.map(|place| mentioned(&code.files[place.file as usize], place.span.from, Certainty::Exact));
+        let told: Vec<Mentioned> = told.collect();
+        let known: BTreeSet<(&str, u32)> = told.iter().map(|it| (it.file.as_str(), it.at)).collect();
+        found.places.retain(|place| {
+            unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
+        });
+        found.places.extend(told);
     }
 
     /// What has happened to a type since it was first seen.
     pub fn state(&self, of: TypeId) -> Result<State, StoreError> {
         Ok(Table::new(&self.db).state(of)?.unwrap_or_default())
+    }
+
+    /// What has happened to a type since a text was written about it. One that is seen for the first time is taken for true if
+    /// it `holds`, and for out of date otherwise.
+    pub fn since(&self, of: TypeId, text: &str, holds: bool, now: i64) -> Result<State, StoreError> {
+        let mut table = Table::new(&self.db);
+        let note = Digest::of(text.as_bytes()).0;
+        let mut state = table.state(of)?.unwrap_or_default();
+        if table.note_of(of)? != Some(note) {
+            let note_now = if holds { Note::Cached } else { Note::Stale };
+            state = State { note: note_now, changed: state.changed, ..State::default() };
+            self.scribble(|table| {
+                table.set_state(of, &state)?;
+                table.set_note(of, note)
+            });
+        }
+        state.tick(now);
+        Ok(state)
     }
 
     /// Types that have another name now.

@@ -19,8 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Kept {
     pub files: u64,
     pub bytes: u64,
-    /// Whether everything was looked at.
-    pub whole: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,15 +59,15 @@ impl Store {
         let writing = self.db.transaction()?;
         let mut desk = Desk { table: Table::new(&writing), folder, pen, veil, kept: Kept::default() };
         let as_left: Option<Vec<Option<Stamp>>> = desk.table.meta(AS_LEFT)?;
-        desk.kept.whole = as_left != Some(looks(folder));
+        let untouched = as_left == Some(looks(folder));
         desk.projects()?;
         desk.renamed()?;
         desk.append(ALIAS_CONFLICTS, &done.doubtful.iter().map(doubt).collect::<Vec<_>>())?;
         desk.append(HASH_CONFLICTS, &done.collisions)?;
-        if desk.kept.whole {
-            desk.all()?;
-        } else {
+        if untouched {
             desk.some()?;
+        } else {
+            desk.all()?;
         }
         desk.table.clear_pending()?;
         desk.table.set_meta(AS_LEFT, &looks(folder))?;
@@ -77,9 +75,7 @@ impl Store {
         writing.commit()?;
         Ok(kept)
     }
-}
 
-impl Store {
     /// Whether the files are as they should be, and nothing is to be told besides.
     pub fn is_kept(&self, folder: &Folder, done: &Refreshed) -> Result<bool, StoreError> {
         let mut table = Table::new(&self.db);

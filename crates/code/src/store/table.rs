@@ -7,7 +7,7 @@ use crate::codebase::SourceFile;
 use crate::file::FileFacts;
 use crate::id::TypeId;
 use crate::resolve::{Certainty, Edge};
-use crate::state::{Note, State};
+use crate::state::State;
 use crate::store::card::Card;
 use crate::store::delta::{is_global, is_module, is_renaming, spaces};
 use crate::store::look::Folder;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
-pub(crate) const LAYOUT: i64 = 5;
+pub(crate) const LAYOUT: i64 = 6;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -52,7 +52,6 @@ pub(crate) const SCHEMA: &str = "
 pub(crate) struct FileRow {
     pub(crate) id: i64,
     pub(crate) project: u32,
-    pub(crate) generated: bool,
     /// Of its bytes.
     pub(crate) digest: u64,
     /// Of what its project tells it.
@@ -153,14 +152,13 @@ impl<'a> Table<'a> {
     // ---- files
 
     pub(crate) fn file(&self, path: &str) -> Result<Option<FileRow>, Error> {
-        let sql = "select id, project, generated, digest, context from files where path = ?1";
+        let sql = "select id, project, digest, context from files where path = ?1";
         self.db.prepare_cached(sql)?.query_row([path], file_row).optional()
     }
 
     pub(crate) fn files(&self) -> Result<BTreeMap<String, FileRow>, Error> {
-        let mut statement =
-            self.db.prepare_cached("select id, project, generated, digest, context, path from files")?;
-        let found = statement.query_map([], |row| Ok((row.get(5)?, file_row(row)?)))?;
+        let mut statement = self.db.prepare_cached("select id, project, digest, context, path from files")?;
+        let found = statement.query_map([], |row| Ok((row.get(4)?, file_row(row)?)))?;
         found.collect()
     }
 
@@ -506,19 +504,31 @@ impl<'a> Table<'a> {
     }
 
     pub(crate) fn set_state(&mut self, of: TypeId, state: &State) -> Result<(), Error> {
-        let (bytes, noted) = (packed(state), state.note != Note::None);
+        let bytes = packed(state);
         self.written += bytes.len() as u64;
-        self.run("insert or replace into states values (?1, ?2, ?3)", params![id_key(of), noted, bytes])
+        let sql = "insert into states values (?1, 0, ?2) on conflict (type) do update set told = ?2";
+        self.run(sql, params![id_key(of), bytes])
+    }
+
+    /// The text that was written about a type, in a number; none if there is none.
+    pub(crate) fn note_of(&self, of: TypeId) -> Result<Option<u64>, Error> {
+        let found = self.numbers("select noted from states where type = ?1", id_key(of))?;
+        Ok(found.first().map(|noted| *noted as u64).filter(|noted| *noted != 0))
+    }
+
+    pub(crate) fn set_note(&self, of: TypeId, note: u64) -> Result<(), Error> {
+        self.run("update states set noted = ?2 where type = ?1", params![id_key(of), note as i64])
     }
 
     /// The types about which something is written.
     pub(crate) fn noted(&self) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select type from states where noted = ?1", 1)?;
+        let found = self.numbers("select type from states where noted <> ?1", 0)?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    pub(crate) fn remove_state(&mut self, of: TypeId) -> Result<(), Error> {
-        self.run("delete from states where type = ?1", [id_key(of)])
+    /// What happened to a type happened to the one it has become.
+    pub(crate) fn move_state(&mut self, old: TypeId, new: TypeId) -> Result<(), Error> {
+        self.run("update or replace states set type = ?2 where type = ?1", [id_key(old), id_key(new)])
     }
 
     pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, told: &impl Serialize) -> Result<(), Error> {
@@ -565,9 +575,8 @@ fn file_row(row: &db::Row<'_>) -> Result<FileRow, Error> {
     Ok(FileRow {
         id: row.get(0)?,
         project: row.get(1)?,
-        generated: row.get(2)?,
-        digest: row.get::<_, i64>(3)? as u64,
-        context: row.get::<_, i64>(4)? as u64,
+        digest: row.get::<_, i64>(2)? as u64,
+        context: row.get::<_, i64>(3)? as u64,
     })
 }
 

@@ -13,7 +13,7 @@ mod notes;
 mod outline;
 mod pack;
 mod status;
-mod tree;
+pub(crate) mod tree;
 mod usages;
 mod window;
 

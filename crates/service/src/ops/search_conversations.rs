@@ -37,7 +37,8 @@ pub(crate) fn search_conversations(
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
     found.partial = searched.news.lost > 0 || searched.unfinished;
     let hits = searched.find(ask)?;
-    found.confidence = f64::from(hits.confidence);
+    // No more digits than it is sure of, and than any reader of JSON gives back as they were.
+    found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
     found.as_of = Some(service.clock.now().0);
     for chat in &hits.chats {
         found.results.extend(searched.chat(chat, &hits.terms, ask)?);
@@ -382,7 +383,7 @@ fn parts(ask: &SearchConversations) -> Parts {
 
 /// The catalogue, and the text index if it is of that catalogue: one that was opened before the catalogue was emptied
 /// speaks of other files under the same numbers.
-fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
+pub(crate) fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
     let index = service.home().and_then(|home| Index::open(&home.index()).ok().flatten());
     let Some(reader) = shelf::open(service) else { return Ok((None, None)) };
     let wiped = reader.wiped().map_err(ingest::store_error)?;

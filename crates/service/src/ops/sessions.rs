@@ -36,7 +36,7 @@ pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions
 }
 
 /// The catalogue, brought up to date if a handful of looks says that something was written since.
-fn current(service: &Service) -> Result<Reader, Error> {
+pub(crate) fn current(service: &Service) -> Result<Reader, Error> {
     let will_do = |reader: &Reader| look::is_quiet(reader) && ingest::is_forgotten(service, reader);
     if let Some(reader) = shelf::open(service).filter(will_do) {
         return Ok(reader);

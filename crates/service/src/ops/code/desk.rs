@@ -10,7 +10,7 @@ use api::code::{Coverage, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::folder::{Folder, FolderError};
 use code::{
-    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Offered, Place, StoreError, Symbol, TypeId,
+    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Offered, Place, State, StoreError, Symbol, TypeId,
     count_tokens,
 };
 use rustc_hash::FxHashMap;
@@ -430,6 +430,11 @@ impl<'a> Desk<'a> {
 
     pub(crate) fn hashes(&self, of: u32) -> Hashes {
         self.card(of).map_or_else(Hashes::default, |card| card.hashes.hashes)
+    }
+
+    /// What has happened to a type since a text was written about it.
+    pub(crate) fn since(&self, of: u32, text: &str, holds: bool) -> State {
+        self.had(self.tree.store.since(self.type_id(of), text, holds, self.now))
     }
 
     // ---- who depends on whom

@@ -7,7 +7,7 @@ use crate::Service;
 use api::code::{GetSemantic, Semantic};
 use api::{Error, Request};
 use code::folder::{Folder, NAME, note_of};
-use code::{ChangeClass, Hashes, Note, State, Symbol};
+use code::{Hashes, Note, State, Symbol};
 
 /// The parts of a note, the most important first.
 const PARTS: &[&str] = &["ROLE", "LIFECYCLE", "LIMITATIONS", "RECOMMENDATIONS", "EDGE_CASES"];
@@ -28,7 +28,7 @@ pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Seman
         let of = desk.one_type(&ask.path)?;
         let note = desk.folder().and_then(|folder| read(desk, &folder, of));
         let now = desk.hashes(of);
-        let (state, why) = note.as_ref().map_or((Note::None, Vec::new()), |note| note.standing(&now));
+        let (state, why) = note.as_ref().map_or((Note::None, Vec::new()), |note| note.standing(desk, of));
         desk.asked(of);
         Ok(Semantic {
             resolved: desk.told(Symbol { of, member: None }),
@@ -69,27 +69,29 @@ impl Written {
         Written { text, structure, implementation }
     }
 
-    /// Whether it still holds, and why not. An implementation that changed may be public or internal, which its one hash does not
-    /// tell; what cannot be told apart counts as public.
-    pub(super) fn standing(&self, now: &Hashes) -> (Note, Vec<String>) {
-        let mut state = State { note: Note::Cached, ..State::default() };
-        let mut why = Vec::new();
-        for (then, now, class, what) in [
-            (&self.structure, now.structure, ChangeClass::Structure, "its structure"),
-            (&self.implementation, now.implementation(), ChangeClass::PublicBehavior, "what it does"),
-        ] {
-            let (now, changed) =
-                (now.to_string(), |then: &String| !then.eq_ignore_ascii_case(&now.to_string()));
-            if let Some(then) = then.as_ref().filter(|then| changed(then)) {
-                state.change(class, 0);
-                why.push(format!("{what} has changed since: {then} then, {now} now"));
-            }
-        }
+    /// Whether its head fits the type as it is, and what does not.
+    fn fits(&self, now: &Hashes) -> Vec<String> {
         if self.structure.is_none() || self.implementation.is_none() {
-            state.change(ChangeClass::PublicBehavior, 0);
-            why.push("it does not say which StructureHash and ImplHash it was written for".to_string());
+            return vec!["it does not say which StructureHash and ImplHash it was written for".to_string()];
         }
-        (state.note, why)
+        let both = [
+            (&self.structure, now.structure, "its structure"),
+            (&self.implementation, now.implementation(), "what it does"),
+        ];
+        let differs = both.into_iter().filter_map(|(then, now, what)| {
+            let (then, now) = (then.as_deref()?, now.to_string());
+            let changed = !then.eq_ignore_ascii_case(&now);
+            changed.then(|| format!("{what} has changed since: {then} then, {now} now"))
+        });
+        differs.collect()
+    }
+
+    /// Whether it still holds, and why not: what its head says, and what has happened since Loci first saw it. Changes that nobody
+    /// else can see leave it true until there are many.
+    pub(super) fn standing(&self, desk: &Desk<'_>, of: u32) -> (Note, Vec<String>) {
+        let why = self.fits(&desk.hashes(of));
+        let since = desk.since(of, &self.text, why.is_empty());
+        judged(why, &since)
     }
 
     /// What it says, without its head.
@@ -111,6 +113,25 @@ impl Written {
         found.sort_by_key(|(rank, _)| *rank);
         found.into_iter().map(|(_, part)| part).filter(|part| says_something(part)).collect()
     }
+}
+
+fn judged(mut why: Vec<String>, since: &State) -> (Note, Vec<String>) {
+    if since.note == Note::Cached {
+        let small = |why: &mut String| {
+            why.push_str(", which nobody else can see; a few more, or a day, make it stale");
+        };
+        why.iter_mut().for_each(small);
+        return (Note::Cached, why);
+    }
+    if why.is_empty() {
+        let what = if since.reached {
+            "something it uses has"
+        } else {
+            "a type that it forms a circle with, or it itself, has"
+        };
+        why.push(format!("{what} changed since it was written"));
+    }
+    (Note::Stale, why)
 }
 
 fn rank(line: &str) -> Option<usize> {
@@ -145,22 +166,22 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_stale_when_what_it_was_written_for_has_changed() {
+    fn a_note_says_what_it_was_written_for() {
         let now = hashes(1);
         let (structure, both) = (now.structure.to_string(), now.implementation().to_string());
-        for (note, state, reasons) in [
-            (written(&structure, &both), Note::Cached, 0),
-            (written(&structure.to_uppercase(), &both), Note::Cached, 0),
-            (written("00000000", &both), Note::Stale, 1),
-            (written(&structure, "00000000"), Note::Stale, 1),
-            (written("00000000", "00000000"), Note::Stale, 2),
-            (Written::new("ROLE: by hand\nStructureHash: in the text\n".to_string()), Note::Stale, 1),
-            (Written::new(String::new()), Note::Stale, 1),
+        for (note, reasons) in [
+            (written(&structure, &both), 0),
+            (written(&structure.to_uppercase(), &both), 0),
+            (written("00000000", &both), 1),
+            (written(&structure, "00000000"), 1),
+            (written("00000000", "00000000"), 2),
+            (Written::new("ROLE: by hand\nStructureHash: in the text\n".to_string()), 1),
+            (Written::new(String::new()), 1),
         ] {
-            let (told, why) = note.standing(&now);
-            assert_eq!((told, why.len()), (state, reasons), "{}: {why:?}", note.text);
+            let why = note.fits(&now);
+            assert_eq!(why.len(), reasons, "{}: {why:?}", note.text);
         }
-        let (_, why) = written("00000000", &both).standing(&now);
+        let why = written("00000000", &both).fits(&now);
         assert!(why[0].starts_with("its structure has changed since: 00000000 then"), "{why:?}");
     }
 

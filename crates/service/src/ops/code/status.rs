@@ -59,8 +59,8 @@ fn noted(desk: &Desk<'_>, folder: &Folder) -> (u64, u64) {
         Vec::new()
     });
     let types = files.iter().filter_map(|name| desk.number(name.strip_suffix(".semantic.md")?));
-    let stale = types
-        .filter_map(|of| Some(notes::read(desk, folder, of)?.standing(&desk.hashes(of)).0 == Note::Stale));
+    let stale =
+        types.filter_map(|of| Some(notes::read(desk, folder, of)?.standing(desk, of).0 == Note::Stale));
     stale.fold((0, 0), |(all, stale), is_stale| (all + 1, stale + u64::from(is_stale)))
 }
 

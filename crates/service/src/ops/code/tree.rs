@@ -47,7 +47,7 @@ impl Tree {
     /// What is kept is damaged: it is taken away and made again.
     pub(crate) fn anew(service: &Service, root: &Path) -> Result<Tree, Error> {
         if let Some(place) = place(service, root) {
-            remove(&place);
+            Store::discard(&place);
             if let Ok((store, done)) = known(service, root, &place) {
                 return Ok(Tree::with(service, root, store, done, Vec::new()));
             }
@@ -130,12 +130,6 @@ fn place(service: &Service, root: &Path) -> Option<PathBuf> {
     Some(Home::of(&service.places)?.code().join(format!("{name}.db")))
 }
 
-fn db_beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
 fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), Trouble> {
     let tell = tell(service);
     let moment = moment(service, &tell);
@@ -148,7 +142,7 @@ fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refresh
     if let Some(folder) = place.parent() {
         home::make(folder)?;
     }
-    let _lock = wait(service, &db_beside(place, ".lock"))?;
+    let _lock = wait(service, &place.with_extension("lock"))?;
     let first = !place.is_file();
     let mut store = Store::open(place, root)?;
     let done = store.refresh(moment)?;
@@ -167,15 +161,9 @@ fn clear(ours: &Path) {
         if tree.is_some_and(|tree| {
             tree.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
         }) {
-            remove(&path);
-            let _ = std::fs::remove_file(db_beside(&path, ".lock"));
+            Store::discard(&path);
+            let _ = std::fs::remove_file(path.with_extension("lock"));
         }
-    }
-}
-
-fn remove(place: &Path) {
-    for ending in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(db_beside(place, ending));
     }
 }
 

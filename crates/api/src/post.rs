@@ -1,0 +1,326 @@
+//! Agents that hand each other messages: an agent is a name for a working directory; a message is kept until it has been
+//! answered.
+//!
+//! Does not know who runs an agent, or when.
+
+use crate::ops::{Number, Operation, Request, Words};
+use crate::params::param;
+use crate::schema::properties;
+use crate::{Code, Error, Param, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The programs that can speak for an agent.
+pub const CLIENTS: &[&str] = &["claude"];
+pub const STATES: &[&str] = &["waiting", "running", "answered", "failed"];
+/// A message is a request, not a document.
+pub const LONGEST: usize = 256 << 10;
+
+const AGENT: Param = param("agent", Shape::Text, "AGENT", "The agent's name, as `loci agent list` has it");
+
+pub const DISPATCH: Operation = Operation {
+    name: "dispatch",
+    command: "dispatch",
+    about: "Hand a message to another agent, and get its reply or a number to follow",
+    answer: "the message's number and state, with the reply once there is one",
+    example: "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
+    words: Some(Words {
+        value: "AGENT MESSAGE",
+        about: "To whom, and what",
+        into: &["agent", "message"],
+        number: Number::InTurn,
+    }),
+    params: &[
+        AGENT,
+        param("message", Shape::Text, "TEXT", "What to say"),
+        param("key", Shape::Text, "KEY", "The same key again is the same message [default: a new one]"),
+        param("from", Shape::Text, "NAME", "Who says it"),
+        param("wait_seconds", Shape::Count, "N", "How long to wait for the reply [default: 0]"),
+    ],
+    required: &["agent", "message"],
+    shapes: properties::<Dispatch>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const MESSAGES: Operation = Operation {
+    name: "list_messages",
+    command: "agent messages",
+    about: "Messages to agents, what became of them and what was replied",
+    answer: "messages, the latest first",
+    example: "loci agent messages --agent reviewer --state answered --limit 5",
+    words: Some(Words { value: "ID", about: "Numbers of messages", into: &["ids"], number: Number::Several }),
+    params: &[
+        param("ids", Shape::List, "ID", "Only these numbers"),
+        AGENT,
+        param("state", Shape::Choice(STATES), "STATE", "Only those in this state"),
+        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+    ],
+    required: &[],
+    shapes: properties::<ListMessages>,
+    handy: &[],
+    read_only: true,
+    rows: &["messages"],
+    stats: &["agent", "state"],
+};
+
+pub const ADD: Operation = Operation {
+    name: "add_agent",
+    command: "agent add",
+    about: "Give a working directory a name that messages can be handed to",
+    answer: "the agent",
+    example: "loci agent add reviewer ~/work/review",
+    words: Some(Words {
+        value: "NAME DIRECTORY",
+        about: "Its name, and where it works",
+        into: &["name", "directory"],
+        number: Number::InTurn,
+    }),
+    params: &[
+        param("name", Shape::Text, "NAME", "Small letters, digits, - and _"),
+        param("directory", Shape::Text, "DIR", "Where it works: its context [default: here]"),
+        param("client", Shape::Choice(CLIENTS), "CLIENT", "Which program speaks for it [default: claude]"),
+    ],
+    required: &["name"],
+    shapes: properties::<AddAgent>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const LIST: Operation = Operation {
+    name: "list_agents",
+    command: "agent list",
+    about: "The agents that messages can be handed to",
+    answer: "agents by name",
+    example: "loci agent list --json",
+    words: None,
+    params: &[],
+    required: &[],
+    shapes: properties::<ListAgents>,
+    handy: &[],
+    read_only: true,
+    rows: &["agents"],
+    stats: &["client"],
+};
+
+pub const REMOVE: Operation = Operation {
+    name: "remove_agent",
+    command: "agent remove",
+    about: "Let an agent go, and the messages it was handed",
+    answer: "how many messages went with it",
+    example: "loci agent remove reviewer",
+    words: Some(Words { value: "NAME", about: "Its name", into: &["name"], number: Number::One }),
+    params: &[param("name", Shape::Text, "NAME", "Its name")],
+    required: &["name"],
+    shapes: properties::<RemoveAgent>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dispatch {
+    pub agent: String,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    pub wait_seconds: u64,
+}
+
+impl Request for Dispatch {
+    const OPERATION: &'static Operation = &DISPATCH;
+
+    fn check(&self) -> Result<(), Error> {
+        named("agent", &self.agent)?;
+        let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
+        match self.message.len() {
+            0 => wrong("there is no message", DISPATCH.example),
+            n if n > LONGEST => {
+                wrong("the message is longer than 256 kB", "put it into a file, and name the file")
+            }
+            _ if self.message.trim().is_empty() => wrong("the message is empty", DISPATCH.example),
+            _ if self.key.as_ref().is_some_and(|key| key.is_empty() || key.len() > 200) => {
+                wrong("`key` has 1 to 200 bytes", "leave it out to have one made")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListMessages {
+    pub ids: Vec<String>,
+    pub agent: Option<String>,
+    pub state: Option<String>,
+    pub limit: u64,
+}
+
+impl Default for ListMessages {
+    fn default() -> ListMessages {
+        ListMessages { ids: Vec::new(), agent: None, state: None, limit: 20 }
+    }
+}
+
+impl ListMessages {
+    pub fn numbers(&self) -> Result<Vec<i64>, Error> {
+        let one = |id: &String| {
+            id.trim().parse::<i64>().map_err(|_| {
+                Error::new(Code::InvalidArgument, format!("`{id}` is no message's number"))
+                    .hint("loci agent messages")
+            })
+        };
+        self.ids.iter().map(one).collect()
+    }
+}
+
+impl Request for ListMessages {
+    const OPERATION: &'static Operation = &MESSAGES;
+
+    fn check(&self) -> Result<(), Error> {
+        self.numbers()?;
+        let known = self.state.as_ref().is_none_or(|state| STATES.contains(&state.as_str()));
+        if known { Ok(()) } else { Err(one_of("state", STATES)) }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AddAgent {
+    pub name: String,
+    pub directory: Option<String>,
+    pub client: Option<String>,
+}
+
+impl Request for AddAgent {
+    const OPERATION: &'static Operation = &ADD;
+
+    fn check(&self) -> Result<(), Error> {
+        named("name", &self.name)?;
+        let known = self.client.as_ref().is_none_or(|client| CLIENTS.contains(&client.as_str()));
+        if known { Ok(()) } else { Err(one_of("client", CLIENTS)) }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListAgents {}
+
+impl Request for ListAgents {
+    const OPERATION: &'static Operation = &LIST;
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RemoveAgent {
+    pub name: String,
+}
+
+impl Request for RemoveAgent {
+    const OPERATION: &'static Operation = &REMOVE;
+
+    fn check(&self) -> Result<(), Error> {
+        named("name", &self.name)
+    }
+}
+
+fn one_of(name: &str, words: &[&str]) -> Error {
+    Error::new(Code::InvalidArgument, format!("`{name}` is one of {}", words.join(", ")))
+}
+
+/// A name is typed by people and agents alike, and never taken for a flag or a path.
+fn named(what: &str, name: &str) -> Result<(), Error> {
+    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if begins && name.len() <= 40 && name.chars().all(fine) {
+        return Ok(());
+    }
+    let message = format!("`{what}` is `{name}`: a name has up to 40 small letters, digits, - and _");
+    Err(Error::new(Code::InvalidArgument, message).hint(ADD.example))
+}
+
+/// A message, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageLine {
+    /// None while nobody has taken it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<i64>,
+    pub key: String,
+    pub agent: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// `spooled` where it waits for a daemon.
+    pub state: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
+    /// How often it was handed to the agent.
+    pub attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What to type to hear more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Messages {
+    pub messages: Vec<MessageLine>,
+    /// Left for a daemon that was not there.
+    #[serde(skip_serializing_if = "crate::post::is_zero")]
+    pub spooled: u64,
+}
+
+// serde asks for a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(crate) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentLine {
+    pub name: String,
+    pub directory: String,
+    pub client: String,
+    /// The conversation that goes on from message to message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// When it was last heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spoke: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Agents {
+    pub agents: Vec<AgentLine>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Removed {
+    pub name: String,
+    pub messages: u64,
+}

@@ -1,0 +1,470 @@
+//! `loci daemon`: the process that stays, started, stopped and looked at; and, as that process, what it answers with and
+//! what it does between questions.
+//!
+//! Does not know sockets, locks or watchers.
+
+use crate::door::{self, VERSION};
+use crate::output::{self, Shown};
+use api::{Code, Error, Exit};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use daemon::life::Poke;
+use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached, unit};
+use record::Clock;
+use serde_json::{Map, Value, json};
+use service::{Places, Runs, Service, config};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+pub(crate) const COMMAND: &str = "daemon";
+
+const EXAMPLES: &str = "It is optional: every command works without it, with the same answers. `loci mcp`, `loci dispatch` and the \
+session-start hook\nstart it when there is none (LOCI_DAEMON=use or off prevents that), and it goes when nobody has needed it for two hours.\n\n\
+Examples:\n  loci daemon start\n  loci daemon status --json\n  loci daemon logs -n 20\n  loci daemon install --dry-run";
+
+pub(crate) fn command() -> Command {
+    let json =
+        || Arg::new("json").long("json").action(ArgAction::SetTrue).help("The answer as one line of JSON");
+    let dry =
+        || Arg::new("dry_run").long("dry-run").action(ArgAction::SetTrue).help("Show what would be done");
+    Command::new(COMMAND)
+        .about(
+            "The process that stays: keeps the index up to date, remembers while you rest, hands messages on",
+        )
+        .after_help(EXAMPLES)
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands([
+            Command::new("start").about("Start it, unless it runs").arg(json()),
+            Command::new("stop")
+                .about("Ask it to end: what runs is finished, or called off after two seconds")
+                .arg(json()),
+            Command::new("status")
+                .about("Whether it runs, what it watches and what it has answered")
+                .arg(json()),
+            Command::new("logs").about("What it did lately, a line of JSON each").arg(
+                Arg::new("lines")
+                    .short('n')
+                    .long("lines")
+                    .value_name("N")
+                    .default_value("50")
+                    .value_parser(value_parser!(u64))
+                    .help("At most this many"),
+            ),
+            Command::new("install")
+                .about("Have it started with your session: a unit of systemd's, or launchd's agent")
+                .arg(dry())
+                .arg(json()),
+            Command::new("uninstall").about("Take that back").arg(dry()).arg(json()),
+            Command::new("run")
+                .about("Serve, here and now; the other commands start it so")
+                .hide(true)
+                .arg(Arg::new("detach").long("detach").action(ArgAction::SetTrue))
+                .arg(Arg::new("stay").long("stay").action(ArgAction::SetTrue)),
+        ])
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Exit {
+    let Some((name, sub)) = matches.subcommand() else { return Exit::Failed };
+    let flag = |flag: &str| sub.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or(false);
+    let shown = if flag("json") { Shown::Jsonl } else { Shown::default() };
+    let desk = Desk { places: service::env::places(), shown };
+    let done = match name {
+        "start" => desk.start(),
+        "stop" => desk.stop(),
+        "status" => desk.status(),
+        "logs" => desk.logs(sub.get_one::<u64>("lines").copied().unwrap_or(50) as usize),
+        "install" => desk.install(flag("dry_run")),
+        "uninstall" => desk.uninstall(flag("dry_run")),
+        _ if flag("detach") => detach(),
+        _ => desk.serve(flag("stay")),
+    };
+    done.unwrap_or_else(|error| output::fail(shown, &error))
+}
+
+/// Leaves the terminal and whoever started it behind.
+fn detach() -> Result<Exit, Error> {
+    // Fails where this process leads a group already; then it is alone anyway.
+    let _ = rustix::process::setsid();
+    let mut command = std::process::Command::new(exe());
+    command.args(["daemon", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .spawn()
+        .map_err(|e| Error::new(Code::ReadError, format!("the daemon could not be started: {e}")))?;
+    Ok(Exit::Found)
+}
+
+fn exe() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
+}
+
+struct Desk {
+    places: Places,
+    shown: Shown,
+}
+
+impl Desk {
+    fn place(&self) -> Result<Place, Error> {
+        door::place(&self.places).ok_or_else(|| {
+            Error::new(Code::ReadError, "there is no home to keep anything in").hint("set HOME")
+        })
+    }
+
+    fn say(&self, told: &Value, text: &str) -> Result<(), Error> {
+        let shown = if self.shown == Shown::Text { format!("{text}\n") } else { format!("{told}\n") };
+        output::say(&shown)
+    }
+
+    fn start(&self) -> Result<Exit, Error> {
+        let place = self.place()?;
+        let was = daemon::client::answers(&place);
+        if !was {
+            door::start(&exe());
+            wait(Duration::from_secs(5), || daemon::client::answers(&place));
+        }
+        let Ok(mut client) = Client::connect(&place) else { return Err(Desk::silent(&place)) };
+        let about = about(&mut client);
+        let text = format!(
+            "the daemon {} (process {}), at {}",
+            if was { "runs already" } else { "runs" },
+            about["pid"],
+            place.socket.display()
+        );
+        self.say(
+            &json!({"running": true, "started": !was, "pid": about["pid"], "socket": place.socket}),
+            &text,
+        )?;
+        Ok(Exit::Found)
+    }
+
+    /// Why nobody answers.
+    fn silent(place: &Place) -> Error {
+        let why = match Holder::of(place) {
+            Some(holder) => format!("process {} holds the seat and does not answer", holder.pid),
+            None => "it did not come up".to_string(),
+        };
+        Error::new(
+            Code::ReadError,
+            format!("the daemon is not to be reached at {}: {why}", place.socket.display()),
+        )
+        .hint("loci daemon logs")
+        .hint("commands work without it")
+    }
+
+    fn stop(&self) -> Result<Exit, Error> {
+        let place = self.place()?;
+        let Some(holder) = Holder::of(&place) else {
+            self.say(&json!({"running": false, "stopped": false}), "no daemon runs")?;
+            return Ok(Exit::Nothing);
+        };
+        let asked = match Client::connect(&place) {
+            Ok(mut client) => client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true).is_ok(),
+            Err(_) => false,
+        };
+        let gone = || Holder::of(&place).is_none();
+        if !(asked && wait(Duration::from_secs(5), gone)) {
+            // It does not listen: asked as the system asks, and only if the process is the one that sat down.
+            holder.end();
+        }
+        if !wait(Duration::from_secs(5), gone) {
+            return Err(Error::new(Code::WriterBusy, format!("process {} does not end", holder.pid))
+                .hint("look at it with `ps`, and end it yourself; nothing is lost"));
+        }
+        self.say(&json!({"running": false, "stopped": true, "pid": holder.pid}), "the daemon has ended")?;
+        Ok(Exit::Found)
+    }
+
+    fn status(&self) -> Result<Exit, Error> {
+        let place = self.place()?;
+        let told = standing(&place);
+        self.say(&told, &shown_status(&told))?;
+        Ok(match told["running"].as_bool() {
+            Some(true) if told.get("trouble").is_none() => Exit::Found,
+            Some(true) => Exit::Failed,
+            _ => Exit::Nothing,
+        })
+    }
+
+    fn logs(&self, lines: usize) -> Result<Exit, Error> {
+        let place = self.place()?;
+        let Ok(lines) = daemon::log::last(&place.log, lines) else {
+            output::complain("loci: there is no log yet\n");
+            return Ok(Exit::Nothing);
+        };
+        output::say(&lines.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
+        Ok(if lines.is_empty() { Exit::Nothing } else { Exit::Found })
+    }
+
+    fn unit(&self) -> unit::Unit {
+        let config = self.places.xdg("XDG_CONFIG_HOME", ".config");
+        if cfg!(target_os = "macos") {
+            unit::launchd(&exe(), &self.places.home)
+        } else {
+            unit::systemd(&exe(), &config)
+        }
+    }
+
+    fn install(&self, dry: bool) -> Result<Exit, Error> {
+        let unit = self.unit();
+        let failed = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", unit.path.display()));
+        if !dry {
+            std::fs::create_dir_all(unit.path.parent().unwrap_or(&unit.path)).map_err(failed)?;
+            std::fs::write(&unit.path, &unit.text).map_err(failed)?;
+        }
+        let head = if dry { "would write" } else { "wrote" };
+        let text = format!("{head} {}:\n\n{}\nThen type: {}", unit.path.display(), unit.text, unit.enable);
+        self.say(
+            &json!({"path": unit.path, "text": unit.text, "enable": unit.enable, "dry_run": dry}),
+            &text,
+        )?;
+        Ok(Exit::Found)
+    }
+
+    fn uninstall(&self, dry: bool) -> Result<Exit, Error> {
+        let unit = self.unit();
+        let there = unit.path.is_file();
+        if there && !dry {
+            let failed =
+                |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", unit.path.display()));
+            std::fs::remove_file(&unit.path).map_err(failed)?;
+        }
+        let text = match (there, dry) {
+            (false, _) => "nothing is installed".to_string(),
+            (true, true) => format!("would remove {}; first type: {}", unit.path.display(), unit.disable),
+            (true, false) => format!("removed {}; to end it now: {}", unit.path.display(), unit.disable),
+        };
+        self.say(
+            &json!({"path": unit.path, "removed": there && !dry, "disable": unit.disable, "dry_run": dry}),
+            &text,
+        )?;
+        Ok(if there { Exit::Found } else { Exit::Nothing })
+    }
+
+    fn serve(&self, stay: bool) -> Result<Exit, Error> {
+        let place = self.place()?;
+        let set = config::Daemon::read(&self.places)?;
+        let settings = daemon::Settings {
+            version: VERSION.to_string(),
+            clock: Clock::System,
+            idle_exit: if stay { Duration::MAX } else { set.idle_exit() },
+            exe: exe(),
+            poll: set.poll(),
+        };
+        let (poke, runs) = (Poke::default(), Runs::default());
+        let counter = Arc::new(Counter { places: self.places.clone(), poke: poke.clone() });
+        let keeper =
+            Box::new(Housekeeping { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
+        let ended = daemon::run(&place, counter, keeper, &poke, &settings);
+        runs.stop.store(true, Relaxed);
+        match ended {
+            // Another one serves: that is what was wanted.
+            Ok(_) => Ok(Exit::Found),
+            Err(error) => Err(Error::new(Code::ReadError, error.to_string())
+                .hint("commands work without the daemon; remove what stands there and start it again")),
+        }
+    }
+}
+
+fn wait(longest: Duration, done: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + longest;
+    loop {
+        if done() {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn about(client: &mut Client) -> Value {
+    client.call("daemon", Map::new(), &Meta::default(), &mut |_, _| true).unwrap_or_default()
+}
+
+/// What can be said of the daemon from outside.
+pub(crate) fn standing(place: &Place) -> Value {
+    let holder = Holder::of(place);
+    let reached = Client::connect(place);
+    let mut told = match &holder {
+        None => json!({"running": false}),
+        Some(holder) => json!({"running": true, "pid": holder.pid, "version": holder.version}),
+    };
+    told["socket"] = json!(place.socket);
+    match reached {
+        Ok(mut client) => {
+            if let (Value::Object(told), Value::Object(about)) = (&mut told, about(&mut client)) {
+                told.extend(about);
+            }
+        }
+        Err(Unreached::Other { version }) => {
+            told["trouble"] = json!(format!("it is of version {version}, this is {VERSION}"));
+        }
+        Err(_) if holder.is_some() => told["trouble"] = json!("it does not answer"),
+        Err(_) => {}
+    }
+    told
+}
+
+fn shown_status(told: &Value) -> String {
+    if told["running"] != true {
+        return "no daemon runs; commands work without it (`loci daemon start`)".to_string();
+    }
+    let mut lines = vec![format!(
+        "running: process {}, version {}, for {} s",
+        told["pid"],
+        told["version"].as_str().unwrap_or("?"),
+        told["uptime_seconds"]
+    )];
+    lines.push(format!("socket: {}", told["socket"].as_str().unwrap_or_default()));
+    lines.push(format!(
+        "watches {} folders, polls {}; lost count {} times; brought the index up to date {} times",
+        told["watched"], told["polled"], told["overflows"], told["caught_up"]
+    ));
+    lines.push(format!("answered {} calls, {} of them with an error", told["calls"], told["failed"]));
+    lines.extend(told["trouble"].as_str().map(|trouble| format!("trouble: {trouble}")));
+    lines.join("\n")
+}
+
+/// Answers each call on its own, as seen from where it is asked.
+struct Counter {
+    places: Places,
+    poke: Poke,
+}
+
+impl Counter {
+    fn service(&self, call: &Call<'_>) -> Service {
+        let mut places = match &call.meta.vars {
+            Some(vars) => service::env::told(vars),
+            None => self.places.clone(),
+        };
+        if let Some(session) = &call.meta.session {
+            places.vars.insert("CLAUDE_CODE_SESSION_ID", session.into());
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = call.meta.threads.unwrap_or_else(cores).clamp(1, 64);
+        let cwd =
+            call.meta.cwd.clone().filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| places.home.clone());
+        let mut service = Service::new(places, Clock::System, cwd, exe(), threads);
+        service.progress = Arc::clone(&call.watch);
+        let poke = self.poke.clone();
+        service.stays = Some(Arc::new(move || poke.poke()));
+        service
+    }
+}
+
+impl Answers for Counter {
+    fn answer(&self, mut call: Call<'_>) -> Result<Told, Error> {
+        let service = self.service(&call);
+        let params = std::mem::take(&mut call.params);
+        let tool = api::tool_named(call.method);
+        let told = match (tool, api::operation(call.method)) {
+            (Some(tool), _) if call.meta.envelope => {
+                serde_json::to_value(service.tool(tool, params)?).unwrap_or_default()
+            }
+            (_, Some(operation)) if !call.meta.envelope => answered(&service, operation, params, &mut call)?,
+            _ => match view(call.method) {
+                Some(view) if !call.meta.envelope => asked(&service, view, params, &mut call)?,
+                _ => return Ok(Told::Unknown),
+            },
+        };
+        if api::operation(call.method).is_some_and(|operation| operation.command.starts_with("code ")) {
+            self.poke.rearranged();
+        }
+        Ok(Told::Answer(told))
+    }
+
+    fn figures(&self) -> Value {
+        json!({"rss_bytes": rss(), "threads": threads()})
+    }
+}
+
+fn answered(
+    service: &Service,
+    operation: &'static api::Operation,
+    mut params: Map<String, Value>,
+    call: &mut Call<'_>,
+) -> Result<Value, Error> {
+    let control = service.control(operation, &mut params)?;
+    let answer = api::call(service, operation, params)?;
+    if control.alters() {
+        service.shaped(operation, &answer, &control, call.lines)?;
+        return Ok(json!({}));
+    }
+    Ok(serde_json::to_value(&answer).unwrap_or_default())
+}
+
+/// A view by its title, or by the tool that asks it.
+fn view(name: &str) -> Option<&'static api::View> {
+    let titled = api::VIEWS.iter().find(|view| view.title() == name);
+    titled.or_else(|| api::tool_named(name)?.view())
+}
+
+fn asked(
+    service: &Service,
+    view: &'static api::View,
+    params: Map<String, Value>,
+    call: &mut Call<'_>,
+) -> Result<Value, Error> {
+    let ask = api::Ask::new(view, params)?;
+    let outcome = service.answer(view, &ask, service::Format::Jsonl, call.lines)?;
+    Ok(
+        json!({"printed": outcome.printed, "files": outcome.files, "sessions": outcome.sessions, "lost": outcome.lost()}),
+    )
+}
+
+/// What this process holds in memory, in bytes; nothing where the system does not tell.
+fn rss() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+/// What is done between questions, with the places that the daemon was started with.
+struct Housekeeping {
+    places: Places,
+    poke: Poke,
+    runs: Runs,
+}
+
+impl Housekeeping {
+    fn service(&self) -> Service {
+        Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1)
+    }
+}
+
+impl Keeper for Housekeeping {
+    fn folders(&mut self) -> Vec<(PathBuf, daemon::Kind)> {
+        let service = self.service();
+        let history = service.history_folders().into_iter().map(|path| (path, daemon::Kind::History));
+        let code = service.code_folders().into_iter().flat_map(|(root, folders)| {
+            folders.into_iter().map(move |path| (path, daemon::Kind::Code(root.clone())))
+        });
+        code.chain(history).collect()
+    }
+
+    fn history_moved(&mut self) -> Result<Value, Error> {
+        self.service().history_moved()
+    }
+
+    fn code_moved(&mut self, root: &Path) -> Result<Value, Error> {
+        self.service().code_moved(root)
+    }
+
+    fn rest(&mut self, _quiet: Duration) -> Result<Option<Value>, Error> {
+        Ok(None)
+    }
+
+    fn errands(&mut self) -> Result<Option<Value>, Error> {
+        let poke = self.poke.clone();
+        let done: Arc<dyn Fn() + Send + Sync> = Arc::new(move || poke.poke());
+        self.service().errands(&self.runs, &done)
+    }
+}

@@ -1,0 +1,178 @@
+//! Whether a command asks the daemon or does its work itself. The answer is the same: the daemon runs the same operation
+//! over the same files, as seen from where it was asked.
+//!
+//! Does not know what is asked.
+
+use api::{Answer, Envelope, Error, Operation, Tool};
+use daemon::client::Lost;
+use daemon::{Client, Homes, Meta, Place, Unreached};
+use serde_json::{Map, Value};
+use service::{Service, Whereabouts};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// What is about this very process and its machine is never asked of another.
+const ALONE: &[&str] = &["setup", "doctor"];
+
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where the daemon of these places would be; none without a home.
+pub(crate) fn place(places: &service::Places) -> Option<Place> {
+    let at = Whereabouts::of(places)?;
+    Some(Place::of(Homes { runtime: at.runtime.as_deref(), state: &at.state, data: &at.data }))
+}
+
+/// Whether a daemon may be asked, and whether one may be started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wish {
+    Off,
+    Use,
+    Start,
+}
+
+pub(crate) fn wish(places: &service::Places) -> Wish {
+    match service::env::text(places, "LOCI_DAEMON").as_deref() {
+        Some("off") => Wish::Off,
+        Some("use") => Wish::Use,
+        _ => Wish::Start,
+    }
+}
+
+/// The daemon, if there is one that can be asked.
+pub(crate) fn reach(places: &service::Places) -> Option<Client> {
+    if wish(places) == Wish::Off {
+        return None;
+    }
+    let place = place(places)?;
+    match Client::connect(&place) {
+        Ok(client) if client.version == VERSION => Some(client),
+        // Of another version: it may answer otherwise than this program would.
+        Ok(client) => upgraded(client),
+        Err(Unreached::Other { .. } | Unreached::Absent | Unreached::Silent) => None,
+    }
+}
+
+/// An older one is asked to make room; until the next is started, commands work alone.
+fn upgraded(mut client: Client) -> Option<Client> {
+    if is_newer(VERSION, &client.version) {
+        let _ = client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true);
+    }
+    None
+}
+
+fn is_newer(one: &str, other: &str) -> bool {
+    let parts =
+        |version: &str| -> Vec<u64> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    parts(one) > parts(other)
+}
+
+/// The daemon, started if there is none. How long it may take to be there: then the work is done without it.
+pub(crate) fn reach_or_start(places: &service::Places, exe: &Path) -> Option<Client> {
+    if let Some(client) = reach(places) {
+        return Some(client);
+    }
+    if wish(places) != Wish::Start || !start(exe) {
+        return None;
+    }
+    let until = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < until {
+        if let Some(client) = reach(places) {
+            return Some(client);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+/// Starts a daemon and does not wait for it to be there. What it is started by goes at once, so that it is nobody's child.
+pub(crate) fn start(exe: &Path) -> bool {
+    let mut command = Command::new(exe);
+    command.args(["daemon", "run", "--detach"]).current_dir("/");
+    // The session that happens to start it is not the one that asks later.
+    command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_PROJECT_DIR");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// From where something is asked; none where that cannot be said in JSON, or should not be answered by another process.
+pub(crate) fn meta(service: &Service) -> Option<Meta> {
+    if !service.masked {
+        return None;
+    }
+    let one = |(name, value): (&&'static str, &std::ffi::OsString)| {
+        Some(((*name).to_string(), value.to_str()?.to_string()))
+    };
+    let vars: Option<BTreeMap<String, String>> = service.places.vars.iter().map(one).collect();
+    let cwd = service.cwd.to_str().map(|_| service.cwd.clone())?;
+    Some(Meta { cwd: Some(cwd), vars: Some(vars?), threads: Some(service.threads), ..Meta::default() })
+}
+
+/// Asks the daemon for an operation. None: there is none, or it went away.
+pub(crate) fn ask(
+    service: &Service,
+    operation: &'static Operation,
+    params: &Map<String, Value>,
+) -> Option<Result<Answer, Error>> {
+    if ALONE.contains(&operation.name) {
+        return None;
+    }
+    let meta = Meta { progress: true, ..meta(service)? };
+    let mut client = reach_for(service, operation.name)?;
+    match client.call(operation.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
+        Ok(sent) => Some(api::read_answer(operation, sent)),
+        Err(Lost::Refused(error)) => Some(Err(error)),
+        Err(Lost::Gone) => None,
+    }
+}
+
+fn reach_for(service: &Service, name: &str) -> Option<Client> {
+    if service::STARTS.contains(&name) {
+        return reach_or_start(&service.places, &service.exe);
+    }
+    reach(&service.places)
+}
+
+/// How far it is; and whether it is still wanted.
+fn heard(service: &Service, what: &str, told: &Value) -> bool {
+    let watch = &service.progress;
+    if what == "progress" {
+        watch.files.store(told["files"].as_u64().unwrap_or(0), Relaxed);
+        watch.of.store(told["of"].as_u64().unwrap_or(0), Relaxed);
+    }
+    !watch.stopped()
+}
+
+/// Asks the daemon what a tool would answer an agent. None: there is none, or it went away.
+pub(crate) fn ask_tool(
+    service: &Service,
+    tool: &'static Tool,
+    params: &Map<String, Value>,
+) -> Option<Result<Envelope, Error>> {
+    let meta = Meta { envelope: true, progress: true, ..meta(service)? };
+    let mut client = reach_for(service, tool.name)?;
+    match client.call(tool.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
+        Ok(sent) => serde_json::from_value(sent).ok().map(Ok),
+        Err(Lost::Refused(error)) => Some(Err(error)),
+        Err(Lost::Gone) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        for (one, other, newer) in [
+            ("0.2.0", "0.1.9", true),
+            ("0.10.0", "0.9.0", true),
+            ("0.1.0", "0.1.0", false),
+            ("0.1.0", "1.0.0", false),
+        ] {
+            assert_eq!(is_newer(one, other), newer, "{one} {other}");
+        }
+    }
+}

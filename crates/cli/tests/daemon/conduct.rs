@@ -1,0 +1,129 @@
+//! What it does with those who do not behave, and with those who may not ask at all.
+
+use crate::house::{House, Line, until};
+use serde_json::json;
+use std::io::Read;
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn every_operation_of_every_door_is_answered_and_nothing_else() {
+    let house = House::lived_in();
+    let _child = house.serve();
+    let mut line = house.line().unwrap();
+    let here = json!({"cwd": house.path()});
+    let found = line.ask("list_sessions", json!({"limit": 2, "_meta": here})).unwrap();
+    assert_eq!(found["result"]["sessions"].as_array().unwrap().len(), 2);
+    // The same as an agent gets it.
+    let enclosed = json!({"limit": 2, "_meta": {"envelope": true}});
+    let enclosed = line.ask("list_sessions", enclosed).unwrap();
+    assert_eq!(enclosed["result"]["data"]["sessions"].as_array().unwrap().len(), 2);
+    let view = line.ask("query messages", json!({"all_projects": true, "limit": 1})).unwrap();
+    assert_eq!(view["result"]["printed"], 1);
+    for (method, params, code, word) in [
+        ("nothing_of_ours", json!({}), -32601, None),
+        ("list_sessions", json!({"limt": 2}), -32602, Some("INVALID_ARGUMENT")),
+        ("list_sessions", json!({"_meta": {"who": 1}}), -32602, None),
+        ("gather_chats", json!({"chatIds": ["ffffffff"]}), -32000, Some("SESSION_NOT_FOUND")),
+    ] {
+        let refused = line.ask(method, params).unwrap();
+        assert_eq!(refused["error"]["code"], code, "{refused}");
+        assert_eq!(refused["error"]["data"]["code"].as_str(), word, "{refused}");
+    }
+    // Every operation is known by name: what it lacks are parameters, not an answer.
+    for operation in api::OPERATIONS {
+        let said = line.ask(operation.name, json!({"no_such_parameter": 1})).unwrap();
+        assert_eq!(said["error"]["code"], -32602, "{}: {said}", operation.name);
+    }
+}
+
+#[test]
+fn garbage_half_lines_and_floods_cost_the_one_who_sends_them() {
+    let house = House::new();
+    let child = house.serve();
+    let socket = house.socket();
+    let before = rss(child.id());
+    let mut rude = Line::at(&socket).unwrap();
+    rude.send(b"\x00\xff{}\n[1,2]\n");
+    assert_eq!(rude.hear().unwrap()["error"]["code"], -32700);
+    assert_eq!(rude.hear().unwrap()["error"]["code"], -32600);
+    // More than a request may have.
+    let mut endless = Line::at(&socket).unwrap();
+    let mut sent = 0;
+    while sent < (64 << 20) && endless.send(&[b'x'; 1 << 16]) {
+        sent += 1 << 16;
+    }
+    assert!(sent < (16 << 20), "it took {sent} bytes");
+    // Half a line, and a hundred who say nothing.
+    let mut half = Line::at(&socket).unwrap();
+    half.send(b"{\"jsonrpc\":");
+    let silent: Vec<Line> = (0..100).filter_map(|_| Line::at(&socket)).collect();
+    assert!(house.line().is_some(), "others are kept waiting");
+    let mut rest = Vec::new();
+    half.reader.get_mut().read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty(), "a line that is never finished is cut off");
+    drop(silent);
+    for _ in 0..500 {
+        drop(Line::at(&socket));
+    }
+    assert!(until(|| house.line().is_some()));
+    let grown = rss(child.id()).saturating_sub(before);
+    assert!(grown < 30 << 20, "{grown}");
+}
+
+fn rss(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// The folder keeps others out; where somebody opened it, the peer is checked.
+#[test]
+fn another_user_is_not_listened_to() {
+    let may =
+        Command::new("setpriv").args(["--reuid=65534", "--regid=65534", "--clear-groups", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return; // only root can become somebody else
+    }
+    let house = House::new();
+    let _child = house.serve();
+    let socket = house.socket();
+    let talk = format!(
+        "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.settimeout(10)\ns.connect({:?})\ns.sendall(b'{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\"}}\\n')\nsys.stdout.write(s.recv(100).decode())",
+        socket.to_str().unwrap()
+    );
+    let stranger = || {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", &talk]);
+        command.output().unwrap()
+    };
+    assert!(!stranger().status.success(), "the folder lets strangers in");
+    for (path, mode) in [
+        (house.path(), "755"),
+        (&house.path().join("run"), "755"),
+        (socket.parent().unwrap(), "755"),
+        (&socket, "666"),
+    ] {
+        assert!(Command::new("chmod").arg(mode).arg(path).status().unwrap().success());
+    }
+    let said = stranger();
+    assert!(said.stdout.is_empty(), "{}", String::from_utf8_lossy(&said.stdout));
+    if said.status.success() {
+        assert!(house.status()["foreign"].as_u64().unwrap() >= 1);
+    }
+}
+
+#[test]
+fn a_daemon_that_hangs_keeps_nobody_waiting_for_long() {
+    let house = House::lived_in();
+    let child = house.serve();
+    house.loci(&["index"]).expect(0);
+    crate::house::signal(&child, "-STOP");
+    let alone = house.loci(&["sessions", "--json"]).expect(0);
+    assert_eq!(alone.records()[0]["sessions"].as_array().unwrap().len(), 5);
+    assert!(alone.took < Duration::from_secs(20), "{:?}", alone.took);
+    let status = house.loci(&["daemon", "status", "--json"]).expect(1).records().remove(0);
+    assert_eq!(status["trouble"], "it does not answer");
+    crate::house::signal(&child, "-CONT");
+    assert!(until(|| house.line().is_some()));
+}

@@ -1,0 +1,188 @@
+//! When it goes, and what it leaves: nothing.
+
+use crate::house::{House, SOON, ended_within, rounds, signal, until, until_within};
+use serde_json::json;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn it_is_started_looked_at_and_stopped() {
+    let house = House::new();
+    assert_eq!(house.loci(&["daemon", "status", "--json"]).expect(2).records()[0]["running"], false);
+    house.loci(&["daemon", "logs"]).expect(2);
+    let first = house.start();
+    assert_eq!((&first["running"], &first["started"]), (&json!(true), &json!(true)));
+    let second = house.start();
+    assert_eq!((&second["pid"], &second["started"]), (&first["pid"], &json!(false)));
+    let status = house.loci(&["daemon", "status", "--json"]).expect(0).records().remove(0);
+    assert_eq!(status["pid"], first["pid"]);
+    assert!(status["rss_bytes"].as_u64().unwrap() > 0 && status["protocol"] == 1, "{status}");
+    let logs = house.loci(&["daemon", "logs", "-n", "1"]).expect(0).records();
+    assert_eq!((logs.len(), logs[0]["what"].as_str()), (1, Some("started")));
+    house.loci(&["daemon", "stop"]).expect(0);
+    house.loci(&["daemon", "stop"]).expect(2);
+    assert_eq!(house.log().last().unwrap()["why"], "drained");
+    let left: Vec<_> = std::fs::read_dir(house.path().join("run/loci")).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn nobody_needs_it_and_it_goes() {
+    let house = House::new();
+    crate::builder::put(&house.path().join(".config/loci/config.toml"), b"[daemon]\nidle_exit_minutes = 0\n");
+    let mut child = house.serve();
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+    assert_eq!(house.log().last().unwrap()["why"], "idle");
+    // With `--stay` it stays.
+    let mut child = house.serve_with(|command| {
+        command.arg("--stay");
+    });
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(child.try_wait().unwrap().is_none());
+    signal(&child, "-TERM");
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+    assert_eq!(house.log().last().unwrap()["why"], "signalled");
+}
+
+#[test]
+fn a_setting_that_is_not_understood_is_named() {
+    let house = House::new();
+    crate::builder::put(&house.path().join(".config/loci/config.toml"), b"[daemon]\nidle_exit = 1\n");
+    let refused = house.loci(&["daemon", "run"]).expect(1);
+    assert!(
+        refused.stderr.contains("idle_exit") && refused.stderr.contains("daemon.idle_exit_minutes"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_program_that_was_replaced_makes_room() {
+    let house = House::new();
+    let copy = house.path().join("loci");
+    std::fs::copy(crate::run::EXE, &copy).unwrap();
+    let mut command = std::process::Command::new(&copy);
+    crate::run::dress(&mut command, house.path());
+    command.env("XDG_RUNTIME_DIR", house.path().join("run")).args(["daemon", "run"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    assert!(until(|| house.line().is_some()));
+    let newer = house.path().join("loci.new");
+    std::fs::copy(crate::run::EXE, &newer).unwrap();
+    std::fs::rename(&newer, &copy).unwrap();
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+    assert_eq!(house.log().last().unwrap()["why"], "replaced");
+}
+
+#[test]
+fn a_home_that_is_gone_is_not_kept() {
+    let house = House::new();
+    let mut child = house.serve();
+    std::fs::remove_dir_all(house.path().join(".local/share/loci")).unwrap();
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+}
+
+#[test]
+fn a_client_of_another_version_has_it_drained() {
+    let house = House::new();
+    let mut child = house.serve();
+    let mut line = house.line().unwrap();
+    let hello = line.ask("hello", json!({})).unwrap();
+    assert_eq!(hello["result"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(line.ask("drain", json!({})).unwrap()["result"]["draining"], true);
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+    // Commands go on without it.
+    house.loci(&["sessions", "--json"]).expect(2);
+}
+
+/// A call that runs when it is told to end is finished, or called off; asked twice, it does not wait.
+#[test]
+fn what_runs_is_finished_or_called_off_and_no_child_is_left() {
+    let house = House::lived_in();
+    for times in [1, 2] {
+        let mut child = house.serve();
+        let mut line = house.line().unwrap();
+        let slow = json!({"jq_filter": "def f: f; f"});
+        let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "query messages", "params": {"all_projects": true, "jq_filter": slow["jq_filter"], "_meta": {"cwd": house.path()}}});
+        line.send(format!("{asked}\n").as_bytes());
+        assert!(until(|| !children(child.id()).is_empty()), "the filter never ran");
+        let kids = children(child.id());
+        let told = Instant::now();
+        for _ in 0..times {
+            signal(&child, "-TERM");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+        // Three seconds and what a busy machine adds to them.
+        assert!(told.elapsed() < Duration::from_secs(10), "{:?}", told.elapsed());
+        assert!(until_within(SOON, || kids.iter().all(|kid| !is_alive(*kid))), "{kids:?}");
+    }
+}
+
+/// `LOCI_KILLS=50` is the long form.
+#[test]
+fn killed_at_any_moment_it_leaves_no_child_and_the_next_one_serves() {
+    let house = House::lived_in();
+    for round in 0..rounds("LOCI_KILLS", 4) {
+        let mut child = house.serve();
+        let asking: Vec<_> = (0..4)
+            .map(|n| {
+                let mut command = house.command(&["search", "walrus", &format!("number{n}"), "--json"]);
+                std::thread::spawn(move || command.output().unwrap())
+            })
+            .collect();
+        let mut line = house.line().unwrap();
+        let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "query messages", "params": {"all_projects": true, "jq_filter": "def f: f; f"}});
+        line.send(format!("{asked}\n").as_bytes());
+        std::thread::sleep(Duration::from_millis(37 * (round as u64 % 7)));
+        let kids = children(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whoever was not answered by it did it alone.
+        for asked in asking {
+            let output = asked.join().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(String::from_utf8_lossy(&output.stdout).contains("walrus"));
+        }
+        assert!(until_within(SOON, || kids.iter().all(|kid| !is_alive(*kid))), "{kids:?}");
+    }
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|child| parent(*child) == Some(pid)).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn it_can_be_started_with_the_session() {
+    let house = House::new();
+    let unit = house.path().join(".config/systemd/user/loci.service");
+    let dry = house.loci(&["daemon", "install", "--dry-run", "--json"]).expect(0).records().remove(0);
+    assert!(!unit.exists() && dry["dry_run"] == true);
+    house.loci(&["daemon", "install"]).expect(0);
+    let text = std::fs::read_to_string(&unit).unwrap();
+    assert_eq!(dry["text"], text.as_str());
+    assert!(text.contains("daemon run --stay") && text.contains(crate::run::EXE), "{text}");
+    // Where systemd is, it has a word on it.
+    if let Ok(verified) =
+        std::process::Command::new("systemd-analyze").args(["verify", "--user"]).arg(&unit).output()
+    {
+        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert!(!said.contains("loci.service:"), "{said}");
+    }
+    house.loci(&["daemon", "uninstall", "--dry-run"]).expect(0);
+    assert!(unit.exists());
+    house.loci(&["daemon", "uninstall"]).expect(0);
+    assert!(!unit.exists());
+    house.loci(&["daemon", "uninstall"]).expect(2);
+}

@@ -1,0 +1,106 @@
+//! What moves is noticed: by what the kernel tells, by looking again where it lost count, by looking now and then where
+//! it does not tell.
+
+use crate::builder::put;
+use crate::house::{House, rounds, signal, until};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+fn append(path: &std::path::Path, n: usize) {
+    let line = format!(
+        "{{\"type\":\"user\",\"uuid\":\"u{n}\",\"sessionId\":\"00000000-1111-4222-8333-444444444444\",\"timestamp\":\"2026-03-04T10:00:00.{:03}Z\",\"cwd\":\"/srv/demo/alpha\",\"message\":{{\"role\":\"user\",\"content\":\"the okapi{n} arrives\"}}}}\n",
+        n % 1000
+    );
+    std::fs::OpenOptions::new().append(true).open(path).unwrap().write_all(line.as_bytes()).unwrap();
+}
+
+/// `LOCI_TRIALS=200` is the long form.
+#[test]
+fn an_appended_line_is_found_and_the_index_follows_by_itself() {
+    let house = House::new();
+    let path = house.converse(0, "where is the walrus");
+    house.alone(&["index"]).expect(0);
+    let _child = house.serve();
+    assert!(until(|| house.status()["watched"].as_u64().unwrap_or(0) >= 1));
+    for n in 0..rounds("LOCI_TRIALS", 5) {
+        append(&path, n);
+        let found = house.loci(&["search", &format!("okapi{n}"), "--json"]).expect(0);
+        assert!(found.text().contains(&format!("okapi{n}")), "{n}");
+    }
+    // Not because somebody searched: the index itself has it.
+    assert!(until(|| house.status()["caught_up"].as_u64().unwrap() >= 1));
+    assert!(until(|| house.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+    // A folder that was not there is watched from now on.
+    let other = "11111111-1111-4222-8333-444444444444";
+    let mut session = crate::builder::Session::new(other, "/srv/demo/new", "2026-03-05T09:00:00Z");
+    session.prompt("a new project").reply(&["yes"]);
+    let before = house.status()["watched"].as_u64().unwrap();
+    house.home.add(&session);
+    assert!(until(|| house.status()["watched"].as_u64().unwrap() > before));
+    assert!(until(|| house.log().iter().filter(|line| line["what"] == "history").count() >= 2));
+}
+
+#[test]
+fn a_source_tree_that_was_asked_about_is_followed() {
+    let house = House::new();
+    let tree = house.path().join("tree");
+    put(&tree.join("a.rs"), b"pub struct First;\n");
+    let _child = house.serve();
+    let mut asked = house.command(&["code", "outline", "First"]);
+    asked.current_dir(&tree);
+    crate::run::ended(asked).expect(0);
+    assert!(until(|| house.status()["watched"].as_u64().unwrap() >= 1));
+    put(&tree.join("a.rs"), b"pub struct First;\npub struct Second;\n");
+    assert!(until(|| house.log().iter().any(|line| line["what"] == "code" && line["files"] == 1)));
+}
+
+/// A queue of the kernel's holds 16,384 events.
+#[test]
+fn where_count_was_lost_everything_is_looked_at_again() {
+    let house = House::lived_in();
+    house.alone(&["index"]).expect(0);
+    let child = house.serve();
+    assert!(until(|| house.status()["watched"].as_u64().unwrap_or(0) >= 1));
+    signal(&child, "-STOP");
+    let folder = house.home.folder("/srv/demo/alpha");
+    for n in 0..9000 {
+        // Each is made, written and taken away again.
+        std::fs::write(folder.join(format!("{n}.tmp")), b"x").unwrap();
+        std::fs::remove_file(folder.join(format!("{n}.tmp"))).unwrap();
+    }
+    house.converse(9, "the gazelle came meanwhile");
+    signal(&child, "-CONT");
+    assert!(until(|| house.status()["overflows"].as_u64().unwrap_or(0) >= 1));
+    assert!(until(|| house.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+}
+
+/// Beyond the kernel's limit folders are looked at now and then; it is said how many.
+#[test]
+fn beyond_the_kernels_limit_folders_are_polled() {
+    let house = House::lived_in();
+    for n in 0..12 {
+        put(&house.path().join(format!(".claude/projects/p{n}/x.txt")), b"");
+        let mut session = crate::builder::Session::new(
+            &format!("{n:08}-2222-4222-8333-444444444444"),
+            &format!("/srv/p{n}"),
+            "2026-03-05T09:00:00Z",
+        );
+        session.prompt("many folders").reply(&["yes"]);
+        house.home.add(&session);
+    }
+    put(&house.path().join(".config/loci/config.toml"), b"[daemon]\npoll_seconds = 1\n");
+    let script = "echo 5 > /proc/sys/user/max_inotify_watches && exec \"$LOCI\" daemon run";
+    let mut command = Command::new("unshare");
+    command.args(["-Ur", "sh", "-c", script]);
+    crate::run::dress(&mut command, house.path());
+    command.env("LOCI", crate::run::EXE).env("XDG_RUNTIME_DIR", house.path().join("run"));
+    command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else { return };
+    assert!(until(|| house.line().is_some()));
+    assert!(until(|| house.status()["polled"].as_u64().unwrap_or(0) >= 1), "{}", house.status());
+    assert!(until(|| house.status()["caught_up"].as_u64().unwrap() >= 1));
+    house.converse(9, "the gazelle came");
+    assert!(until(|| house.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+    house.loci(&["daemon", "stop"]).expect(0);
+    child.wait().unwrap();
+}

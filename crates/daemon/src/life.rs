@@ -1,0 +1,319 @@
+//! A daemon's life: it takes the seat, opens its door, does what is due while nobody asks, and goes when it is told to,
+//! when its program was replaced, or when nobody has needed it for long.
+//!
+//! Does not know what there is to do: that is the keeper's.
+
+use crate::events::{Due, Events};
+use crate::log::Log;
+use crate::serve::{Answers, Figures, House, Ring, listen};
+use crate::watch::{Kind, Watching};
+use crate::{Error, Place, Seat, socket};
+use record::Clock;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Does what is due, on a thread of its own.
+pub trait Keeper: Send + 'static {
+    /// The folders to watch, and what each belongs to.
+    fn folders(&mut self) -> Vec<(PathBuf, Kind)>;
+    fn history_moved(&mut self) -> Result<Value, api::Error>;
+    fn code_moved(&mut self, root: &Path) -> Result<Value, api::Error>;
+    /// The history has been quiet so long. What was done, if anything.
+    fn rest(&mut self, quiet: Duration) -> Result<Option<Value>, api::Error>;
+    /// Now and then, and when somebody left work.
+    fn errands(&mut self) -> Result<Option<Value>, api::Error>;
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub version: String,
+    pub clock: Clock,
+    /// Nobody asked anything and nothing moved: it goes.
+    pub idle_exit: Duration,
+    /// The program that runs, to notice when another stands in its place.
+    pub exe: PathBuf,
+    /// How often folders are looked at that the kernel does not watch.
+    pub poll: Duration,
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Another one serves already.
+    Taken,
+    Idle,
+    Drained,
+    Signalled,
+    Replaced,
+    /// Its home is gone, and with it the lock that keeps others from serving.
+    Homeless,
+}
+
+/// How often the door and the program are looked after.
+const TICK: Duration = Duration::from_secs(1);
+/// Calls that run when the end comes have so long; then they are called off, and have as long as this again at most.
+const GRACE: Duration = Duration::from_secs(2);
+const LAST: Duration = Duration::from_millis(500);
+/// Bringing what is derived up to date may take this share of the time.
+const SHARE: u32 = 20;
+const AT_LEAST: Duration = Duration::from_secs(2);
+/// How often it is asked whether there is something to do while the history is quiet.
+const REST: Duration = Duration::from_secs(30);
+const ERRANDS: Duration = Duration::from_secs(5);
+/// Folders that came while nobody watched where they came.
+const AGAIN: Duration = Duration::from_mins(5);
+
+pub fn run(
+    place: &Place,
+    answers: Arc<dyn Answers>,
+    keeper: Box<dyn Keeper>,
+    poke: &Poke,
+    settings: &Settings,
+) -> Result<Ended, Error> {
+    let Some(seat) = Seat::take(place, &settings.version)? else { return Ok(Ended::Taken) };
+    let listener = socket::bind(&place.socket)?;
+    let (bell, rings) = mpsc::channel();
+    let house = Arc::new(House {
+        answers,
+        version: settings.version.clone(),
+        socket: place.socket.clone(),
+        log: Log::new(&place.log, settings.clock),
+        figures: Arc::new(Figures::default()),
+        started: Instant::now(),
+        bell: bell.clone(),
+        asked: Mutex::new(Instant::now()),
+        closing: AtomicBool::new(false),
+        running: Mutex::default(),
+    });
+    house.log.say("started", &json!({"version": settings.version, "socket": place.socket}));
+    let mut known = socket::identity(&place.socket);
+    listen(&house, listener)?;
+    heed_signals(bell)?;
+    let events = Arc::new(Events::new());
+    poke.set(&events);
+    let working = keep(&house, &events, keeper, settings)?;
+    let program = Program::of(&settings.exe);
+    let ended = loop {
+        match rings.recv_timeout(TICK) {
+            Ok(Ring::Drain) => break Ended::Drained,
+            Ok(Ring::Signal) | Err(RecvTimeoutError::Disconnected) => break Ended::Signalled,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if !seat.is_seen(place) {
+            break Ended::Homeless;
+        }
+        reopen(&house, place, &mut known);
+        if house.running().is_empty() && !working.load(Relaxed) {
+            if program.is_replaced(&settings.exe) {
+                break Ended::Replaced;
+            }
+            if is_idle(&house, &events, settings.idle_exit) {
+                break Ended::Idle;
+            }
+        }
+    };
+    close(&house, &events, &rings, place, known);
+    house.log.say("ended", &json!({"why": format!("{ended:?}").to_lowercase()}));
+    seat.leave();
+    Ok(ended)
+}
+
+/// Lets those who answer tell the keeper that there is work.
+#[derive(Clone, Debug, Default)]
+pub struct Poke(Arc<Mutex<Option<Arc<Events>>>>);
+
+impl Poke {
+    fn set(&self, events: &Arc<Events>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(events));
+    }
+
+    pub fn poke(&self) {
+        if let Some(events) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            events.poke();
+        }
+    }
+
+    /// Trees may be wanted that were not before.
+    pub fn rearranged(&self) {
+        if let Some(events) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            events.rearranged();
+        }
+    }
+}
+
+fn heed_signals(bell: mpsc::Sender<Ring>) -> Result<(), Error> {
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Thread)?;
+    let heed = move || {
+        for _ in signals.forever() {
+            let _ = bell.send(Ring::Signal);
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(heed).map_err(Error::Thread)?;
+    Ok(())
+}
+
+/// A socket that was taken away is made again: nobody could reach us, and nobody else may serve.
+fn reopen(house: &Arc<House>, place: &Place, known: &mut Option<(u64, u64)>) {
+    if socket::identity(&place.socket) == *known && known.is_some() {
+        return;
+    }
+    let again = socket::bind(&place.socket).and_then(|listener| listen(house, listener));
+    let said = again.err().map(|error| error.to_string());
+    if said.is_none() {
+        *known = socket::identity(&place.socket);
+        house.figures.rebound.fetch_add(1, Relaxed);
+        house.log.say("socket made again", &json!({}));
+    } else if house.figures.rebound.fetch_add(0, Relaxed) == 0 {
+        house.log.say("socket lost", &json!({"error": said}));
+    }
+}
+
+fn is_idle(house: &House, events: &Events, exit: Duration) -> bool {
+    let asked = house.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+    asked >= exit && events.quiet() >= exit
+}
+
+/// The program's file when it started. A daemon of a program that was replaced would answer as the old one did, for hours.
+struct Program(Option<(u64, u64, i64)>);
+
+impl Program {
+    fn of(exe: &Path) -> Program {
+        Program(std::fs::metadata(exe).ok().map(|meta| (meta.dev(), meta.ino(), meta.mtime())))
+    }
+
+    fn is_replaced(&self, exe: &Path) -> bool {
+        self.0.is_some() && Program::of(exe).0 != self.0
+    }
+}
+
+fn close(
+    house: &House,
+    events: &Events,
+    rings: &mpsc::Receiver<Ring>,
+    place: &Place,
+    known: Option<(u64, u64)>,
+) {
+    house.closing.store(true, Relaxed);
+    events.stop();
+    // From here on a command does it alone, or starts the next one.
+    if known.is_some() && socket::identity(&place.socket) == known {
+        let _ = std::fs::remove_file(&place.socket);
+    }
+    // Asked a second time, it does not wait.
+    wait_for(house, GRACE, rings);
+    house.running().values().for_each(|watch| watch.stop());
+    wait_for(house, LAST, rings);
+}
+
+fn wait_for(house: &House, longest: Duration, rings: &mpsc::Receiver<Ring>) {
+    let until = Instant::now() + longest;
+    while !house.running().is_empty() && Instant::now() < until {
+        if rings.recv_timeout(Duration::from_millis(20)) == Ok(Ring::Signal) {
+            return;
+        }
+    }
+}
+
+/// The one thread that does what is due; true while it does.
+fn keep(
+    house: &Arc<House>,
+    events: &Arc<Events>,
+    mut keeper: Box<dyn Keeper>,
+    settings: &Settings,
+) -> Result<Arc<AtomicBool>, Error> {
+    let working = Arc::new(AtomicBool::new(false));
+    let (busy, host, events) = (Arc::clone(&working), Arc::clone(house), Arc::clone(events));
+    let poll = settings.poll;
+    let work = move || {
+        let mut watching = Watching::new(&events, &host.figures);
+        let mut times = Times::new();
+        loop {
+            let due = events.next(ERRANDS, times.history);
+            busy.store(true, Relaxed);
+            if due == Due::Stop {
+                return;
+            }
+            step(&host, &mut *keeper, &mut watching, &mut times, due);
+            now_and_then(&host, &events, &mut *keeper, &mut watching, &mut times, poll);
+            busy.store(false, Relaxed);
+        }
+    };
+    std::thread::Builder::new().name("keeper".into()).spawn(work).map_err(Error::Thread)?;
+    Ok(working)
+}
+
+/// When what was done last, or may be done next.
+struct Times {
+    history: Instant,
+    errands: Instant,
+    rest: Instant,
+    folders: Instant,
+    polled: Instant,
+}
+
+impl Times {
+    fn new() -> Times {
+        let now = Instant::now();
+        Times { history: now, errands: now, rest: now, folders: now, polled: now }
+    }
+}
+
+fn step(house: &House, keeper: &mut dyn Keeper, watching: &mut Watching, times: &mut Times, due: Due) {
+    match due {
+        Due::Folders => {
+            watching.set(keeper.folders());
+            times.folders = Instant::now();
+        }
+        Due::History => {
+            let began = Instant::now();
+            let done = keeper.history_moved();
+            house.figures.caught_up.fetch_add(1, Relaxed);
+            tell(house, "history", done.map(Some));
+            times.history = Instant::now() + (began.elapsed() * SHARE).max(AT_LEAST);
+        }
+        Due::Code(root) => tell(house, "code", keeper.code_moved(&root).map(Some)),
+        Due::Poke => tell(house, "errands", keeper.errands()),
+        Due::Nothing | Due::Stop => {}
+    }
+}
+
+fn now_and_then(
+    house: &House,
+    events: &Events,
+    keeper: &mut dyn Keeper,
+    watching: &mut Watching,
+    times: &mut Times,
+    poll: Duration,
+) {
+    if times.errands.elapsed() >= ERRANDS {
+        times.errands = Instant::now();
+        tell(house, "errands", keeper.errands());
+    }
+    if times.folders.elapsed() >= AGAIN {
+        events.rearranged();
+    }
+    if times.polled.elapsed() >= poll {
+        times.polled = Instant::now();
+        watching.poll();
+    }
+    if times.rest.elapsed() >= REST {
+        times.rest = Instant::now();
+        tell(house, "rest", keeper.rest(events.quiet()));
+    }
+}
+
+fn tell(house: &House, what: &str, done: Result<Option<Value>, api::Error>) {
+    match done {
+        Ok(Some(Value::Object(done))) if done.is_empty() => {}
+        Ok(Some(done)) => house.log.say(what, &done),
+        Ok(None) => {}
+        Err(error) => house.log.say(what, &json!({"failed": error.code.word()})),
+    }
+}

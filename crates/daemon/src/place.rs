@@ -1,0 +1,78 @@
+//! Where the daemon is found: its socket, the lock that says who serves, its log. Every command computes the same paths.
+//!
+//! Does not look whether anybody is there.
+
+use std::path::{Path, PathBuf};
+
+/// The directories that paths are made from, as the environment names them.
+#[derive(Clone, Copy, Debug)]
+pub struct Homes<'a> {
+    /// `XDG_RUNTIME_DIR`, where there is one.
+    pub runtime: Option<&'a Path>,
+    pub state: &'a Path,
+    pub data: &'a Path,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub socket: PathBuf,
+    /// Held by whoever serves. It lies with the data, so that two environments that share data share a daemon's seat.
+    pub lock: PathBuf,
+    pub log: PathBuf,
+}
+
+/// A socket's path has 107 bytes on Linux and 103 elsewhere; a new one stands beside it for a moment, under a longer name.
+const LONGEST: usize = 90;
+
+impl Place {
+    pub fn of(homes: Homes<'_>) -> Place {
+        let name = format!("daemon-{:08x}.sock", short(homes.data));
+        let socket = match homes.runtime.filter(|dir| is_usable(dir)) {
+            Some(dir) => dir.join("loci").join(&name),
+            None => homes.state.join("run").join(&name),
+        };
+        let socket = if socket.as_os_str().len() > LONGEST { elsewhere(&name) } else { socket };
+        Place { socket, lock: homes.data.join("daemon.lock"), log: homes.state.join("daemon.log") }
+    }
+}
+
+fn is_usable(dir: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == own_uid();
+    dir.is_absolute() && std::fs::metadata(dir).is_ok_and(own)
+}
+
+/// Homes can be deep; `/tmp` never is. The folder is checked for its owner like any other.
+fn elsewhere(name: &str) -> PathBuf {
+    PathBuf::from(format!("/tmp/loci-{}", own_uid())).join(name)
+}
+
+pub(crate) fn own_uid() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// A number for a path that is the same in every build (FNV-1a): clients of another version must find the same socket.
+fn short(path: &Path) -> u32 {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_fits_a_socket_however_deep_the_home_is() {
+        let tmp = tempfile::tempdir().unwrap();
+        let deep = Path::new("/").join("ä b".repeat(60));
+        let of = |runtime, state, data| Place::of(Homes { runtime, state, data }).socket;
+        let (state, data) = (Path::new("/h/s/loci"), Path::new("/h/d/loci"));
+        assert_eq!(of(Some(tmp.path()), state, data).parent().unwrap(), tmp.path().join("loci"));
+        assert_eq!(of(None, state, data).parent().unwrap(), Path::new("/h/s/loci/run"));
+        assert_eq!(of(Some(Path::new("relative")), state, data), of(None, state, data));
+        assert_eq!(of(Some(Path::new("/not/there")), state, data), of(None, state, data));
+        let far = of(None, &deep, data);
+        assert!(far.as_os_str().len() <= LONGEST && far.starts_with("/tmp"), "{}", far.display());
+        assert_ne!(far, of(None, &deep, Path::new("/other/d")), "each home has its own");
+    }
+}

@@ -1,0 +1,144 @@
+//! What the kernel tells of files that change, folder by folder. Where it tells nothing (its limits are reached) those
+//! folders are looked at from time to time; where it lost count, everything is looked at again.
+//!
+//! Does not read files, and does not know what is in them.
+
+use crate::events::Events;
+use crate::serve::Figures;
+use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a folder belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    History,
+    /// The source tree of that root.
+    Code(PathBuf),
+}
+
+pub(crate) struct Watching {
+    /// None: the kernel gives no watcher at all.
+    watcher: Option<RecommendedWatcher>,
+    known: Arc<Mutex<BTreeMap<PathBuf, Kind>>>,
+    /// Wanted, and beyond what the kernel watches.
+    polled: BTreeMap<PathBuf, Kind>,
+    events: Arc<Events>,
+    figures: Arc<Figures>,
+}
+
+impl Watching {
+    pub(crate) fn new(events: &Arc<Events>, figures: &Arc<Figures>) -> Watching {
+        let known: Arc<Mutex<BTreeMap<PathBuf, Kind>>> = Arc::default();
+        let (map, told, counted) = (Arc::clone(&known), Arc::clone(events), Arc::clone(figures));
+        let heard = move |event: notify::Result<Event>| heard(&map, &told, &counted, event);
+        let watcher = notify::recommended_watcher(heard).ok();
+        let (events, figures) = (Arc::clone(events), Arc::clone(figures));
+        Watching { watcher, known, polled: BTreeMap::new(), events, figures }
+    }
+
+    /// Watches exactly these folders.
+    pub(crate) fn set(&mut self, wanted: Vec<(PathBuf, Kind)>) {
+        let wanted: BTreeMap<PathBuf, Kind> = wanted.into_iter().collect();
+        let old: Vec<PathBuf> = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect()
+        };
+        for path in old {
+            self.forget(&path);
+        }
+        self.polled.clear();
+        let mut full = self.watcher.is_none();
+        for (path, kind) in wanted {
+            if self.is_known(&path) {
+                continue;
+            }
+            if full || !self.add(&path, &kind, &mut full) {
+                self.polled.insert(path, kind);
+            }
+        }
+        let watched = self.known.lock().unwrap_or_else(PoisonError::into_inner).len();
+        self.figures.watched.store(watched as u64, Relaxed);
+        self.figures.polled.store(self.polled.len() as u64, Relaxed);
+    }
+
+    fn is_known(&self, path: &Path) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
+    }
+
+    /// False: it must be polled. Known before it is watched: the first event may come at once.
+    fn add(&mut self, path: &Path, kind: &Kind, full: &mut bool) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), kind.clone());
+        let Err(error) = watcher.watch(path, RecursiveMode::NonRecursive) else { return true };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        // One that has gone meanwhile is neither watched nor polled.
+        let limit = matches!(error.kind, ErrorKind::MaxFilesWatch) || path.is_dir();
+        *full |= matches!(error.kind, ErrorKind::MaxFilesWatch);
+        !limit
+    }
+
+    fn forget(&mut self, path: &Path) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        if let Some(watcher) = &mut self.watcher {
+            let _ = watcher.unwatch(path);
+        }
+    }
+
+    /// Looks after the folders that nobody watches: whatever they belong to may have moved.
+    pub(crate) fn poll(&self) {
+        let mut kinds: Vec<&Kind> = Vec::new();
+        for kind in self.polled.values() {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        for kind in kinds {
+            self.events.moved_unseen(kind);
+        }
+    }
+}
+
+fn heard(
+    known: &Mutex<BTreeMap<PathBuf, Kind>>,
+    events: &Events,
+    figures: &Figures,
+    event: notify::Result<Event>,
+) {
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let lost = event.as_ref().map_or(true, Event::need_rescan);
+    if lost {
+        figures.overflows.fetch_add(1, Relaxed);
+        let mut kinds: Vec<&Kind> = known.values().collect();
+        kinds.dedup();
+        for kind in kinds {
+            events.moved(kind);
+        }
+        events.rearranged();
+        return;
+    }
+    let Ok(event) = event else { return };
+    // Our own reading opens files, too.
+    if matches!(event.kind, EventKind::Access(_)) {
+        return;
+    }
+    for path in &event.paths {
+        let within = path.parent().and_then(|folder| known.get(folder)).or_else(|| known.get(path));
+        if let Some(kind) = within {
+            events.moved(kind);
+        }
+        let folder = match event.kind {
+            EventKind::Create(_) => path.is_dir(),
+            EventKind::Remove(_) => known.contains_key(path),
+            EventKind::Modify(notify::event::ModifyKind::Name(_)) => {
+                known.contains_key(path) || path.is_dir()
+            }
+            _ => false,
+        };
+        if folder {
+            events.rearranged();
+        }
+    }
+}

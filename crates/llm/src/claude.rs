@@ -1,0 +1,254 @@
+//! The `claude` command as a model: with the person's own login, and without anything else of theirs. No tools, no settings, no
+//! hooks, no servers, no memory files, no transcript, in an empty folder; and a mark that makes our own hooks say nothing.
+//!
+//! Does not judge the answer.
+
+use crate::failure::{Class, Failure};
+use crate::provider::{Completed, Question};
+use crate::{anthropic, wait};
+use record::Stamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use ward::{Failed, Finished, Job, Ward};
+
+/// Within a call of ours: `loci hook` says nothing where this is set.
+pub const WITHIN: &str = "LOCI_WITHIN";
+
+/// What the command needs of our environment: to find itself, its login and its way out. Nothing else is passed on, above all
+/// not what says that we run inside of another one.
+pub const PASSED: &[&str] = &[
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_VERTEX_PROJECT_ID",
+    "AWS_REGION",
+    "AWS_PROFILE",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "CLOUD_ML_REGION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+    "IS_SANDBOX",
+];
+
+/// Always set. Ten retries of its own would outlast any deadline of ours.
+const SET: &[(&str, &str)] = &[
+    (WITHIN, "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// Every one of these closes something; see each with `claude --help`.
+const FLAGS: &[&str] = &[
+    "-p",
+    "--output-format",
+    "json",
+    "--no-session-persistence",
+    "--tools",
+    "",
+    "--setting-sources",
+    "",
+    "--strict-mcp-config",
+    "--disable-slash-commands",
+    "--settings",
+    r#"{"disableAllHooks":true}"#,
+];
+
+/// It prints one object.
+const MOST_BYTES: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) ward: Ward,
+    pub(crate) program: PathBuf,
+    /// Empty, and nobody's project.
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: BTreeMap<OsString, OsString>,
+    /// Where another login than the usual lies, if the person says so.
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
+pub(crate) fn args(question: &Question<'_>) -> Vec<String> {
+    let mut args: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_string()).collect();
+    let schema = question.schema.to_string();
+    let own = [
+        ("--model", question.model),
+        ("--system-prompt", question.prompt.system()),
+        ("--json-schema", schema.as_str()),
+    ];
+    for (flag, value) in own {
+        args.extend([flag.to_string(), value.to_string()]);
+    }
+    args
+}
+
+impl Command {
+    pub(crate) fn complete(
+        &self,
+        question: &Question<'_>,
+        within: Duration,
+        now: Stamp,
+    ) -> Result<Completed, Failure> {
+        let mut env = self.env.clone();
+        env.extend(SET.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        env.insert("CLAUDE_CODE_MAX_OUTPUT_TOKENS".into(), question.max_tokens.to_string().into());
+        if let Some(dir) = &self.config_dir {
+            env.insert("CLAUDE_CONFIG_DIR".into(), dir.clone().into());
+        }
+        let job = Job {
+            program: self.program.clone(),
+            args: args(question).into_iter().map(OsString::from).collect(),
+            env,
+            cwd: self.cwd.clone(),
+            stdin: question.prompt.text().as_bytes().to_vec(),
+            deadline: within,
+            stdout_limit: MOST_BYTES,
+            cancel: None,
+        };
+        read(&self.ward.run(job).map_err(|failed| broken(&failed))?, now)
+    }
+}
+
+fn broken(failed: &Failed) -> Failure {
+    match failed {
+        Failed::NotFound(_) | Failed::CannotStart { .. } => {
+            Failure::of_provider(Class::Auth, failed.to_string())
+        }
+        Failed::TooMuch(_) => Failure::of_job(Class::Poison, failed.to_string()),
+        Failed::TimedOut(_) | Failed::Cancelled | Failed::Unguarded => {
+            Failure::of_job(Class::Transient, failed.to_string())
+        }
+    }
+}
+
+/// Its object says how it went. A success may still be none: `subtype` is "success" beside `is_error`, so that only the second
+/// is asked.
+fn read(done: &Finished, now: Stamp) -> Result<Completed, Failure> {
+    let said = String::from_utf8_lossy(&done.stdout);
+    let object = said.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    let Some(answer) = object.filter(|answer| answer["type"] == "result") else {
+        let words = if done.stderr.trim().is_empty() { &said } else { done.stderr.as_str() };
+        return Err(judged(&format!("claude ended with {}: {}", done.status, head(words)), None, now));
+    };
+    let mut usage = anthropic::usage(&answer["usage"]);
+    usage.cost = answer["total_cost_usd"].as_f64();
+    let text = answer["result"].as_str().unwrap_or_default();
+    if answer["is_error"] != false {
+        let status = answer["api_error_status"].as_u64();
+        return Err(judged(&format!("claude says: {}", head(text)), status, now).spent(usage));
+    }
+    let structured = Some(&answer["structured_output"]).filter(|it| it.is_object()).map(Value::to_string);
+    match structured.unwrap_or_else(|| text.to_string()) {
+        empty if empty.trim().is_empty() => {
+            Err(Failure::of_job(Class::Poison, "the answer is empty").spent(usage))
+        }
+        text => Ok(Completed { text, usage }),
+    }
+}
+
+fn head(words: &str) -> String {
+    words.trim().chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+/// Words by which a person is sent to log in, in lower case.
+const LOGIN: &[&str] =
+    &["/login", "log in", "not logged in", "invalid api key", "authentication", "unauthorized", "oauth"];
+
+fn judged(words: &str, status: Option<u64>, now: Stamp) -> Failure {
+    let low = words.to_lowercase();
+    if let Some(until) = wait::quota(words, now) {
+        return Failure::of_provider(Class::Quota, words).until(Some(until));
+    }
+    match status {
+        Some(401 | 403 | 404) => Failure::of_provider(Class::Auth, words),
+        Some(402) => Failure::of_provider(Class::Quota, words),
+        Some(429) => Failure::of_provider(Class::RateLimited, words),
+        Some(502..=504 | 529) => Failure::of_provider(Class::Transient, words),
+        Some(400..=499) => Failure::of_job(Class::Refused, words),
+        Some(500..=599) => Failure::of_either(Class::Transient, words),
+        _ if LOGIN.iter().any(|word| low.contains(word)) => Failure::of_provider(Class::Auth, words),
+        _ if low.contains("connection error") => Failure::of_provider(Class::Transient, words),
+        _ => Failure::of_job(Class::Transient, words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::{Fault, Usage};
+    use serde_json::json;
+
+    fn ended(status: i32, stdout: &str, stderr: &str) -> Finished {
+        Finished { status, stdout: stdout.as_bytes().to_vec(), stderr: stderr.to_string() }
+    }
+
+    fn result(more: &Value) -> String {
+        let mut whole = json!({"type": "result", "subtype": "success", "is_error": false, "result": "",
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3}, "total_cost_usd": 0.01});
+        for (name, value) in more.as_object().unwrap() {
+            whole[name] = value.clone();
+        }
+        whole.to_string()
+    }
+
+    #[test]
+    fn an_answer_is_the_structured_one_with_its_price() {
+        let text = result(&json!({"structured_output": {"a": 1}, "result": "prose"}));
+        let read = read(&ended(0, &format!("a warning\n{text}\n"), ""), Stamp(0)).unwrap();
+        assert_eq!(read.text, r#"{"a":1}"#);
+        let usage = Usage { tokens_in: 15, tokens_out: 3, told: true, cost: Some(0.01) };
+        assert_eq!(read.usage, usage);
+    }
+
+    #[test]
+    fn what_it_says_of_itself_is_told_apart() {
+        let now = Stamp::parse(b"2026-11-15T12:00:00Z");
+        let error = |words: &str, status: Value| {
+            result(&json!({"is_error": true, "result": words, "api_error_status": status}))
+        };
+        let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
+        for (stdout, stderr, class, fault) in [
+            (error(limit, json!(429)), "", Class::Quota, Fault::Provider),
+            (error(limit, Value::Null), "", Class::Quota, Fault::Provider),
+            (error("API Error: 529 overloaded", json!(529)), "", Class::Transient, Fault::Provider),
+            (error("API Error: 500", json!(500)), "", Class::Transient, Fault::Either),
+            (error("rate limited", json!(429)), "", Class::RateLimited, Fault::Provider),
+            (error("Invalid API key · Please run /login", Value::Null), "", Class::Auth, Fault::Provider),
+            (error("API Error: Connection error.", Value::Null), "", Class::Transient, Fault::Provider),
+            (error("prompt is too long", json!(400)), "", Class::Refused, Fault::Job),
+            (result(&json!({})), "", Class::Poison, Fault::Job),
+            (String::new(), "Segmentation fault", Class::Transient, Fault::Job),
+            (String::new(), "Please run /login", Class::Auth, Fault::Provider),
+            ("Here you are!".to_string(), "", Class::Transient, Fault::Job),
+        ] {
+            let failure = read(&ended(1, &stdout, stderr), now).unwrap_err();
+            assert_eq!((failure.class, failure.fault), (class, fault), "{stdout} {stderr}");
+        }
+    }
+}

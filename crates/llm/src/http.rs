@@ -1,0 +1,220 @@
+//! One request to the one address that was configured: no redirect is followed, no proxy is taken that nobody named, nothing
+//! unencrypted leaves the machine, and neither time nor size is the other side's to choose.
+//!
+//! Does not know what is asked.
+
+use crate::failure::{Class, Failure};
+use crate::wait;
+use record::Stamp;
+use serde_json::Value;
+use std::net::IpAddr;
+use std::time::Duration;
+use ureq::http::Uri;
+use ureq::{Agent, Proxy};
+
+/// An answer of ten sentences has some kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
+/// What is kept of an error page.
+const MOST_WORDS: usize = 300;
+
+/// Where requests go.
+#[derive(Debug)]
+pub(crate) struct Door {
+    url: String,
+    loopback: bool,
+    proxy: Option<Proxy>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BadAddress {
+    #[error("`{0}` is not the address of a server")]
+    NoAddress(String),
+    #[error("`{0}` is not encrypted: only https leaves this machine")]
+    Unencrypted(String),
+    #[error("an address with a password in it would show it to everybody who sees the address")]
+    Password,
+    #[error("`{0}` is not the address of a proxy")]
+    NoProxy(String),
+}
+
+/// What came back, whatever its status.
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<String>,
+    pub(crate) body: String,
+}
+
+impl Door {
+    pub(crate) fn new(base: &str, path: &str, proxy: Option<&str>) -> Result<Door, BadAddress> {
+        let no_address = || BadAddress::NoAddress(base.to_string());
+        let uri: Uri = base.parse().map_err(|_| no_address())?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(no_address)?;
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(BadAddress::Password);
+        }
+        let loopback = is_loopback(host);
+        match uri.scheme_str() {
+            Some("https") => {}
+            Some("http") if loopback => {}
+            Some("http") => return Err(BadAddress::Unencrypted(base.to_string())),
+            _ => return Err(no_address()),
+        }
+        let url = format!("{}{path}", base.trim_end_matches('/'));
+        let named = |text: &str| Proxy::new(text).map_err(|_| BadAddress::NoProxy(text.to_string()));
+        Ok(Door { url, loopback, proxy: proxy.map(named).transpose()? })
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Sends it and waits for the whole answer, within the time.
+    pub(crate) fn post(
+        &self,
+        headers: &[(&str, String)],
+        body: &str,
+        within: Duration,
+    ) -> Result<Said, Failure> {
+        let agent: Agent = Agent::config_builder()
+            .timeout_global(Some(within))
+            .https_only(!self.loopback)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .proxy(self.proxy.clone()) // otherwise the environment would choose one
+            .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        let mut request = agent.post(&self.url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let mut response = request.send(body).map_err(|error| broken(&error, within))?;
+        let retry_after =
+            response.headers().get("retry-after").and_then(|value| Some(value.to_str().ok()?.to_string()));
+        let status = response.status().as_u16();
+        let bytes = response.body_mut().with_config().limit(MOST_BYTES).read_to_vec();
+        let body = String::from_utf8_lossy(&bytes.map_err(|error| broken(&error, within))?).into_owned();
+        Ok(Said { status, retry_after, body })
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// No answer at all, or half of one.
+fn broken(error: &ureq::Error, within: Duration) -> Failure {
+    match error {
+        ureq::Error::Timeout(_) => Failure::of_job(
+            Class::Transient,
+            format!("there was no whole answer within {} s", within.as_secs_f32().ceil()),
+        ),
+        ureq::Error::BodyExceedsLimit(_) => {
+            Failure::of_job(Class::Poison, format!("the answer is larger than {} kB", MOST_BYTES >> 10))
+        }
+        // The connection was there: another question may fare better.
+        ureq::Error::Io(error) if was_connected(error) => {
+            Failure::of_job(Class::Transient, format!("the connection broke off: {error}"))
+        }
+        ureq::Error::Protocol(error) => {
+            Failure::of_job(Class::Transient, format!("the connection broke off: {error}"))
+        }
+        error => Failure::of_provider(Class::Transient, format!("the server cannot be reached: {error}")),
+    }
+}
+
+fn was_connected(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, InvalidData, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | InvalidData | UnexpectedEof)
+}
+
+impl Said {
+    /// What a status other than success means.
+    pub(crate) fn refusal(&self, now: Stamp) -> Failure {
+        let words = format!("the server says {}: {}", self.status, self.words());
+        let quota = wait::quota(&self.words(), now);
+        let asked = self.retry_after.as_deref().and_then(|text| wait::retry_after(text, now));
+        let until = asked.max(quota);
+        match self.status {
+            402 => Failure::of_provider(Class::Quota, words).until(until),
+            400..=499 if quota.is_some() => Failure::of_provider(Class::Quota, words).until(until),
+            429 => Failure::of_provider(Class::RateLimited, words).until(until),
+            401 | 403 | 404 | 405 => Failure::of_provider(Class::Auth, words),
+            300..=399 => Failure::of_provider(Class::Auth, format!("{words} (redirects are not followed)")),
+            // One question may be what breaks it; these four say that the server is at fault.
+            502 | 503 | 504 | 529 => Failure::of_provider(Class::Transient, words).until(until),
+            408 | 425 | 500..=599 => Failure::of_either(Class::Transient, words).until(until),
+            _ => Failure::of_job(Class::Refused, words),
+        }
+    }
+
+    /// What the body says for people: `error.message`, `message`, or its beginning.
+    pub(crate) fn words(&self) -> String {
+        let json = serde_json::from_str(&self.body).unwrap_or(Value::Null);
+        let told = [&json["error"]["message"], &json["message"], &json["error"], &json["detail"]];
+        let told = told.into_iter().find_map(Value::as_str).unwrap_or(&self.body);
+        let told: String = told.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
+        if told.trim().is_empty() { "nothing".to_string() } else { told }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Fault;
+
+    #[test]
+    fn only_what_is_encrypted_or_stays_here_is_an_address() {
+        for (base, whole) in [
+            ("https://api.example.com", "https://api.example.com/v1/x"),
+            ("https://api.example.com/proxy/", "https://api.example.com/proxy/v1/x"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1/x"),
+            ("http://127.9.9.9", "http://127.9.9.9/v1/x"),
+            ("http://[::1]:8080", "http://[::1]:8080/v1/x"),
+            ("http://localhost:11434", "http://localhost:11434/v1/x"),
+        ] {
+            assert_eq!(Door::new(base, "/v1/x", None).unwrap().url(), whole);
+        }
+        for base in [
+            "http://api.example.com",
+            "http://10.0.0.1",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "ftp://127.0.0.1",
+            "api.example.com",
+            "https://",
+            "",
+            "https://me:secret@api.example.com",
+        ] {
+            assert!(Door::new(base, "/v1/x", None).is_err(), "{base}");
+        }
+        assert!(Door::new("https://api.example.com", "", Some("not a proxy")).is_err());
+    }
+
+    #[test]
+    fn a_status_says_whose_fault_it_is() {
+        let now = Stamp::parse(b"2026-11-15T12:00:00Z");
+        let quota = r#"{"error":{"message":"You exceeded your current quota"}}"#;
+        for (status, body, class, fault) in [
+            (400, "{}", Class::Refused, Fault::Job),
+            (400, r#"{"error":{"message":"Your credit balance is too low"}}"#, Class::Quota, Fault::Provider),
+            (401, "no", Class::Auth, Fault::Provider),
+            (402, "", Class::Quota, Fault::Provider),
+            (404, "no such model", Class::Auth, Fault::Provider),
+            (413, "", Class::Refused, Fault::Job),
+            (422, "", Class::Refused, Fault::Job),
+            (429, "slow down", Class::RateLimited, Fault::Provider),
+            (429, quota, Class::Quota, Fault::Provider),
+            (500, "", Class::Transient, Fault::Either),
+            (503, "", Class::Transient, Fault::Provider),
+            (529, "overloaded", Class::Transient, Fault::Provider),
+            (302, "", Class::Auth, Fault::Provider),
+        ] {
+            let said = Said { status, retry_after: Some("60".to_string()), body: body.to_string() };
+            let failure = said.refusal(now);
+            assert_eq!((failure.class, failure.fault), (class, fault), "{status} {body}");
+        }
+    }
+}

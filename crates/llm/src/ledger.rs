@@ -1,0 +1,474 @@
+//! What was asked of models, what that cost, and what may be asked next: a receipt for each call, written before it is made; a
+//! lease, so that a question is asked by one process; a cap on tokens that no crash and no clock can lift; and for each server the
+//! moment before which it is left in peace.
+//!
+//! Does not call anybody, and never waits: what is not due is not due.
+
+use crate::failure::{Class, Failure, Fault, Usage};
+use db::kept::Refused;
+use db::{Connection, OptionalExtension, Row, Transaction, params};
+use record::Stamp;
+use std::path::Path;
+
+const STEPS: &[&str] = &[include_str!("ledger.sql")];
+
+/// After so many a job is set aside.
+pub const ATTEMPTS: u32 = 3;
+/// The cap is on what was used within it.
+pub const DAY: i64 = 24 * 3600 * 1000;
+/// A job that failed waits a minute, then four.
+const AGAIN: i64 = 60_000;
+/// A server that fails is asked again after half a minute, then twice as long each time: five calls in ten minutes.
+const FIRST_REST: i64 = 30_000;
+const LONGEST_REST: i64 = 15 * 60_000;
+/// No provider's limit lasts longer than a week; a day more, since sentences have no time zone.
+const LONGEST_CLOSED: i64 = 8 * DAY;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Open(#[from] Refused),
+    #[error("the ledger of model calls: {0}")]
+    Db(#[from] db::Error),
+}
+
+pub struct Ledger {
+    connection: Connection,
+}
+
+/// A question, by the words it is asked with, and what it is about.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub key: String,
+    pub about: String,
+}
+
+/// What a call would take.
+#[derive(Clone, Debug)]
+pub struct Want<'w> {
+    pub door: &'w str,
+    pub provider: &'w str,
+    pub model: &'w str,
+    pub bytes: u64,
+    pub tokens: u64,
+    pub tokens_per_day: u64,
+    /// How long the call may take.
+    pub lease: i64,
+}
+
+/// Whether the question may be asked now.
+#[derive(Debug, PartialEq)]
+pub enum Claim {
+    /// It may, and nobody else will: the number of its receipt.
+    Yours(i64),
+    /// It was, and the answer has not been put away yet.
+    Answered(String),
+    Done,
+    Parked {
+        class: String,
+        error: String,
+    },
+    Taken {
+        until: Stamp,
+    },
+    NotDue {
+        until: Stamp,
+        error: String,
+    },
+    Closed {
+        until: Stamp,
+        class: String,
+        message: String,
+    },
+    OverBudget {
+        used: u64,
+        wanted: u64,
+        cap: u64,
+    },
+}
+
+/// A job as a person sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRow {
+    pub key: String,
+    pub about: String,
+    pub state: String,
+    pub attempts: u32,
+    pub due: Stamp,
+    pub class: Option<String>,
+    pub error: Option<String>,
+    pub changed: Stamp,
+}
+
+/// A call as a person sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receipt {
+    pub about: String,
+    pub provider: String,
+    pub model: String,
+    pub bytes: u64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    pub told: bool,
+    pub cost: Option<f64>,
+    pub started: Stamp,
+    pub ended: Option<Stamp>,
+    pub outcome: String,
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closed {
+    pub name: String,
+    pub until: Stamp,
+    pub class: String,
+    pub message: String,
+}
+
+impl Ledger {
+    pub fn open(path: &Path) -> Result<Ledger, Error> {
+        Ok(Ledger { connection: db::kept::open(path, STEPS)? })
+    }
+
+    /// To read; none where nothing was ever asked.
+    pub fn look(path: &Path) -> Option<Ledger> {
+        Some(Ledger { connection: db::kept::look(path, STEPS)? })
+    }
+
+    /// Takes the question for this process, with its receipt, if everything allows it.
+    pub fn claim(&mut self, job: &Job, want: &Want<'_>, now: Stamp) -> Result<Claim, Error> {
+        let work = self.connection.transaction()?;
+        heal(&work, now, want.lease)?;
+        // The same session asked in other words is another question, and the older one is moot.
+        work.execute(
+            "delete from job where about = ?1 and key <> ?2 and lease_until <= ?3",
+            params![job.about, job.key, now.0],
+        )?;
+        let claim = claimed(&work, job, want, now)?;
+        work.commit()?;
+        Ok(claim)
+    }
+
+    /// The answer is there and fits: kept until it is put away. Whoever gave it can be asked again.
+    pub fn answered(
+        &mut self,
+        (receipt, door): (i64, &str),
+        text: &str,
+        usage: &Usage,
+        cost: Option<f64>,
+        now: Stamp,
+    ) -> Result<(), Error> {
+        let work = self.connection.transaction()?;
+        close_receipt(&work, receipt, usage, cost, ("ok", None), now)?;
+        work.execute(
+            "update job set state = 'answered', answer = ?2, lease_until = 0, class = null, error = null, changed = ?3
+             where key = (select key from receipt where id = ?1)",
+            params![receipt, text, now.0],
+        )?;
+        open_door(&work, door)?;
+        work.commit()?;
+        Ok(())
+    }
+
+    /// An answer that is not good any more is asked for again.
+    pub fn reopen(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
+        self.connection.execute(
+            "update job set state = 'open', answer = null, attempts = 0, due = 0, changed = ?2 where key = ?1",
+            params![key, now.0],
+        )?;
+        Ok(())
+    }
+
+    /// The call gave nothing. A fault of the job's costs it an attempt; one of the provider's closes its door.
+    pub fn failed(
+        &mut self,
+        (receipt, door): (i64, &str),
+        failure: &Failure,
+        cost: Option<f64>,
+        now: Stamp,
+    ) -> Result<(), Error> {
+        let work = self.connection.transaction()?;
+        let word = failure.class.word();
+        close_receipt(&work, receipt, &failure.usage, cost, (word, Some(&failure.message)), now)?;
+        let attempts: u32 = work.query_row(
+            "select attempts from job where key = (select key from receipt where id = ?1)",
+            [receipt],
+            |row| row.get(0),
+        )?;
+        let (attempts, wait) = if failure.fault == Fault::Provider {
+            (attempts.saturating_sub(1), 0)
+        } else {
+            (attempts, again(attempts))
+        };
+        let state = if attempts >= ATTEMPTS { "parked" } else { "open" };
+        work.execute(
+            "update job set state = ?2, attempts = ?3, due = ?4, lease_until = 0, class = ?5, error = ?6, changed = ?7
+             where key = (select key from receipt where id = ?1)",
+            params![receipt, state, attempts, now.0 + wait, word, failure.message, now.0],
+        )?;
+        match (failure.fault, failure.class) {
+            (Fault::Provider | Fault::Either, _) => close_door(&work, door, failure, now)?,
+            // It answered, if badly: it is there.
+            (Fault::Job, Class::Poison | Class::Refused) => open_door(&work, door)?,
+            (Fault::Job, _) => {}
+        }
+        work.commit()?;
+        Ok(())
+    }
+
+    /// What was answered has been put away.
+    pub fn done(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
+        self.connection.execute(
+            "update job set state = 'done', answer = null, class = null, error = null, lease_until = 0, changed = ?2 where key = ?1",
+            params![key, now.0],
+        )?;
+        Ok(())
+    }
+
+    /// Lets what was set aside, or waits, be tried at once; gives how many. None: all of them.
+    pub fn retry(&mut self, about: Option<&str>, now: Stamp) -> Result<usize, Error> {
+        let work = self.connection.transaction()?;
+        work.execute("delete from door where class in ('auth', 'transient')", [])?;
+        let many = work.execute(
+            "update job set state = 'open', attempts = 0, due = 0, changed = ?2
+             where (state = 'parked' or (state = 'open' and due > ?2)) and (?1 is null or about = ?1)",
+            params![about, now.0],
+        )?;
+        work.commit()?;
+        Ok(many)
+    }
+
+    /// What becomes of everything about something that is to be forgotten.
+    pub fn forget(&mut self, doomed: &dyn Fn(&str) -> bool) -> Result<u64, Error> {
+        let work = self.connection.transaction()?;
+        let about: Vec<String> = {
+            let mut all = work.prepare("select about from job union select about from receipt")?;
+            all.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?
+        };
+        let mut many = 0;
+        for one in about.iter().filter(|one| doomed(one)) {
+            many += work.execute("delete from job where about = ?1", [one])? as u64;
+            work.execute("update receipt set about = '', key = '', error = null where about = ?1", [one])?;
+        }
+        work.commit()?;
+        Ok(many)
+    }
+
+    /// Jobs that are not done, oldest first.
+    pub fn jobs(&self) -> Result<Vec<JobRow>, Error> {
+        let mut rows = self.connection.prepare(
+            "select key, about, state, attempts, due, class, error, changed from job where state <> 'done' order by changed, key",
+        )?;
+        let one = |row: &Row<'_>| {
+            Ok(JobRow {
+                key: row.get(0)?,
+                about: row.get(1)?,
+                state: row.get(2)?,
+                attempts: row.get(3)?,
+                due: Stamp(row.get(4)?),
+                class: row.get(5)?,
+                error: row.get(6)?,
+                changed: Stamp(row.get(7)?),
+            })
+        };
+        Ok(rows.query_map([], one)?.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether a question was asked and its answer put away.
+    pub fn is_done(&self, key: &str) -> Result<bool, Error> {
+        let state: Option<String> = self
+            .connection
+            .query_row("select state from job where key = ?1", [key], |row| row.get(0))
+            .optional()?;
+        Ok(state.as_deref() == Some("done"))
+    }
+
+    /// Calls since a moment, oldest first.
+    pub fn receipts(&self, since: Stamp) -> Result<Vec<Receipt>, Error> {
+        let mut rows = self.connection.prepare(
+            "select about, provider, model, bytes, coalesce(tokens_in, reserved), coalesce(tokens_out, 0), told, cost, started,
+             ended, outcome, error from receipt where started >= ?1 order by id",
+        )?;
+        let one = |row: &Row<'_>| {
+            Ok(Receipt {
+                about: row.get(0)?,
+                provider: row.get(1)?,
+                model: row.get(2)?,
+                bytes: row.get::<_, i64>(3)? as u64,
+                tokens_in: row.get::<_, i64>(4)? as u64,
+                tokens_out: row.get::<_, i64>(5)? as u64,
+                told: row.get(6)?,
+                cost: row.get(7)?,
+                started: Stamp(row.get(8)?),
+                ended: row.get::<_, Option<i64>>(9)?.map(Stamp),
+                outcome: row.get(10)?,
+                error: row.get(11)?,
+            })
+        };
+        Ok(rows.query_map([since.0], one)?.collect::<Result<_, _>>()?)
+    }
+
+    /// Servers that are not to be asked yet.
+    pub fn closed(&self, now: Stamp) -> Result<Vec<Closed>, Error> {
+        let mut rows = self.connection.prepare(
+            "select name, closed_until, class, message from door where closed_until > ?1 order by name",
+        )?;
+        let one = |row: &Row<'_>| {
+            Ok(Closed {
+                name: row.get(0)?,
+                until: Stamp(row.get(1)?),
+                class: row.get(2)?,
+                message: row.get(3)?,
+            })
+        };
+        Ok(rows.query_map([now.0], one)?.collect::<Result<_, _>>()?)
+    }
+
+    /// Tokens of the last day, reserved ones among them.
+    pub fn used(&self, now: Stamp) -> Result<u64, Error> {
+        Ok(used(&self.connection, now)?)
+    }
+}
+
+/// A clock that was set back must neither lift the cap nor make anybody wait for years: what seems to come from the future
+/// counts as of now.
+fn heal(work: &Transaction<'_>, now: Stamp, lease: i64) -> Result<(), db::Error> {
+    work.execute("update receipt set counted = ?1 where counted > ?1", [now.0])?;
+    work.execute("update job set due = ?1 where due > ?1 + ?2", [now.0, again(ATTEMPTS)])?;
+    work.execute("update job set lease_until = ?1 + ?2 where lease_until > ?1 + ?2", [now.0, lease])?;
+    work.execute(
+        "update door set closed_until = ?1 + ?2 where closed_until > ?1 + ?2",
+        [now.0, LONGEST_CLOSED],
+    )?;
+    Ok(())
+}
+
+fn used(connection: &Connection, now: Stamp) -> Result<u64, db::Error> {
+    let sum = "select coalesce(sum(case when told then tokens_in + tokens_out else reserved end), 0) from receipt where counted > ?1";
+    connection.query_row(sum, [now.0 - DAY], |row| row.get::<_, i64>(0)).map(|sum| sum as u64)
+}
+
+type JobState = (String, u32, i64, i64, Option<String>, Option<String>, Option<String>);
+
+fn claimed(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Result<Claim, db::Error> {
+    work.execute(
+        "insert into job(key, about, changed) values (?1, ?2, ?3) on conflict do nothing",
+        params![job.key, job.about, now.0],
+    )?;
+    let (state, attempts, due, lease, class, error, answer): JobState = work.query_row(
+        "select state, attempts, due, lease_until, class, error, answer from job where key = ?1",
+        [&job.key],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?)),
+    )?;
+    let parked = |class: Option<String>, error: Option<String>| Claim::Parked {
+        class: class.unwrap_or_default(),
+        error: error.unwrap_or_default(),
+    };
+    match state.as_str() {
+        "done" => return Ok(Claim::Done),
+        "answered" => return Ok(Claim::Answered(answer.unwrap_or_default())),
+        "parked" => return Ok(parked(class, error)),
+        _ if lease > now.0 => return Ok(Claim::Taken { until: Stamp(lease) }),
+        _ if lease > 0 => note_lost(work, &job.key, now)?,
+        _ => {}
+    }
+    // Whoever took it died of it, three times.
+    if attempts >= ATTEMPTS {
+        return park_lost(work, &job.key, now);
+    }
+    if due > now.0 {
+        return Ok(Claim::NotDue { until: Stamp(due), error: error.unwrap_or_default() });
+    }
+    if let Some(closed) = door_closed(work, want, now)? {
+        return Ok(closed);
+    }
+    let used = used(work, now)?;
+    if used + want.tokens > want.tokens_per_day {
+        return Ok(Claim::OverBudget { used, wanted: want.tokens, cap: want.tokens_per_day });
+    }
+    take(work, job, want, now).map(Claim::Yours)
+}
+
+fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Result<i64, db::Error> {
+    work.execute(
+        "update job set attempts = attempts + 1, lease_until = ?2, changed = ?3 where key = ?1",
+        params![job.key, now.0 + want.lease, now.0],
+    )?;
+    // The one probe of a server that failed: others wait for what becomes of it.
+    work.execute(
+        "update door set closed_until = ?2 where name = ?1",
+        params![want.door, now.0 + want.lease],
+    )?;
+    work.execute(
+        "insert into receipt(key, about, provider, model, bytes, reserved, started, counted) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+        params![job.key, job.about, want.provider, want.model, want.bytes as i64, want.tokens as i64, now.0],
+    )?;
+    Ok(work.last_insert_rowid())
+}
+
+/// Its lease has run out without a word.
+fn note_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Error> {
+    work.execute(
+        "update receipt set outcome = 'lost', ended = ?2 where key = ?1 and outcome = 'under_way'",
+        params![key, now.0],
+    )?;
+    work.execute("update job set lease_until = 0 where key = ?1", [key])?;
+    Ok(())
+}
+
+fn park_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<Claim, db::Error> {
+    let (class, error) = (Class::Poison.word(), "loci ended in the middle of it, each time it was tried");
+    work.execute(
+        "update job set state = 'parked', class = ?2, error = ?3, changed = ?4 where key = ?1",
+        params![key, class, error, now.0],
+    )?;
+    Ok(Claim::Parked { class: class.to_string(), error: error.to_string() })
+}
+
+fn door_closed(work: &Transaction<'_>, want: &Want<'_>, now: Stamp) -> Result<Option<Claim>, db::Error> {
+    work.query_row(
+        "select closed_until, class, message from door where name = ?1 and closed_until > ?2",
+        params![want.door, now.0],
+        |row| Ok(Claim::Closed { until: Stamp(row.get(0)?), class: row.get(1)?, message: row.get(2)? }),
+    )
+    .optional()
+}
+
+fn close_receipt(
+    work: &Transaction<'_>,
+    receipt: i64,
+    usage: &Usage,
+    cost: Option<f64>,
+    (outcome, error): (&str, Option<&str>),
+    now: Stamp,
+) -> Result<(), db::Error> {
+    let told = |n: u64| usage.told.then_some(n as i64);
+    work.execute(
+        "update receipt set tokens_in = ?2, tokens_out = ?3, told = ?4, cost = ?5, ended = ?6, outcome = ?7, error = ?8 where id = ?1",
+        params![receipt, told(usage.tokens_in), told(usage.tokens_out), usage.told, cost, now.0, outcome, error],
+    )?;
+    Ok(())
+}
+
+fn close_door(work: &Transaction<'_>, door: &str, failure: &Failure, now: Stamp) -> Result<(), db::Error> {
+    let before: u32 = work
+        .query_row("select failures from door where name = ?1", [door], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0);
+    let rest = (FIRST_REST << before.min(16)).min(LONGEST_REST);
+    let until = failure.until.map_or(now.0 + rest, |until| until.0.max(now.0)).min(now.0 + LONGEST_CLOSED);
+    work.execute(
+        "insert into door values (?1, ?2, ?3, ?4, ?5) on conflict(name) do update set
+         failures = excluded.failures, closed_until = excluded.closed_until, class = excluded.class, message = excluded.message",
+        params![door, before + 1, until, failure.class.word(), failure.message],
+    )?;
+    Ok(())
+}
+
+fn open_door(work: &Transaction<'_>, door: &str) -> Result<(), db::Error> {
+    work.execute("delete from door where name = ?1", [door]).map(|_| ())
+}
+
+fn again(attempts: u32) -> i64 {
+    AGAIN << (2 * attempts.saturating_sub(1)).min(8)
+}

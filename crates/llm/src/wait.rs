@@ -1,0 +1,203 @@
+//! Until when to wait, from what a provider says: a number of seconds, a date, or a sentence for people such as "You've hit your
+//! weekly limit · resets Nov 18 at 3am".
+//!
+//! Does not know time zones: a sentence that names none, or another, is taken as UTC. Half a day too early costs one call that is
+//! refused; half a day too late costs half a day.
+
+use record::Stamp;
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// What providers say when something is used up, in lower case. Seen of Claude Code, Anthropic, `OpenAI` and their like.
+const USED_UP: &[&str] = &[
+    "weekly limit",
+    "usage limit",
+    "session limit",
+    "5-hour limit",
+    "five-hour limit",
+    "monthly limit",
+    "spending limit",
+    "spend limit",
+    "limit reached",
+    "reached your limit",
+    "hit your limit",
+    "quota exceeded",
+    "exceeded your current quota",
+    "insufficient_quota",
+    "insufficient credit",
+    "out of credits",
+    "credit balance is too low",
+    "billing_hard_limit",
+];
+/// Longer texts are answers in which somebody talks about limits.
+const LONGEST: usize = 600;
+/// When nothing says until when: a call that is refused again costs nothing but itself.
+const PROBE: i64 = HOUR;
+
+/// `Retry-After`: seconds, or a date of HTTP's.
+pub(crate) fn retry_after(text: &str, now: Stamp) -> Option<Stamp> {
+    match text.trim().parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Some(Stamp(now.0 + (seconds * 1e3) as i64)),
+        Ok(_) => None,
+        Err(_) => http_date(text.trim()),
+    }
+}
+
+/// `Wed, 18 Nov 2026 03:00:00 GMT`
+fn http_date(text: &str) -> Option<Stamp> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, "GMT"] = words[..] else { return None };
+    moment(year.parse().ok()?, month_number(month)?, day.parse().ok()?, time)
+}
+
+/// Whether the text says that something is used up, and until when.
+pub(crate) fn quota(text: &str, now: Stamp) -> Option<Stamp> {
+    let text = text.trim().to_lowercase();
+    if text.len() > LONGEST || !USED_UP.iter().any(|words| text.contains(words)) {
+        return None;
+    }
+    Some(said(&text, now).filter(|until| until.0 > now.0).unwrap_or(Stamp(now.0 + PROBE)))
+}
+
+fn said(text: &str, now: Stamp) -> Option<Stamp> {
+    // `Claude AI usage limit reached|1763175600`
+    if let Some(seconds) = text.rsplit_once('|').and_then(|(_, end)| end.trim().parse::<i64>().ok()) {
+        return Some(Stamp(seconds * 1000));
+    }
+    let after = ["resets", "reset", "try again", "available again"]
+        .iter()
+        .find_map(|word| text.split_once(word).map(|(_, after)| after))?;
+    let words: Vec<&str> = after
+        .split(|c: char| c.is_whitespace() || "(),·|".contains(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    span(&words).map(|span| Stamp(now.0 + span)).or_else(|| dated(&words, now)).or_else(|| clock(&words, now))
+}
+
+/// `in 2 days 3 hours`, `in 45m`
+fn span(words: &[&str]) -> Option<i64> {
+    let at = words.iter().position(|word| *word == "in")? + 1;
+    let mut sum = None;
+    let mut number: Option<i64> = None;
+    for word in &words[at..] {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let unit = &word[digits.len()..];
+        number = digits.parse().ok().or(number);
+        let Some(scale) = scale(unit) else { continue };
+        sum = Some(sum.unwrap_or(0) + number.take()?.checked_mul(scale)?);
+    }
+    sum
+}
+
+fn scale(unit: &str) -> Option<i64> {
+    match unit.trim_end_matches('.') {
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1000),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(MINUTE),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(HOUR),
+        "d" | "day" | "days" => Some(DAY),
+        _ => None,
+    }
+}
+
+/// `nov 18 at 3am`, `2026-11-18t03:00:00z`
+fn dated(words: &[&str], now: Stamp) -> Option<Stamp> {
+    let whole = |word: &&str| Some(Stamp::parse(word.to_uppercase().as_bytes())).filter(|at| at.is_some());
+    if let Some(at) = words.iter().find_map(whole) {
+        return Some(at);
+    }
+    let at = words.iter().position(|word| month_number(word).is_some())?;
+    let month = month_number(words[at])?;
+    let day = words.get(at + 1)?.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+    let time = words[at..].iter().find_map(|word| hour_of(word)).unwrap_or_else(|| "00:00:00".to_string());
+    let year: i64 = now.day().get(..4)?.parse().ok()?;
+    let this_year = moment(year, month, day, &time)?;
+    // A date that has passed is next year's, unless it is today's.
+    if this_year.0 + DAY > now.0 { Some(this_year) } else { moment(year + 1, month, day, &time) }
+}
+
+/// `3pm`, `at 15:30`: the next time it is that late.
+fn clock(words: &[&str], now: Stamp) -> Option<Stamp> {
+    let time = words.iter().find_map(|word| hour_of(word))?;
+    let today = Stamp::parse(format!("{}T{time}Z", now.day()).as_bytes());
+    today.is_some().then(|| if today.0 > now.0 { today } else { Stamp(today.0 + DAY) })
+}
+
+/// `3pm`, `3:30am`, `15:30` as `15:00:00`, `03:30:00`, `15:30:00`.
+fn hour_of(word: &str) -> Option<String> {
+    let (digits, half) = match word.strip_suffix("am") {
+        Some(digits) => (digits, Some(0)),
+        None => word.strip_suffix("pm").map_or((word, None), |digits| (digits, Some(12))),
+    };
+    let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
+    if half.is_none() && !digits.contains(':') {
+        return None;
+    }
+    let (hour, minute): (u32, u32) = (hour.parse().ok()?, minute.parse().ok()?);
+    let hour = half.map_or(hour, |half| hour % 12 + half);
+    (hour < 24 && minute < 60).then(|| format!("{hour:02}:{minute:02}:00"))
+}
+
+fn month_number(word: &str) -> Option<i64> {
+    let low = word.to_lowercase();
+    let low = low.get(..3).filter(|_| low.chars().all(char::is_alphabetic))?;
+    MONTHS.iter().position(|month| *month == low).map(|at| at as i64 + 1)
+}
+
+fn moment(year: i64, month: i64, day: i64, time: &str) -> Option<Stamp> {
+    Some(Stamp::parse(format!("{year:04}-{month:02}-{day:02}T{time}Z").as_bytes())).filter(|at| at.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Stamp {
+        Stamp::parse(b"2026-11-15T12:00:00Z")
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        for (text, expected) in [
+            ("0", "2026-11-15T12:00:00.000Z"),
+            ("3037", "2026-11-15T12:50:37.000Z"),
+            ("1.5", "2026-11-15T12:00:01.500Z"),
+            ("Wed, 18 Nov 2026 03:00:00 GMT", "2026-11-18T03:00:00.000Z"),
+            ("soon", ""),
+            ("-5", ""),
+            ("inf", ""),
+        ] {
+            assert_eq!(retry_after(text, now()).unwrap_or(Stamp::NONE).to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_people_are_told_about_limits_is_understood() {
+        for (text, expected) in [
+            ("You've hit your weekly limit · resets Nov 18 at 3am (UTC)", "2026-11-18T03:00:00.000Z"),
+            ("You've hit your weekly limit · resets Nov 18, 3:30pm", "2026-11-18T15:30:00.000Z"),
+            ("You've hit your session limit · resets 3pm (Europe/Berlin)", "2026-11-15T15:00:00.000Z"),
+            ("5-hour limit reached ∙ resets 9am", "2026-11-16T09:00:00.000Z"),
+            ("Claude AI usage limit reached|1763211600", "2025-11-15T13:00:00.000Z"),
+            ("Claude AI usage limit reached|1794751200", "2026-11-15T14:00:00.000Z"),
+            ("Usage limit: try again in 2 days 3 hours", "2026-11-17T15:00:00.000Z"),
+            ("usage limit, try again in 45m.", "2026-11-15T12:45:00.000Z"),
+            ("Monthly limit. Resets 2026-12-01T00:00:00Z.", "2026-11-15T13:00:00.000Z"),
+            ("Monthly limit. Resets 2026-12-01T00:00:00Z", "2026-12-01T00:00:00.000Z"),
+            ("weekly limit, resets Jan 2", "2027-01-02T00:00:00.000Z"),
+            ("Your credit balance is too low to access the API", "2026-11-15T13:00:00.000Z"),
+            ("weekly limit · resets in the spring", "2026-11-15T13:00:00.000Z"),
+            ("The rate limiter of the proxy was rewritten", ""),
+            ("{\"session_name\":\"Paging\"}", ""),
+        ] {
+            let found = quota(text, now()).unwrap_or(Stamp::NONE).to_string();
+            // A moment that has passed is no reason to wait any longer than usual.
+            let expected = if expected.starts_with("2025") { "2026-11-15T13:00:00.000Z" } else { expected };
+            assert_eq!(found, expected, "{text}");
+        }
+        assert_eq!(quota(&format!("{} weekly limit", "x".repeat(700)), now()), None);
+    }
+}

