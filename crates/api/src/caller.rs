@@ -226,10 +226,12 @@ impl Answer {
             | Answer::IndexedCode(_)
             | Answer::CodeStatus(_)
             | Answer::Agent(_)
-            | Answer::Removed(_) => (false, false),
+            | Answer::Removed(_)
+            | Answer::MemoryShown(_)
+            | Answer::MemoryChanged(_)
+            | Answer::MemoryImported(_) => (false, false),
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
-            Answer::MemoryShown(_) | Answer::MemoryChanged(_) | Answer::MemoryImported(_) => (false, false),
             Answer::Consolidated(done) => (false, done.unread > 0),
             Answer::Memories(found) => (found.memories.is_empty(), false),
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
