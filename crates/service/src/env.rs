@@ -11,7 +11,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_CONFIG_HOME", "where configuration is kept, instead of ~/.config"),
     ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
     ("XDG_CACHE_HOME", "where the catalogue and the text index are kept, instead of ~/.cache"),
-    ("XDG_STATE_HOME", "where answers too large for a reply are kept for a week, instead of ~/.local/state"),
+    (
+        "XDG_STATE_HOME",
+        "where answers too large for a reply are kept for a week, and which cards were shown, instead of ~/.local/state",
+    ),
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
     ("XDG_RUNTIME_DIR", "where the daemon's socket lies; without it below XDG_STATE_HOME"),

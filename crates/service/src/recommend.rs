@@ -101,8 +101,11 @@ impl Service {
         let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
         let mut found = self.look_up(&reader, &index, &reference, asker, &[])?;
         let tied = tied(&reader, &found.chats, &is_here);
-        if let Some((_, others)) = tied.split_first().filter(|(_, others)| !others.is_empty()) {
+        // Looking again costs as much as looking once: only where another than the first is meant.
+        if let Some((meant, others)) = tied.split_first().filter(|(meant, _)| **meant != found.chats[0].chat)
+        {
             found = self.look_up(&reader, &index, &reference, asker, others)?;
+            found.chats.sort_by_key(|hit| hit.chat != *meant);
         }
         let first = found.chats.first().ok_or(Abstained::NothingFound)?;
         let own = asker.session.is_some_and(|id| own_chats(&reader, id).contains(&first.chat));
@@ -118,7 +121,8 @@ impl Service {
             let elsewhere = here && main(&reader, hit.chat).is_none_or(|chat| !is_here(&chat.session));
             hit.score * if elsewhere { ELSEWHERE } else { 1.0 }
         };
-        let rival = found.chats[1..].iter().map(rival).fold(0.0, f32::max);
+        let rivals = found.chats[1..].iter().filter(|hit| !tied.contains(&hit.chat));
+        let rival = rivals.map(rival).fold(0.0, f32::max);
         let margin = (1.0 - rival / first.score.max(f32::MIN_POSITIVE)).max(0.0);
         let dated = reference.days.is_some();
         let (plain, again) = (reference.plain, tied.len() > 1);

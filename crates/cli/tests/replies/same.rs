@@ -34,6 +34,8 @@ fn value(tool: &Tool, name: &str) -> Value {
         "response_mode" => json!("text"),
         "ref" => json!("all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl"),
         "view" => json!("query tools"),
+        "prompt" => json!("as we discussed last time about the socket"),
+        "session" => json!("aaaa1111"),
         other => panic!("{}: nothing to say for {other}", tool.name),
     }
 }
@@ -62,6 +64,7 @@ fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
                 name.clone(),
                 match schema["type"].as_str() {
                     Some("boolean") => json!(true),
+                    _ if name == "threshold" => json!(0.5),
                     Some("integer" | "number") => json!(3),
                     _ => value(tool, name),
                 },
