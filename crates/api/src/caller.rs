@@ -14,6 +14,11 @@ use crate::post::{
     Removed,
 };
 use crate::recommend::{Recommend, Recommended};
+use crate::memory::{
+    AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+    ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
+    PinMemory, RetireMemory, ShowMemory,
+};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
@@ -62,6 +67,16 @@ pub trait Caller {
     fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
+    fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error>;
+    fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error>;
+    fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error>;
+    fn edit_memory(&self, ask: &EditMemory) -> Result<MemoryChanged, Error>;
+    fn pin_memory(&self, ask: &PinMemory) -> Result<MemoryChanged, Error>;
+    fn retire_memory(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error>;
+    fn accept_memory(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error>;
+    fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error>;
+    fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error>;
+    fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -98,6 +113,13 @@ pub enum Answer {
     Agents(Agents),
     Removed(Removed),
     Recommended(Recommended),
+    Consolidated(Consolidated),
+    Memories(Memories),
+    MemoryShown(MemoryShown),
+    MemoryChanged(MemoryChanged),
+    MemoryForgotten(MemoryForgotten),
+    MemoryDocument(MemoryDocument),
+    MemoryImported(MemoryImported),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -157,6 +179,16 @@ answers! {
     "list_agents" => list_agents: Agents,
     "remove_agent" => remove_agent: Removed,
     "recommend" => recommend: Recommended,
+    "consolidate" => consolidate: Consolidated,
+    "list_memory" => list_memory: Memories,
+    "show_memory" => show_memory: MemoryShown,
+    "edit_memory" => edit_memory: MemoryChanged,
+    "pin_memory" => pin_memory: MemoryChanged,
+    "retire_memory" => retire_memory: MemoryChanged,
+    "accept_memory" => accept_memory: MemoryChanged,
+    "forget_memory" => forget_memory: MemoryForgotten,
+    "export_memory" => export_memory: MemoryDocument,
+    "import_memory" => import_memory: MemoryImported,
 }
 
 impl Answer {
@@ -194,9 +226,16 @@ impl Answer {
             | Answer::IndexedCode(_)
             | Answer::CodeStatus(_)
             | Answer::Agent(_)
-            | Answer::Removed(_) => (false, false),
+            | Answer::Removed(_)
+            | Answer::MemoryShown(_)
+            | Answer::MemoryChanged(_)
+            | Answer::MemoryImported(_) => (false, false),
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
+            Answer::Consolidated(done) => (false, done.unread > 0),
+            Answer::Memories(found) => (found.memories.is_empty(), false),
+            Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
+            Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
             Answer::Semantic(note) => (note.text.is_none(), false),
             Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
             Answer::Packs(found) => (found.packs.is_empty(), false),

@@ -12,6 +12,7 @@ pub mod desk;
 pub mod envelope;
 pub mod error;
 pub mod guidance;
+pub mod memory;
 pub mod ops;
 pub mod params;
 pub mod plain;

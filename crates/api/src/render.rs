@@ -7,6 +7,7 @@ mod chats;
 mod code;
 mod post;
 mod recommend;
+mod memory;
 mod refs;
 mod search;
 mod setup;
@@ -71,6 +72,13 @@ impl Render for Answer {
             Answer::Agents(answer) => answer.render(look),
             Answer::Removed(answer) => answer.render(look),
             Answer::Recommended(answer) => answer.render(look),
+            Answer::Consolidated(answer) => answer.render(look),
+            Answer::Memories(answer) => answer.render(look),
+            Answer::MemoryShown(answer) => answer.render(look),
+            Answer::MemoryChanged(answer) => answer.render(look),
+            Answer::MemoryForgotten(answer) => answer.render(look),
+            Answer::MemoryDocument(answer) => answer.render(look),
+            Answer::MemoryImported(answer) => answer.render(look),
         }
     }
 }

@@ -208,6 +208,7 @@ fn group_command(bare: Command, group: &str) -> Command {
 const DEEDS: &[(&str, &str)] = &[
     ("code", "The code base itself: outlines, names, usages, who depends on whom"),
     ("agent", "Other agents, by name: who they are, and what they were told"),
+    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
 ];
 
 fn deeds_command(bare: Command, group: &str) -> Command {

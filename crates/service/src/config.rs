@@ -19,12 +19,18 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ),
     ("daemon.reply_minutes", "how long an agent may take to answer a message [default: 30]"),
     ("daemon.poll_seconds", "how often folders are looked at that the kernel cannot watch [default: 30]"),
+    (
+        "memory.idle_minutes",
+        "memory is consolidated by itself when no agent wrote anything for so long [default: 30]",
+    ),
+    ("memory.every_hours", "and no more often than this [default: 4]"),
 ];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     pub(crate) inline_threshold_bytes: Option<u64>,
+    pub(crate) memory: Memory,
     pub(crate) daemon: Daemon,
 }
 
@@ -52,6 +58,20 @@ impl Daemon {
 
     pub fn poll(self) -> Duration {
         Duration::from_secs(self.poll_seconds.unwrap_or(30).max(1))
+    }
+}
+
+/// When memory is consolidated by itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Memory {
+    pub(crate) idle_minutes: u32,
+    pub(crate) every_hours: u32,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory { idle_minutes: 30, every_hours: 4 }
     }
 }
 

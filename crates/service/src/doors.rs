@@ -15,6 +15,11 @@ use api::post::{
     Removed,
 };
 use api::recommend::{Recommend, Recommended};
+use api::memory::{
+    AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+    ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
+    PinMemory, RetireMemory, ShowMemory,
+};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
@@ -160,6 +165,46 @@ impl Caller for Service {
 
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
         ops::recommend::recommend(self, ask)
+    }
+
+    fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error> {
+        ops::memory::consolidate(self, ask)
+    }
+
+    fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error> {
+        ops::memory::list_memory(self, ask)
+    }
+
+    fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error> {
+        ops::memory::show_memory(self, ask)
+    }
+
+    fn edit_memory(&self, ask: &EditMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::edit_memory(self, ask)
+    }
+
+    fn pin_memory(&self, ask: &PinMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::pin_memory(self, ask)
+    }
+
+    fn retire_memory(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::retire_memory(self, ask)
+    }
+
+    fn accept_memory(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::accept_memory(self, ask)
+    }
+
+    fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
+        ops::memory::forget_memory(self, ask)
+    }
+
+    fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
+        ops::memory::export_memory(self, ask)
+    }
+
+    fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error> {
+        ops::memory::import_memory(self, ask)
     }
 }
 

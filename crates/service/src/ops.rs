@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod forget;
 pub(crate) mod gather_chats;
 pub(crate) mod index;
+pub(crate) mod memory;
 mod parallel;
 pub(crate) mod post;
 pub(crate) mod recommend;

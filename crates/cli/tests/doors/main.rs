@@ -15,6 +15,7 @@ mod code;
 mod conduct;
 mod folder;
 mod kept;
+mod memory;
 mod search;
 mod show;
 mod trees;
