@@ -9,21 +9,22 @@ use crate::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
-use crate::post::{
-    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
-    Removed,
-};
-use crate::recommend::{Recommend, Recommended};
 use crate::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
+use crate::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
+use crate::recommend::{Recommend, Recommended};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
 use crate::setup::{SetupAsk, SetupDone};
+use crate::spending::{Costs, Jobs, MemoryCosts, MemoryJobs, ModelRun};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
     Severity,
@@ -77,6 +78,8 @@ pub trait Caller {
     fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error>;
     fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error>;
     fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error>;
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error>;
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -120,6 +123,8 @@ pub enum Answer {
     MemoryForgotten(MemoryForgotten),
     MemoryDocument(MemoryDocument),
     MemoryImported(MemoryImported),
+    Jobs(Jobs),
+    Costs(Costs),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -189,6 +194,8 @@ answers! {
     "forget_memory" => forget_memory: MemoryForgotten,
     "export_memory" => export_memory: MemoryDocument,
     "import_memory" => import_memory: MemoryImported,
+    "memory_jobs" => memory_jobs: Jobs,
+    "memory_costs" => memory_costs: Costs,
 }
 
 impl Answer {
@@ -232,7 +239,9 @@ impl Answer {
             | Answer::MemoryImported(_) => (false, false),
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
-            Answer::Consolidated(done) => (false, done.unread > 0),
+            Answer::Consolidated(done) => {
+                (false, done.unread > 0 || done.model.as_ref().is_some_and(ModelRun::fell_short))
+            }
             Answer::Memories(found) => (found.memories.is_empty(), false),
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
             Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
@@ -249,6 +258,10 @@ impl Answer {
                 let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
                 return if problem { Exit::Failed } else { Exit::Found };
             }
+            Answer::Jobs(jobs) => {
+                (jobs.jobs.is_empty() && jobs.closed.is_empty() && jobs.retried == 0, false)
+            }
+            Answer::Costs(costs) => (costs.total.calls == 0, false),
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
             Answer::RefRead(read) => (read.lines.is_empty() && read.part.is_none(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),

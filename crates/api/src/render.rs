@@ -5,12 +5,13 @@
 
 mod chats;
 mod code;
+mod memory;
 mod post;
 mod recommend;
-mod memory;
 mod refs;
 mod search;
 mod setup;
+mod spending;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -79,6 +80,8 @@ impl Render for Answer {
             Answer::MemoryForgotten(answer) => answer.render(look),
             Answer::MemoryDocument(answer) => answer.render(look),
             Answer::MemoryImported(answer) => answer.render(look),
+            Answer::Jobs(answer) => answer.render(look),
+            Answer::Costs(answer) => answer.render(look),
         }
     }
 }

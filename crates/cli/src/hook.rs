@@ -48,7 +48,8 @@ pub(crate) fn run(matches: &ArgMatches) -> ExitCode {
 
 fn answer(event: &str) -> Option<String> {
     let places = service::env::places();
-    if service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off") {
+    let off = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off");
+    if off || service::env::text(&places, service::WITHIN).is_some() {
         return None;
     }
     let mut told = Vec::new();

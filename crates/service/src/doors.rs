@@ -10,21 +10,22 @@ use api::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
-use api::post::{
-    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
-    Removed,
-};
-use api::recommend::{Recommend, Recommended};
 use api::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
+use api::post::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
+use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};
 use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::setup::{SetupAsk, SetupDone};
+use api::spending::{Costs, Jobs, MemoryCosts, MemoryJobs};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -205,6 +206,14 @@ impl Caller for Service {
 
     fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error> {
         ops::memory::import_memory(self, ask)
+    }
+
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error> {
+        ops::spending::memory_jobs(self, ask)
+    }
+
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error> {
+        ops::spending::memory_costs(self, ask)
     }
 }
 
