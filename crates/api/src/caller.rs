@@ -25,6 +25,7 @@ use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
 use crate::setup::{SetupAsk, SetupDone};
 use crate::spending::{Costs, Jobs, MemoryCosts, MemoryJobs, ModelRun};
+use crate::status::{Status, StatusAsk};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
     Severity,
@@ -46,6 +47,7 @@ pub trait Caller {
     fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error>;
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error>;
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error>;
+    fn status(&self, ask: &StatusAsk) -> Result<Status, Error>;
     fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error>;
     fn resolve_symbol(&self, ask: &ResolveSymbol) -> Result<Meant, Error>;
     fn search_symbols(&self, ask: &SearchSymbols) -> Result<Meant, Error>;
@@ -98,6 +100,7 @@ pub enum Answer {
     RefRead(RefRead),
     CleanedUp(CleanedUp),
     Setup(SetupDone),
+    Status(Status),
     Outlined(Outlined),
     Meant(Meant),
     Used(Used),
@@ -162,6 +165,7 @@ answers! {
     "read_ref" => read_ref: RefRead,
     "cleanup_temp_files" => cleanup: CleanedUp,
     "setup" => setup: Setup,
+    "status" => status: Status,
     "get_outline" => get_outline: Outlined,
     "resolve_symbol" => resolve_symbol: Meant,
     "search_symbols" => search_symbols: Meant,
@@ -228,6 +232,7 @@ impl Answer {
             Answer::Archived(_)
             | Answer::Message(_)
             | Answer::CleanedUp(_)
+            | Answer::Status(_)
             | Answer::Outlined(_)
             | Answer::Marked(_)
             | Answer::IndexedCode(_)

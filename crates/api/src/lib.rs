@@ -27,6 +27,7 @@ pub mod search;
 pub mod sessions;
 pub mod setup;
 pub mod spending;
+pub mod status;
 pub mod tools;
 pub mod upkeep;
 pub mod views;

@@ -7,7 +7,7 @@ use crate::params::dashed;
 use crate::plain::put;
 use crate::{
     Code, Error, Param, chats, code, control, memory, post, recommend, refs, resolve, search, sessions,
-    setup, spending, upkeep,
+    setup, spending, status, upkeep,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -100,6 +100,7 @@ pub const OPERATIONS: &[Operation] = &[
     refs::READ,
     refs::CLEANUP,
     setup::OPERATION,
+    status::OPERATION,
     code::OUTLINE,
     code::MEMBER,
     code::RESOLVE,

@@ -12,6 +12,7 @@ mod refs;
 mod search;
 mod setup;
 mod spending;
+mod status;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -55,6 +56,7 @@ impl Render for Answer {
             Answer::RefRead(answer) => answer.render(look),
             Answer::CleanedUp(answer) => answer.render(look),
             Answer::Setup(answer) => answer.render(look),
+            Answer::Status(answer) => answer.render(look),
             Answer::Outlined(answer) => answer.render(look),
             Answer::Meant(answer) => answer.render(look),
             Answer::Used(answer) => answer.render(look),

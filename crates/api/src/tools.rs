@@ -56,7 +56,7 @@ const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
 const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
-const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Agents, Set::Memory];
+const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
 
 const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }

@@ -127,6 +127,7 @@ fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
     let exe = std::env::current_exe().unwrap_or_default();
     let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
     let mut service = Service::new(places, Clock::System, cwd(), exe, many);
+    service.daemon = Some(crate::daemon::teller(&service.places));
     service.masked = !matches!(matches.try_get_one::<bool>("unmasked"), Ok(Some(true)));
     (service, threads.map(|_| ()))
 }

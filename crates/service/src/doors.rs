@@ -26,6 +26,7 @@ use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::setup::{SetupAsk, SetupDone};
 use api::spending::{Costs, Jobs, MemoryCosts, MemoryJobs};
+use api::status::{Status, StatusAsk};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -78,6 +79,10 @@ impl Caller for Service {
 
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
         ops::setup::setup(self, ask)
+    }
+
+    fn status(&self, ask: &StatusAsk) -> Result<Status, Error> {
+        ops::status::status(self, ask)
     }
 
     fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error> {

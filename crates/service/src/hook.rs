@@ -40,9 +40,10 @@ const LATELY: u64 = 3;
 const RESTED: f64 = 2.0 * 3600.0;
 
 /// What is printed: for the model, or for the person.
-enum Say {
-    Model(String),
-    Person(String),
+#[derive(Default)]
+struct Say {
+    model: Option<String>,
+    person: Option<String>,
 }
 
 impl Service {
@@ -56,16 +57,18 @@ impl Service {
         let told: serde_json::Map<String, Value> = serde_json::from_slice(told).ok()?;
         let told = Told::deserialize(Value::Object(told)).ok()?;
         let say = match event {
-            "session-start" => Say::Model(self.at_start(&told)?),
+            "session-start" => Say { model: Some(self.at_start(&told)?), ..Say::default() },
             _ => self.at_prompt(&told)?,
         };
-        Some(match say {
-            Say::Model(context) => {
-                let output = json!({"hookEventName": name, "additionalContext": context});
-                json!({ "hookSpecificOutput": output }).to_string()
-            }
-            Say::Person(card) => json!({ "systemMessage": card }).to_string(),
-        })
+        let mut output = serde_json::Map::new();
+        if let Some(card) = say.person {
+            output.insert("systemMessage".to_string(), json!(card));
+        }
+        if let Some(context) = say.model {
+            let context = json!({"hookEventName": name, "additionalContext": context});
+            output.insert("hookSpecificOutput".to_string(), context);
+        }
+        Some(Value::Object(output).to_string())
     }
 
     fn at_start(&self, told: &Told) -> Option<String> {
@@ -102,7 +105,7 @@ impl Service {
         }
         let reader = shelf::open(self)?;
         let chat = own_chats(&reader, &told.session_id).first().and_then(|chat| main(&reader, *chat))?;
-        let lines = self.summary_of(&reader, &chat).own_words();
+        let lines = self.told_of(&reader, &chat).own_words();
         let hours = (told.seconds_since_last_response / 3600.0) as u64;
         let about = format!("what this session was about before it rested for {hours} hours");
         (!lines.is_empty()).then(|| self.as_history(&about, &chat.session, &lines)).flatten()
@@ -115,18 +118,31 @@ impl Service {
         if let Some(pending) = shown.settle() {
             cards.keep(&shown).ok()?;
             if choice(&told.prompt) == Choice::Bring {
-                return self.brought_in(&pending).map(Say::Model);
+                return Some(self.brought_in(&pending, told.prompt.is_ascii()));
             }
         }
-        self.offered(told, &cards, shown).map(Say::Person)
+        Some(Say { person: Some(self.offered(told, &cards, shown)?), ..Say::default() })
     }
 
-    /// The summary of the conversation that was chosen.
-    fn brought_in(&self, pending: &Pending) -> Option<String> {
+    /// The summary of the conversation that was chosen, for the model; and that it was, for the person who asked for it.
+    fn brought_in(&self, pending: &Pending, english: bool) -> Say {
+        let Some(history) = self.history_of_chosen(pending) else {
+            let gone = if english {
+                "Loci: its summary can no longer be read"
+            } else {
+                "Loci：读不到它的摘要了"
+            };
+            return Say { person: Some(gone.to_string()), ..Say::default() };
+        };
+        let done = if english { "Loci: its summary was brought in" } else { "Loci：摘要已调入" };
+        Say { model: Some(history), person: Some(done.to_string()) }
+    }
+
+    fn history_of_chosen(&self, pending: &Pending) -> Option<String> {
         let reader = shelf::open(self)?;
         let number = reader.chat_number(&pending.source, &pending.chat_id).ok()??;
         let chat = main(&reader, number)?;
-        let lines = self.summary_of(&reader, &chat).whole();
+        let lines = self.told_of(&reader, &chat).whole();
         let about = "the summary of an earlier session, which the person has chosen to bring in";
         (!lines.is_empty()).then(|| self.as_history(about, &chat.session, &lines)).flatten()
     }

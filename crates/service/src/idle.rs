@@ -71,4 +71,37 @@ mod tests {
             assert_eq!(due(Stamp(now), Stamp(active), Stamp(run), settings), is_due, "{active} {run}");
         }
     }
+
+    /// A history of one session, a day before `now`.
+    fn service(home: &std::path::Path, now: i64) -> Service {
+        let entry = serde_json::json!({
+            "type": "user", "uuid": "u1", "parentUuid": null, "isSidechain": false, "userType": "external",
+            "sessionId": "aaaa1111-0000-4000-8000-000000000001", "cwd": "/srv/shop", "version": "2.1.100",
+            "timestamp": Stamp(now - 24 * HOUR).to_string(),
+            "message": {"role": "user", "content": "Fix the pager of the shop"},
+        });
+        let folder = home.join(".claude/projects/-srv-shop");
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("aaaa1111-0000-4000-8000-000000000001.jsonl");
+        std::fs::write(file, format!("{entry}\n")).unwrap();
+        let places = sources::Places { home: home.to_path_buf(), vars: std::collections::BTreeMap::new() };
+        Service::new(places, record::Clock::At(Stamp(now)), home.to_path_buf(), home.to_path_buf(), 1)
+    }
+
+    #[test]
+    fn it_runs_by_itself_once_and_never_beside_another() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Stamp::parse(b"2026-11-15T12:00:00Z").0;
+        let first = service(home.path(), now);
+        let quiet = Stamp(now - HOUR);
+        assert!(first.idle_work(Stamp(now)).unwrap().is_none(), "somebody is at work");
+        let own = first.home().unwrap();
+        let lease = Lock::seize_at(&own, &own.memory_lock()).unwrap();
+        assert!(first.idle_work(quiet).unwrap().is_none(), "another is at it");
+        drop(lease);
+        assert_eq!(first.idle_work(quiet).unwrap().map(|done| done.named), Some(1));
+        assert!(first.idle_work(quiet).unwrap().is_none(), "it was done just now");
+        let later = service(home.path(), now + 4 * HOUR);
+        assert_eq!(later.idle_work(quiet).unwrap().map(|done| (done.named, done.unchanged)), Some((0, 1)));
+    }
 }

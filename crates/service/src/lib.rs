@@ -58,6 +58,8 @@ pub struct Service {
     pub masked: bool,
     /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
     pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Tells what can be said of the daemon, by whoever can reach it.
+    pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
     pub progress: Arc<Watch>,
     veil: OnceLock<reading::Veil>,
@@ -99,7 +101,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, stays: None, progress, veil }
+        Service { places, clock, cwd, exe, threads, masked: true, stays: None, daemon: None, progress, veil }
     }
 
     /// Answers one question.

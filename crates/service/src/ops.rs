@@ -21,6 +21,7 @@ pub(crate) mod sessions;
 pub(crate) mod setup;
 pub(crate) mod spending;
 mod stats;
+pub(crate) mod status;
 mod turns;
 mod usage;
 

@@ -21,6 +21,7 @@ use catalogue::{Chat, Reader};
 use cue::Reference;
 use record::{RowKind, Session, Stamp};
 use search::{ChatHit, Found, Index, Query};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sure::Evidence;
@@ -96,8 +97,10 @@ impl Service {
         let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(self), self.home()) else {
             return Err(Abstained::NothingKept);
         };
+        let project = Some(asker.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
+        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
         let mut found = self.look_up(&reader, &index, &reference, asker, &[])?;
-        let tied = tied(&reader, &found.chats);
+        let tied = tied(&reader, &found.chats, &is_here);
         if let Some((_, others)) = tied.split_first().filter(|(_, others)| !others.is_empty()) {
             found = self.look_up(&reader, &index, &reference, asker, others)?;
         }
@@ -110,8 +113,6 @@ impl Service {
         if Tombstones::read(Some(&home)).holds(chat.session.source, &chat.session.session_id) {
             return Err(Abstained::NothingFound);
         }
-        let project = Some(asker.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
-        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
         let here = is_here(&chat.session);
         let rival = |hit: &ChatHit| {
             let elsewhere = here && main(&reader, hit.chat).is_none_or(|chat| !is_here(&chat.session));
@@ -154,9 +155,16 @@ impl Service {
         index.find(&query, &[]).map_err(|_| Abstained::NothingKept)
     }
 
+    /// What memory calls it, or else its title.
+    fn named(&self, session: &Session) -> String {
+        let kept = self.remembered(&session.session_id).map(|known| known.name.text);
+        let kept = kept.filter(|name| !name.trim().is_empty());
+        api::plain::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
+    }
+
     /// The beginning of what the second choice would bring in.
     pub(crate) fn preview(&self, pick: &Pick) -> String {
-        self.summary_of(&pick.reader, &pick.chat).preview()
+        self.told_of(&pick.reader, &pick.chat).preview()
     }
 
     pub(crate) fn card(&self, pick: &Pick) -> Card {
@@ -164,7 +172,7 @@ impl Service {
         let project = session.place();
         Card {
             chat_id: session.session_id.to_string(),
-            name: api::plain::one_line(session.name()),
+            name: self.named(session),
             date: ms(session.ended_at),
             source: session.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
@@ -211,14 +219,14 @@ impl Service {
 const WORDS: usize = 8;
 const WIDTH: usize = 400;
 
-/// Those that fit about as well as the first, the latest first: what was talked about twice is meant as of the last
-/// time.
-fn tied(reader: &Reader, chats: &[ChatHit]) -> Vec<u32> {
+/// Those that fit about as well as the first: of this project before others, the latest first. What was talked about twice
+/// is meant as of the last time.
+fn tied(reader: &Reader, chats: &[ChatHit], is_here: &dyn Fn(&Session) -> bool) -> Vec<u32> {
     let best = chats.first().map_or(0.0, |first| first.score);
     let close = chats.iter().take_while(|hit| hit.score >= best * TIE);
-    let mut all: Vec<(Stamp, u32)> =
-        close.filter_map(|hit| Some((main(reader, hit.chat)?.session.ended_at, hit.chat))).collect();
-    all.sort_by_key(|(ended, chat)| (std::cmp::Reverse(*ended), *chat));
+    let close = close.filter_map(|hit| Some((main(reader, hit.chat)?.session, hit.chat)));
+    let mut all: Vec<(Session, u32)> = close.collect();
+    all.sort_by_key(|(session, chat)| (!is_here(session), Reverse(session.ended_at), *chat));
     all.into_iter().map(|(_, chat)| chat).collect()
 }
 

@@ -8,6 +8,7 @@ use crate::{Service, ingest};
 use api::{Code, Error};
 use memory::Store;
 use record::Session;
+use std::path::Path;
 
 /// Opened for writing; made if there is none.
 pub(crate) fn open(service: &Service) -> Result<Store, Error> {
@@ -32,9 +33,17 @@ pub(crate) fn told(error: &memory::Error) -> Error {
             "put {} aside and import your last `loci memory export`, or let `loci memory consolidate` begin anew",
             path.display()
         )),
+        // Where not even its log finds room, SQLite only says that writing failed.
+        memory::Error::Failed { path, .. } if is_full(path) => home::full(path),
         memory::Error::Failed { .. } => Error::new(Code::ReadError, error.to_string())
             .hint("Loci keeps its memory below XDG_DATA_HOME, which must be writable to change it"),
     }
+}
+
+/// Whether there is no room for another page or two where a file lies.
+fn is_full(path: &Path) -> bool {
+    let room = path.parent().and_then(home::free_bytes);
+    room.is_some_and(|bytes| bytes < 64 << 10)
 }
 
 /// What people and models call sessions. Where there is no memory, or it cannot be read, sessions keep their titles.

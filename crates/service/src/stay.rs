@@ -55,8 +55,7 @@ impl Service {
 
     /// What a conversation was about, and up to when.
     pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
-        let store = memory::Store::look(&self.home()?.memory()).ok()??;
-        let known = store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)?;
+        let known = self.remembered(session)?;
         Some((known.summary.text, known.ended_at))
     }
 

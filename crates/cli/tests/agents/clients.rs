@@ -54,7 +54,7 @@ fn run(home: &Path, program: &Path, args: &[&str]) -> (bool, String) {
 
 /// Runs a script of sessions against a scripted provider and gives back what the provider was sent. None, with a word
 /// about it, where there is no such provider.
-fn session(desk: &Desk, scenarios: &str, script: &str) -> Option<String> {
+pub(crate) fn session(desk: &Desk, scenarios: &str, script: &str) -> Option<String> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/clients");
     let scripts = variable("LOCI_CLIENTS").unwrap_or(beside);
     let Ok(scripts) = scripts.canonicalize() else {
@@ -85,7 +85,7 @@ fn integrations() -> PathBuf {
 
 // ---- Claude Code
 
-fn claude() -> Option<PathBuf> {
+pub(crate) fn claude() -> Option<PathBuf> {
     client("Claude Code", "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude")
 }
 

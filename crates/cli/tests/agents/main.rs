@@ -3,6 +3,7 @@
 // clippy.toml allows unwrapping in tests, but knows no helpers; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
 
+mod cards;
 mod clients;
 mod desk;
 mod setup;

@@ -16,6 +16,7 @@ mod conduct;
 mod folder;
 mod kept;
 mod memory;
+mod recommend;
 mod search;
 mod show;
 mod trees;

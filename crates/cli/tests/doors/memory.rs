@@ -161,7 +161,8 @@ fn a_list_can_be_narrowed() {
     let (pages, postgres) = ("We decided to keep pages of 500 rows", "我们决定用 Postgres 存订单");
     for (line, texts) in [
         ("--kind facts --state fresh pages", vec![pages]),
-        ("postgres", vec![postgres]),
+        ("postgres", vec![postgres, NAMES[1]]),
+        ("postgres --kind facts", vec![postgres]),
         ("--kind facts --project /srv/demo/beta", vec![postgres]),
         ("--kind sessions --tag bug_fix", vec![NAMES[2]]),
         ("--tag alpha,bug_fix", vec![NAMES[2]]),

@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a hook may take at most, and what a busy machine and a debug build may add.
-const DEADLINE: Duration = Duration::from_millis(150 + 850);
+pub(crate) const DEADLINE: Duration = Duration::from_millis(150 + 850);
 
-fn history() -> Home {
+pub(crate) fn history() -> Home {
     let home = Home::new();
     for (id, day, prompt, answer) in [
         (
@@ -35,13 +35,13 @@ fn history() -> Home {
     home
 }
 
-struct Said {
-    out: String,
-    err: String,
-    took: Duration,
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) took: Duration,
 }
 
-fn hook_in(mut command: Command, told: &Value) -> Said {
+pub(crate) fn hook_in(mut command: Command, told: &Value) -> Said {
     let started = Instant::now();
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -55,18 +55,18 @@ fn hook_in(mut command: Command, told: &Value) -> Said {
     Said { out, err, took }
 }
 
-fn hook(home: &Home, event: &str, told: Value) -> Said {
+pub(crate) fn hook(home: &Home, event: &str, told: Value) -> Said {
     hook_in(command(home.path(), &["hook", event]), &told)
 }
 
-fn context(said: &Said, event: &str) -> String {
+pub(crate) fn context(said: &Said, event: &str) -> String {
     let output: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {:?}", said.out));
     assert_eq!(output["hookSpecificOutput"]["hookEventName"], event);
     output["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
 }
 
 #[test]
-fn a_start_is_told_what_was_worked_on_and_a_prompt_what_it_may_mean() {
+fn a_start_is_told_what_was_worked_on_and_a_person_what_a_prompt_may_mean() {
     let home = history();
     typed(&home, "index").expect(0);
     let start =
@@ -82,28 +82,34 @@ fn a_start_is_told_what_was_worked_on_and_a_prompt_what_it_may_mean() {
     }
     assert_eq!(hook(&home, "session-start", json!({"cwd": "/srv/elsewhere"})).out, "");
 
-    let asks = |prompt: &str| {
-        hook(&home, "prompt", json!({"cwd": "/srv/elsewhere", "prompt": prompt, "session_id": "x"}))
-    };
-    let told =
-        context(&asks("what did we decide about the zebrafish daemon socket last time?"), "UserPromptSubmit");
-    assert!(
-        told.contains("aaaa1111-0000") && !told.contains("Decision") && !told.contains("poison"),
-        "{told}"
-    );
-    for prompt in [
-        "what did we decide about the zebrafish daemon socket?",
-        "last time",
-        "as we discussed: quantum llamas",
-        "",
-    ] {
-        assert_eq!(asks(prompt).out, "", "{prompt}");
+    // The person is shown a card; the model is told nothing of it.
+    let card = json!({"cwd": "/srv/elsewhere", "session_id": "x",
+        "prompt": "what did we decide about the zebrafish daemon socket last time?"});
+    let told: Value = serde_json::from_str(&hook(&home, "prompt", card).out).unwrap();
+    let shown = told["systemMessage"].as_str().unwrap();
+    assert!(shown.contains("2026-03-02") && shown.contains("claude --resume aaaa1111-0000"), "{shown}");
+    assert!(told.get("hookSpecificOutput").is_none(), "{told}");
+    assert!(!shown.contains("Decision") && !shown.contains("poison"), "{shown}");
+    for (at, prompt) in
+        ["last time", "as we discussed: quantum llamas", "mend the zebrafish daemon socket", ""]
+            .into_iter()
+            .enumerate()
+    {
+        let asked = json!({"cwd": ALPHA, "prompt": prompt, "session_id": format!("y{at}")});
+        assert_eq!(hook(&home, "prompt", asked).out, "", "{prompt}");
     }
+    // Without a session the answer to a card could not be carried out.
+    let nobody =
+        json!({"cwd": ALPHA, "prompt": "what did we decide about the zebrafish daemon socket last time?"});
+    assert_eq!(hook(&home, "prompt", nobody).out, "");
     let own = json!({"prompt": "the zebrafish daemon socket, like last time", "session_id": "aaaa1111-0000-4000-8000-000000000000"});
     assert!(!hook(&home, "prompt", own).out.contains("aaaa1111"));
     let mut off = command(home.path(), &["hook", "session-start"]);
     off.env("LOCI_HOOKS", "off");
     assert_eq!(hook_in(off, &start).out, "");
+    let mut within = command(home.path(), &["hook", "session-start"]);
+    within.env("LOCI_WITHIN", "1");
+    assert_eq!(hook_in(within, &start).out, "", "a model that Loci asks");
 }
 
 /// R43, as far as there is no daemon: nothing kept, a broken index, a full disk, nonsense on standard input.

@@ -12,7 +12,7 @@ mod builder;
 mod run;
 
 mod agent;
-
+mod cards;
 mod code;
 mod hooks;
 mod hostile;

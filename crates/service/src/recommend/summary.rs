@@ -1,5 +1,6 @@
-//! What was an earlier conversation about, in a few sentences? Made from what is there: what the person asked first and
-//! last, the files that were changed, and how it ended. Free, and the same every time.
+//! What was an earlier conversation about, in a few sentences? What memory keeps of it; where that is nothing, what is there
+//! already: what the person asked first and last, the files that were changed, and how it ended. Free, and the same every
+//! time.
 //!
 //! Does not understand any of it.
 
@@ -11,6 +12,8 @@ use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
+    /// What memory says; then the rest is empty.
+    pub(crate) kept: String,
     pub(crate) asked: String,
     /// The last thing that was asked, where it is another.
     pub(crate) last: String,
@@ -40,8 +43,19 @@ const WRITERS: &[&str] = &[
 ];
 
 impl Service {
-    pub(crate) fn summary_of(&self, reader: &Reader, chat: &Chat) -> Summary {
-        self.read_summary(reader, chat).unwrap_or_default()
+    /// What memory keeps of a session, or else what can be told from its transcript.
+    pub(crate) fn told_of(&self, reader: &Reader, chat: &Chat) -> Summary {
+        let kept = self.remembered(&chat.session.session_id).map(|known| known.summary.text);
+        match kept.filter(|text| !text.trim().is_empty()) {
+            Some(kept) => Summary { kept, ..Summary::default() },
+            None => self.read_summary(reader, chat).unwrap_or_default(),
+        }
+    }
+
+    /// What memory keeps of a session, under its whole id.
+    pub(crate) fn remembered(&self, session: &str) -> Option<memory::Remembered> {
+        let store = memory::Store::look(&self.home()?.memory()).ok()??;
+        store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)
     }
 
     fn read_summary(&self, reader: &Reader, chat: &Chat) -> Option<Summary> {
@@ -58,6 +72,7 @@ impl Service {
             last: cut(&last, ASKED),
             files: self.files(reader, &transcript, &rows),
             ended: cut(&ended, ENDED),
+            kept: String::new(),
         })
     }
 
@@ -123,12 +138,14 @@ fn cut(text: &str, most: usize) -> String {
 impl Summary {
     /// What is shown of it beforehand.
     pub(crate) fn preview(&self) -> String {
-        cut(if self.ended.is_empty() { &self.asked } else { &self.ended }, PREVIEW)
+        let texts = [&self.kept, &self.ended, &self.asked];
+        texts.into_iter().find(|text| !text.is_empty()).map_or_else(String::new, |text| cut(text, PREVIEW))
     }
 
-    /// What the person said and which files were touched: what may be told unasked.
+    /// What memory keeps, or what the person said and which files were touched: what a session may be told of itself
+    /// unasked.
     pub(crate) fn own_words(&self) -> Vec<String> {
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> = self.kept.lines().map(String::from).collect();
         for (label, text) in [("Asked first", &self.asked), ("Asked last", &self.last)] {
             if !text.is_empty() {
                 lines.push(format!("{label}: {text}"));
