@@ -24,6 +24,7 @@ use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
 use crate::setup::{SetupAsk, SetupDone};
+use crate::spending::{Costs, Jobs, MemoryCosts, MemoryJobs, ModelRun};
 use crate::status::{Status, StatusAsk};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
@@ -79,6 +80,8 @@ pub trait Caller {
     fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error>;
     fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error>;
     fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error>;
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error>;
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -123,6 +126,8 @@ pub enum Answer {
     MemoryForgotten(MemoryForgotten),
     MemoryDocument(MemoryDocument),
     MemoryImported(MemoryImported),
+    Jobs(Jobs),
+    Costs(Costs),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -193,6 +198,8 @@ answers! {
     "forget_memory" => forget_memory: MemoryForgotten,
     "export_memory" => export_memory: MemoryDocument,
     "import_memory" => import_memory: MemoryImported,
+    "memory_jobs" => memory_jobs: Jobs,
+    "memory_costs" => memory_costs: Costs,
 }
 
 impl Answer {
@@ -237,7 +244,9 @@ impl Answer {
             | Answer::MemoryImported(_) => (false, false),
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
-            Answer::Consolidated(done) => (false, done.unread > 0),
+            Answer::Consolidated(done) => {
+                (false, done.unread > 0 || done.model.as_ref().is_some_and(ModelRun::fell_short))
+            }
             Answer::Memories(found) => (found.memories.is_empty(), false),
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
             Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
@@ -254,6 +263,10 @@ impl Answer {
                 let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
                 return if problem { Exit::Failed } else { Exit::Found };
             }
+            Answer::Jobs(jobs) => {
+                (jobs.jobs.is_empty() && jobs.closed.is_empty() && jobs.retried == 0, false)
+            }
+            Answer::Costs(costs) => (costs.total.calls == 0, false),
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
             Answer::RefRead(read) => (read.lines.is_empty() && read.part.is_none(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),

@@ -26,6 +26,7 @@ pub mod schema;
 pub mod search;
 pub mod sessions;
 pub mod setup;
+pub mod spending;
 pub mod status;
 pub mod tools;
 pub mod upkeep;

@@ -20,6 +20,7 @@ pub use list::{LIST, ListMemory, Memories, MemoryLine, MemoryShown, Quote, SHOW,
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::{PROJECT, SINCE, is_time, param};
 use crate::schema::properties;
+use crate::spending::ModelRun;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,19 @@ pub const CONSOLIDATE: Operation = Operation {
         PROJECT,
         SINCE,
         param("limit", Shape::Count, "N", "At most this many sessions, the latest first [default: all]"),
-        param("dry_run", Shape::Flag, "", "Only say what would be remembered"),
+        param("no_model", Shape::Flag, "", "Ask no model, even if one is configured"),
+        param(
+            "dry_run",
+            Shape::Flag,
+            "",
+            "Only say what would be remembered, and what a model would be asked",
+        ),
+        param(
+            "payload",
+            Shape::Flag,
+            "",
+            "With dry_run: show what would be sent to the model, as it would be",
+        ),
     ],
     required: &[],
     shapes: properties::<Consolidate>,
@@ -69,13 +82,15 @@ pub struct Consolidate {
     pub project: Option<String>,
     pub since: Option<String>,
     pub limit: Option<u64>,
+    pub no_model: bool,
     pub dry_run: bool,
+    pub payload: bool,
 }
 
 impl Consolidate {
     /// Whether no session is left out.
     pub fn is_of_everything(&self) -> bool {
-        *self == Consolidate::default()
+        *self == Consolidate { no_model: self.no_model, ..Consolidate::default() }
     }
 }
 
@@ -87,6 +102,13 @@ impl Request for Consolidate {
         if self.limit == Some(0) {
             return Err(Error::new(Code::InvalidArgument, "`limit` is 0, so there is nothing to do")
                 .hint(CONSOLIDATE.example));
+        }
+        if self.payload && !self.dry_run {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "`payload` shows what would be sent, so it needs --dry-run",
+            )
+            .hint("loci memory consolidate --dry-run --payload"));
         }
         is_time("since", self.since.as_deref())
     }
@@ -111,6 +133,9 @@ pub struct Consolidated {
     pub unread: u64,
     /// Those that were named or changed, by their start.
     pub sessions: Vec<SessionNamed>,
+    /// What the configured model was asked; none where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRun>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
 }

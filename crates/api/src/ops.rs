@@ -7,7 +7,7 @@ use crate::params::dashed;
 use crate::plain::put;
 use crate::{
     Code, Error, Param, chats, code, control, memory, post, recommend, refs, resolve, search, sessions,
-    setup, status, upkeep,
+    setup, spending, status, upkeep,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -133,6 +133,8 @@ pub const OPERATIONS: &[Operation] = &[
     memory::FORGET,
     memory::EXPORT,
     memory::IMPORT,
+    spending::JOBS,
+    spending::COSTS,
 ];
 
 /// The operation of that name, at any door.
@@ -279,6 +281,7 @@ mod tests {
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
     use crate::setup::SetupAsk;
+    use crate::spending::{MemoryCosts, MemoryJobs};
     use crate::upkeep::{ArchiveAsk, DoctorAsk, ForgetAsk, Index, SecretsAsk};
     use serde_json::json;
     use std::fmt::Debug;
@@ -359,8 +362,10 @@ mod tests {
     #[test]
     fn every_request_about_what_is_remembered_does_so_as_well() {
         round_trip::<Consolidate>(
-            json!({"chat_ids": ["a"], "project": "/p", "since": "7d", "limit": 3, "dry_run": true}),
+            json!({"chat_ids": ["a"], "project": "/p", "since": "7d", "limit": 3, "no_model": true, "dry_run": true, "payload": true}),
         );
+        round_trip::<MemoryJobs>(json!({"chat_ids": ["a"], "retry": true}));
+        round_trip::<MemoryCosts>(json!({"since": "7d", "by": "model"}));
         round_trip::<ListMemory>(json!({
             "query": "pager", "kind": "sessions", "state": null, "tag": ["x"], "project": "/p", "since": "7d",
             "limit": 3, "offset": 1,

@@ -11,6 +11,7 @@ mod recommend;
 mod refs;
 mod search;
 mod setup;
+mod spending;
 mod status;
 mod upkeep;
 
@@ -81,6 +82,8 @@ impl Render for Answer {
             Answer::MemoryForgotten(answer) => answer.render(look),
             Answer::MemoryDocument(answer) => answer.render(look),
             Answer::MemoryImported(answer) => answer.render(look),
+            Answer::Jobs(answer) => answer.render(look),
+            Answer::Costs(answer) => answer.render(look),
         }
     }
 }

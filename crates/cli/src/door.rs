@@ -14,8 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What is about this very process and its machine is never asked of another.
-const ALONE: &[&str] = &["setup", "doctor", "status"];
+/// What is about this very process and its machine is never asked of another; nor what may need a model's key, which lies in
+/// the environment of whoever asks.
+const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -67,7 +67,8 @@ fn have_a_daemon() {
 
 fn answer(event: &str) -> Option<String> {
     let places = service::env::places();
-    if service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off") {
+    let off = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off");
+    if off || service::env::text(&places, service::WITHIN).is_some() {
         return None;
     }
     let mut told = Vec::new();

@@ -25,6 +25,7 @@ use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::setup::{SetupAsk, SetupDone};
+use api::spending::{Costs, Jobs, MemoryCosts, MemoryJobs};
 use api::status::{Status, StatusAsk};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
@@ -210,6 +211,14 @@ impl Caller for Service {
 
     fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error> {
         ops::memory::import_memory(self, ask)
+    }
+
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error> {
+        ops::spending::memory_jobs(self, ask)
+    }
+
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error> {
+        ops::spending::memory_costs(self, ask)
     }
 }
 

@@ -62,6 +62,16 @@ impl Home {
         self.data.join("memory.lock")
     }
 
+    /// What was asked of models, and what it cost.
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.data.join("ledger.db")
+    }
+
+    /// Where a model that is a command runs: empty, and nobody's project.
+    pub(crate) fn nowhere(&self) -> PathBuf {
+        self.cache.join("nowhere")
+    }
+
     fn lock(&self) -> PathBuf {
         self.data.join("writer.lock")
     }

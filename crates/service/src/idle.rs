@@ -35,12 +35,15 @@ impl Service {
             return Ok(None);
         }
         let home = self.home().ok_or_else(ingest::homeless)?;
-        let Some(_lease) = Lock::seize_at(&home, &home.memory_lock())? else { return Ok(None) };
+        let Some(lease) = Lock::seize_at(&home, &home.memory_lock())? else { return Ok(None) };
         // Whoever held it a moment ago may have done it.
         if !is_due()? {
             return Ok(None);
         }
-        crate::ops::memory::run(self, &Consolidate::default()).map(Some)
+        let mut done = crate::ops::memory::run(self, &Consolidate::default())?;
+        drop(lease);
+        crate::ops::memory::improve(self, &mut done)?;
+        Ok(Some(done))
     }
 }
 

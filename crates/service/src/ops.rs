@@ -19,6 +19,7 @@ pub(crate) mod search_conversations;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod setup;
+pub(crate) mod spending;
 mod stats;
 pub(crate) mod status;
 mod turns;

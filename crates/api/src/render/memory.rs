@@ -45,6 +45,9 @@ impl Render for Consolidated {
                 format_args!("  … and {}; `loci memory list` shows them\n", plural(more, "more session")),
             );
         }
+        if let Some(run) = &self.model {
+            out += &run.render(look);
+        }
         if self.unread > 0 {
             let many = plural(self.unread, "record");
             put(&mut out, format_args!("{many} could not be read; `loci sources --problems` says where\n"));

@@ -8,6 +8,7 @@ mod digest;
 mod document;
 mod forget;
 mod list;
+mod model;
 mod named;
 mod show;
 mod stale;
@@ -30,8 +31,17 @@ pub(crate) fn consolidate(service: &Service, ask: &Consolidate) -> Result<Consol
     ask.check()?;
     let home = service.home().ok_or_else(ingest::homeless)?;
     // A rehearsal keeps nobody waiting.
-    let _lease = if ask.dry_run { None } else { Some(Lock::take_at(&home, &home.memory_lock())?) };
-    run(service, ask)
+    let lease = if ask.dry_run { None } else { Some(Lock::take_at(&home, &home.memory_lock())?) };
+    let mut done = run(service, ask)?;
+    // A model takes its time, and whom it is asked for is settled question by question.
+    drop(lease);
+    model::improve(service, ask, &mut done)?;
+    Ok(done)
+}
+
+/// Has a model improve what a run has derived.
+pub(crate) fn improve(service: &Service, done: &mut Consolidated) -> Result<(), Error> {
+    model::improve(service, &Consolidate::default(), done)
 }
 
 /// Does it; whoever calls holds the lease.

@@ -16,7 +16,7 @@ use record::{Call, Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin
 use std::collections::{BTreeMap, VecDeque};
 
 /// Source and id.
-type Name = (String, String);
+pub(super) type Name = (String, String);
 
 /// Sessions to be remembered.
 pub(crate) struct Plan {
@@ -29,10 +29,10 @@ pub(crate) struct Plan {
     with_turns: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Wanted {
+pub(super) struct Wanted {
     parts: usize,
-    ended_at: Stamp,
+    pub(super) ended_at: Stamp,
+    pub(super) project: String,
 }
 
 /// Of a longer prompt the beginning and the end say what was wanted.
@@ -52,7 +52,6 @@ impl Plan {
     }
 
     /// Sessions of which a model has not seen everything, with what was said last in them.
-    #[allow(dead_code)] // for `model.rs`
     pub(crate) fn for_model(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
         let plan = Plan::of(service, ask, |(_, seen_by_model)| seen_by_model)?;
         Ok(Plan { with_turns: true, ..plan })
@@ -98,9 +97,17 @@ impl Plan {
         Ok(())
     }
 
-    fn limit(&mut self, most: Option<u64>) {
+    /// Leaves some out, and says how many those were.
+    pub(super) fn leave_out(&mut self, is_out: &dyn Fn(&Name, &Wanted) -> bool) -> u64 {
+        let before = self.wanted.len();
+        self.wanted.retain(|name, wanted| !is_out(name, wanted));
+        (before - self.wanted.len()) as u64
+    }
+
+    /// Keeps the latest, and says how many others there were.
+    pub(super) fn limit(&mut self, most: Option<u64>) -> u64 {
         let Some(most) = most.map(|most| most as usize).filter(|most| *most < self.wanted.len()) else {
-            return;
+            return 0;
         };
         let mut latest: Vec<(Stamp, Name)> =
             self.wanted.iter().map(|(name, wanted)| (wanted.ended_at, name.clone())).collect();
@@ -108,6 +115,7 @@ impl Plan {
         for (_, name) in &latest[most..] {
             self.wanted.remove(name);
         }
+        (latest.len() - most) as u64
     }
 
     /// Hands on a digest of each, by their start, and says how many records could not be read.
@@ -154,7 +162,11 @@ fn found(library: &Library) -> BTreeMap<Name, Wanted> {
         if session.agent_id.is_some() || gather::is_empty(session) || !library.scope.holds_session(session) {
             continue;
         }
-        let wanted = found.entry(name(session)).or_insert(Wanted { parts: 0, ended_at: Stamp::NONE });
+        let wanted = found.entry(name(session)).or_insert_with(|| Wanted {
+            parts: 0,
+            ended_at: Stamp::NONE,
+            project: session.place().to_string(),
+        });
         wanted.parts += 1;
         wanted.ended_at = wanted.ended_at.max(session.ended_at);
     }
