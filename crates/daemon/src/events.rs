@@ -4,8 +4,8 @@
 //! Does not know where an event came from.
 
 use crate::watch::Kind;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,19 @@ const CODE_QUIET: Duration = Duration::from_millis(800);
 /// A tree that is written without a pause is looked at nevertheless.
 const CODE_PATIENCE: Duration = Duration::from_secs(10);
 
+/// More than anybody makes; beyond it a folder is found by the next look at everything.
+const YOUNG: usize = 1000;
+
 #[derive(Debug)]
 struct Pending {
     history: Option<Instant>,
     /// Each tree with its first and its latest event.
     code: BTreeMap<PathBuf, (Instant, Instant)>,
     folders: bool,
+    /// Folders that came lately, which may be empty yet.
+    young: BTreeSet<PathBuf>,
+    /// A folder came or went in this tree: what is in it is known once the tree has been read.
+    regrown: BTreeSet<PathBuf>,
     stop: bool,
     poked: bool,
     /// When the history moved last.
@@ -52,6 +59,8 @@ impl Events {
             history: None,
             code: BTreeMap::new(),
             folders: true,
+            young: BTreeSet::new(),
+            regrown: BTreeSet::new(),
             stop: false,
             poked: true,
             active: Instant::now(),
@@ -86,6 +95,31 @@ impl Events {
     pub(crate) fn rearranged(&self) {
         self.pending().folders = true;
         self.bell.notify_one();
+    }
+
+    /// A folder came where something is watched. One of the history is watched at once: its first transcript may come a
+    /// moment, or an hour, later.
+    pub(crate) fn came(&self, path: &Path, kind: &Kind) {
+        let mut pending = self.pending();
+        match kind {
+            Kind::History if pending.young.len() < YOUNG => drop(pending.young.insert(path.to_path_buf())),
+            Kind::History => {}
+            Kind::Code(root) => drop(pending.regrown.insert(root.clone())),
+        }
+        pending.folders |= *kind == Kind::History;
+        self.bell.notify_one();
+    }
+
+    /// The folders that came and still are there.
+    pub(crate) fn young(&self) -> Vec<PathBuf> {
+        let mut pending = self.pending();
+        pending.young.retain(|path| path.is_dir());
+        pending.young.iter().cloned().collect()
+    }
+
+    /// Whether folders came or went in a tree that has been read meanwhile.
+    pub(crate) fn regrown(&self, root: &Path) -> bool {
+        self.pending().regrown.remove(root)
     }
 
     pub(crate) fn poke(&self) {

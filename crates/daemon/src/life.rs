@@ -240,7 +240,7 @@ fn keep(
             if due == Due::Stop {
                 return;
             }
-            step(&host, &mut *keeper, &mut watching, &mut times, due);
+            step(&host, &events, &mut *keeper, &mut watching, &mut times, due);
             now_and_then(&host, &events, &mut *keeper, &mut watching, &mut times, poll);
             busy.store(false, Relaxed);
         }
@@ -266,10 +266,18 @@ impl Times {
     }
 }
 
-fn step(house: &House, keeper: &mut dyn Keeper, watching: &mut Watching, times: &mut Times, due: Due) {
+fn step(
+    house: &House,
+    events: &Events,
+    keeper: &mut dyn Keeper,
+    watching: &mut Watching,
+    times: &mut Times,
+    due: Due,
+) {
     match due {
         Due::Folders => {
-            watching.set(keeper.folders());
+            let young = events.young().into_iter().map(|path| (path, Kind::History));
+            watching.set(young.chain(keeper.folders()).collect());
             times.folders = Instant::now();
         }
         Due::History => {
@@ -279,7 +287,12 @@ fn step(house: &House, keeper: &mut dyn Keeper, watching: &mut Watching, times: 
             tell(house, "history", done.map(Some));
             times.history = Instant::now() + (began.elapsed() * SHARE).max(AT_LEAST);
         }
-        Due::Code(root) => tell(house, "code", keeper.code_moved(&root).map(Some)),
+        Due::Code(root) => {
+            tell(house, "code", keeper.code_moved(&root).map(Some));
+            if events.regrown(&root) {
+                events.rearranged();
+            }
+        }
         Due::Poke => tell(house, "errands", keeper.errands()),
         Due::Nothing | Due::Stop => {}
     }

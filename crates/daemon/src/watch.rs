@@ -5,6 +5,7 @@
 
 use crate::events::Events;
 use crate::serve::Figures;
+use notify::event::ModifyKind;
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -126,18 +127,12 @@ fn heard(
     }
     for path in &event.paths {
         let within = path.parent().and_then(|folder| known.get(folder)).or_else(|| known.get(path));
-        if let Some(kind) = within {
-            events.moved(kind);
-        }
-        let folder = match event.kind {
-            EventKind::Create(_) => path.is_dir(),
-            EventKind::Remove(_) => known.contains_key(path),
-            EventKind::Modify(notify::event::ModifyKind::Name(_)) => {
-                known.contains_key(path) || path.is_dir()
-            }
-            _ => false,
-        };
-        if folder {
+        let Some(kind) = within else { continue };
+        events.moved(kind);
+        let moves = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)));
+        if moves && path.is_dir() {
+            events.came(path, kind);
+        } else if known.contains_key(path) && !path.exists() {
             events.rearranged();
         }
     }

@@ -35,8 +35,10 @@ fn an_appended_line_is_found_and_the_index_follows_by_itself() {
     let mut session = crate::builder::Session::new(other, "/srv/demo/new", "2026-03-05T09:00:00Z");
     session.prompt("a new project").reply(&["yes"]);
     let before = house.status()["watched"].as_u64().unwrap();
-    house.home.add(&session);
+    // It is empty for a while, as an agent leaves it.
+    std::fs::create_dir_all(house.home.folder("/srv/demo/new")).unwrap();
     assert!(until(|| house.status()["watched"].as_u64().unwrap() > before));
+    house.home.add(&session);
     assert!(until(|| house.log().iter().filter(|line| line["what"] == "history").count() >= 2));
 }
 
@@ -52,6 +54,13 @@ fn a_source_tree_that_was_asked_about_is_followed() {
     assert!(until(|| house.status()["watched"].as_u64().unwrap() >= 1));
     put(&tree.join("a.rs"), b"pub struct First;\npub struct Second;\n");
     assert!(until(|| house.log().iter().any(|line| line["what"] == "code" && line["files"] == 1)));
+    // A folder that came, and what is written in it later.
+    let before = house.status()["watched"].as_u64().unwrap();
+    put(&tree.join("deep/b.rs"), b"pub struct Third;\n");
+    assert!(until(|| house.status()["watched"].as_u64().unwrap() > before));
+    let seen = house.log().iter().filter(|line| line["what"] == "code").count();
+    put(&tree.join("deep/b.rs"), b"pub struct Third { n: u8 }\n");
+    assert!(until(|| house.log().iter().filter(|line| line["what"] == "code").count() > seen));
 }
 
 /// A queue of the kernel's holds 16,384 events.
