@@ -38,8 +38,15 @@ fn titled(digest: &Digest) -> Option<(String, By)> {
     let (title, by) = best.max_by_key(|(_, by)| *by)?;
     let shown = plain(title);
     // A person's own words stand as they are, only on one line.
-    let shown = if *by == By::Renamed { shown } else { cut(&shown) };
+    let shown =
+        if *by == By::Renamed { shown } else { usable(unquoted(&shown)).unwrap_or_else(|| cut(&shown)) };
     (!shown.is_empty()).then_some((shown, *by))
+}
+
+/// Some hosts put what they took for a title into quotes.
+fn unquoted(title: &str) -> &str {
+    let inner = title.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(title)
 }
 
 fn is_good_title(title: &str) -> bool {
@@ -91,7 +98,7 @@ fn usable(sentence: &str) -> Option<String> {
     if is_filler(bare) || is_id(bare) {
         return None;
     }
-    let text = cut(&shortened(bare));
+    let text = cut(&spoken(&shortened(bare)));
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     (letters >= 2).then(|| capital(&text))
 }
@@ -121,6 +128,22 @@ fn unlabelled(sentence: &str) -> &str {
 }
 
 const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature"];
+
+/// A mark that stands alone, as one would say it: `SCENARIO:slow` is "Scenario: slow".
+fn spoken(text: &str) -> String {
+    match text.split_once(':') {
+        Some((label, word))
+            if label.len() >= 4
+                && !word.starts_with(' ')
+                && !word.is_empty()
+                && !word.contains(['/', ':']) =>
+        {
+            let shouted = label.chars().all(|c| c.is_ascii_uppercase());
+            if shouted { format!("{}: {word}", capital(&label.to_lowercase())) } else { text.to_string() }
+        }
+        _ => text.to_string(),
+    }
+}
 
 /// Without its polite beginning.
 fn opened(sentence: &str) -> String {
@@ -373,6 +396,8 @@ mod tests {
             (&["请帮我优化一下微信登录的架构，现在太慢了"], "优化一下微信登录的架构，现在太慢了"),
             (&["继续", "我想给 /srv/shop/src/api.ts 加上缓存"], "给 api.ts 加上缓存"),
             (&["SCENARIO:basic Please add a helper and test it."], "Add a helper and test it"),
+            (&["SCENARIO:slow please"], "Scenario: slow"),
+            (&["SCENARIO:hello path"], "Scenario: hello path"),
             (
                 &["Why does the cache miss on every second request?"],
                 "Why does the cache miss on every second request?",
