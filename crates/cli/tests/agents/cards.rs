@@ -66,8 +66,8 @@ fn events(desk: &Desk, n: usize) -> Vec<Value> {
 
 /// What the provider was sent, a request each; those that only warm up or count are left out.
 fn asked(sent: &str, prompt: &str) -> String {
-    let all = sent.lines().filter(|line| line.contains("/v1/messages") && line.contains(prompt));
-    all.last().unwrap_or_else(|| panic!("nobody sent `{prompt}`")).to_string()
+    let mut all = sent.lines().filter(|line| line.contains("/v1/messages") && line.contains(prompt));
+    all.next_back().unwrap_or_else(|| panic!("nobody sent `{prompt}`")).to_string()
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn value(tool: &Tool, name: &str) -> Value {
         "until" => json!("2026-03-03"),
         "time_window" => json!("all"),
         "intent_query" => json!("socket"),
+        "prompt" => json!("what did we decide about the socket last time?"),
         "role_filter" => json!(["user"]),
         "exclude_terms" | "tool" => json!(["Bash"]),
         "status" => json!("error"),
@@ -62,6 +63,8 @@ fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
                 name.clone(),
                 match schema["type"].as_str() {
                     Some("boolean") => json!(true),
+                    // A share is at most one.
+                    Some("number") if name == "threshold" => json!(0.5),
                     Some("integer" | "number") => json!(3),
                     _ => value(tool, name),
                 },
