@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod chores;
 mod code;
+mod daemon;
 mod goal;
 mod hook;
 mod index;
@@ -33,7 +34,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     hook [--size 1G] [--seed 7] [--rounds 200] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
     measure what a person waits for a hook, beyond a program that does nothing\n\
     code [--files 3000] [--rounds 5] [--root DIR] [--loci PATH] [--smoke | --strict]\n\
-    measure questions about a code base that is known, against a program that reads as many bytes, and count the work of an edit";
+    measure questions about a code base that is known, against a program that reads as many bytes, and count the work of an edit\n\
+    daemon [--many 10000] [--rounds 200] [--idle 600] [--root DIR] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
+    measure the socket against a bare echo, how soon an appended line is found, and what idling costs";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -77,6 +80,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "index" => return index::run(rest),
         Some((first, rest)) if first == "hook" => return hook::run(rest),
         Some((first, rest)) if first == "code" => return code::run(rest),
+        Some((first, rest)) if first == "daemon" => return daemon::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;

@@ -27,6 +27,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
             "api",
             "catalogue",
             "code",
+            "llm",
             "mask",
             "memory",
             "post",

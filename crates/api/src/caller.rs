@@ -9,6 +9,11 @@ use crate::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use crate::memory::{
+    AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+    ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
+    PinMemory, RetireMemory, ShowMemory,
+};
 use crate::post::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
@@ -19,6 +24,8 @@ use crate::resolve::{ResolveIds, Resolved};
 use crate::search::{SearchConversations, SearchFound};
 use crate::sessions::{ListSessions, Sessions};
 use crate::setup::{SetupAsk, SetupDone};
+use crate::spending::{Costs, Jobs, MemoryCosts, MemoryJobs, ModelRun};
+use crate::status::{Status, StatusAsk};
 use crate::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
     Severity,
@@ -40,6 +47,7 @@ pub trait Caller {
     fn read_ref(&self, ask: &ReadRef) -> Result<RefRead, Error>;
     fn cleanup(&self, ask: &Cleanup) -> Result<CleanedUp, Error>;
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error>;
+    fn status(&self, ask: &StatusAsk) -> Result<Status, Error>;
     fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error>;
     fn resolve_symbol(&self, ask: &ResolveSymbol) -> Result<Meant, Error>;
     fn search_symbols(&self, ask: &SearchSymbols) -> Result<Meant, Error>;
@@ -62,6 +70,18 @@ pub trait Caller {
     fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error>;
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error>;
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error>;
+    fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error>;
+    fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error>;
+    fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error>;
+    fn edit_memory(&self, ask: &EditMemory) -> Result<MemoryChanged, Error>;
+    fn pin_memory(&self, ask: &PinMemory) -> Result<MemoryChanged, Error>;
+    fn retire_memory(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error>;
+    fn accept_memory(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error>;
+    fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error>;
+    fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error>;
+    fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error>;
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error>;
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error>;
 }
 
 /// What came back, of whichever operation.
@@ -80,6 +100,7 @@ pub enum Answer {
     RefRead(RefRead),
     CleanedUp(CleanedUp),
     Setup(SetupDone),
+    Status(Status),
     Outlined(Outlined),
     Meant(Meant),
     Used(Used),
@@ -98,6 +119,15 @@ pub enum Answer {
     Agents(Agents),
     Removed(Removed),
     Recommended(Recommended),
+    Consolidated(Consolidated),
+    Memories(Memories),
+    MemoryShown(MemoryShown),
+    MemoryChanged(MemoryChanged),
+    MemoryForgotten(MemoryForgotten),
+    MemoryDocument(MemoryDocument),
+    MemoryImported(MemoryImported),
+    Jobs(Jobs),
+    Costs(Costs),
 }
 
 /// Each operation once: its name, who answers it, and what its answer is.
@@ -135,6 +165,7 @@ answers! {
     "read_ref" => read_ref: RefRead,
     "cleanup_temp_files" => cleanup: CleanedUp,
     "setup" => setup: Setup,
+    "status" => status: Status,
     "get_outline" => get_outline: Outlined,
     "resolve_symbol" => resolve_symbol: Meant,
     "search_symbols" => search_symbols: Meant,
@@ -157,6 +188,18 @@ answers! {
     "list_agents" => list_agents: Agents,
     "remove_agent" => remove_agent: Removed,
     "recommend" => recommend: Recommended,
+    "consolidate" => consolidate: Consolidated,
+    "list_memory" => list_memory: Memories,
+    "show_memory" => show_memory: MemoryShown,
+    "edit_memory" => edit_memory: MemoryChanged,
+    "pin_memory" => pin_memory: MemoryChanged,
+    "retire_memory" => retire_memory: MemoryChanged,
+    "accept_memory" => accept_memory: MemoryChanged,
+    "forget_memory" => forget_memory: MemoryForgotten,
+    "export_memory" => export_memory: MemoryDocument,
+    "import_memory" => import_memory: MemoryImported,
+    "memory_jobs" => memory_jobs: Jobs,
+    "memory_costs" => memory_costs: Costs,
 }
 
 impl Answer {
@@ -189,14 +232,24 @@ impl Answer {
             Answer::Archived(_)
             | Answer::Message(_)
             | Answer::CleanedUp(_)
+            | Answer::Status(_)
             | Answer::Outlined(_)
             | Answer::Marked(_)
             | Answer::IndexedCode(_)
             | Answer::CodeStatus(_)
             | Answer::Agent(_)
-            | Answer::Removed(_) => (false, false),
+            | Answer::Removed(_)
+            | Answer::MemoryShown(_)
+            | Answer::MemoryChanged(_)
+            | Answer::MemoryImported(_) => (false, false),
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
+            Answer::Consolidated(done) => {
+                (false, done.unread > 0 || done.model.as_ref().is_some_and(ModelRun::fell_short))
+            }
+            Answer::Memories(found) => (found.memories.is_empty(), false),
+            Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
+            Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
             Answer::Semantic(note) => (note.text.is_none(), false),
             Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
             Answer::Packs(found) => (found.packs.is_empty(), false),
@@ -210,6 +263,10 @@ impl Answer {
                 let problem = checkup.findings.iter().any(|f| f.severity == Severity::Problem);
                 return if problem { Exit::Failed } else { Exit::Found };
             }
+            Answer::Jobs(jobs) => {
+                (jobs.jobs.is_empty() && jobs.closed.is_empty() && jobs.retried == 0, false)
+            }
+            Answer::Costs(costs) => (costs.total.calls == 0, false),
             Answer::Secrets(secrets) => (secrets.found.is_empty(), false),
             Answer::RefRead(read) => (read.lines.is_empty() && read.part.is_none(), false),
             Answer::Forgotten(gone) => (gone.chats.is_empty() && gone.events == 0, false),

@@ -6,7 +6,8 @@
 use crate::params::dashed;
 use crate::plain::put;
 use crate::{
-    Code, Error, Param, chats, code, control, post, recommend, refs, resolve, search, sessions, setup, upkeep,
+    Code, Error, Param, chats, code, control, memory, post, recommend, refs, resolve, search, sessions,
+    setup, spending, status, upkeep,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -99,6 +100,7 @@ pub const OPERATIONS: &[Operation] = &[
     refs::READ,
     refs::CLEANUP,
     setup::OPERATION,
+    status::OPERATION,
     code::OUTLINE,
     code::MEMBER,
     code::RESOLVE,
@@ -121,6 +123,18 @@ pub const OPERATIONS: &[Operation] = &[
     post::LIST,
     post::REMOVE,
     recommend::OPERATION,
+    memory::CONSOLIDATE,
+    memory::LIST,
+    memory::SHOW,
+    memory::EDIT,
+    memory::PIN,
+    memory::RETIRE,
+    memory::ACCEPT,
+    memory::FORGET,
+    memory::EXPORT,
+    memory::IMPORT,
+    spending::JOBS,
+    spending::COSTS,
 ];
 
 /// The operation of that name, at any door.
@@ -257,12 +271,17 @@ mod tests {
         BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
         GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
     };
+    use crate::memory::{
+        AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
+        PinMemory, RetireMemory, ShowMemory,
+    };
     use crate::recommend::Recommend;
     use crate::refs::{Cleanup, ReadRef};
     use crate::resolve::ResolveIds;
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
     use crate::setup::SetupAsk;
+    use crate::spending::{MemoryCosts, MemoryJobs};
     use crate::upkeep::{ArchiveAsk, DoctorAsk, ForgetAsk, Index, SecretsAsk};
     use serde_json::json;
     use std::fmt::Debug;
@@ -341,6 +360,29 @@ mod tests {
     }
 
     #[test]
+    fn every_request_about_what_is_remembered_does_so_as_well() {
+        round_trip::<Consolidate>(
+            json!({"chat_ids": ["a"], "project": "/p", "since": "7d", "limit": 3, "no_model": true, "dry_run": true, "payload": true}),
+        );
+        round_trip::<MemoryJobs>(json!({"chat_ids": ["a"], "retry": true}));
+        round_trip::<MemoryCosts>(json!({"since": "7d", "by": "model"}));
+        round_trip::<ListMemory>(json!({
+            "query": "pager", "kind": "sessions", "state": null, "tag": ["x"], "project": "/p", "since": "7d",
+            "limit": 3, "offset": 1,
+        }));
+        round_trip::<ShowMemory>(json!({"id": "a"}));
+        round_trip::<EditMemory>(json!({
+            "id": "a", "name": "n", "summary": "s", "text": "t", "add_tag": ["x"], "remove_tag": ["y"],
+        }));
+        round_trip::<PinMemory>(json!({"id": "a", "off": true}));
+        round_trip::<RetireMemory>(json!({"id": "a"}));
+        round_trip::<AcceptMemory>(json!({"id": "a"}));
+        round_trip::<ForgetMemory>(json!({"ids": ["a"], "dry_run": true}));
+        round_trip::<ImportMemory>(json!({"file": "m.json"}));
+        assert_eq!(ExportMemory::read(Map::new()).unwrap(), ExportMemory {});
+    }
+
+    #[test]
     fn the_words_of_the_contract_are_understood() {
         for request in [
             json!({"intent_query": "rust", "time_window": "60d", "precision_mode": "basic", "scope": "both"}),
@@ -395,6 +437,19 @@ mod tests {
         refused::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
         refused::<GetPromptWindow>(json!({"budget": 0}));
         refused::<GetPromptWindow>(json!({"pack": "../x"}));
+        refused::<Consolidate>(json!({"limit": 0}));
+        refused::<Consolidate>(json!({"since": "soon"}));
+        refused::<ListMemory>(json!({"kind": "notes"}));
+        refused::<ListMemory>(json!({"state": "old"}));
+        refused::<ListMemory>(json!({"kind": "sessions", "state": "fresh"}));
+        refused::<ListMemory>(json!({"kind": "facts", "tag": ["x"]}));
+        refused::<ShowMemory>(json!({}));
+        refused::<EditMemory>(json!({"id": "a"}));
+        refused::<EditMemory>(json!({"id": "a", "name": " "}));
+        refused::<EditMemory>(json!({"id": "a", "name": "x".repeat(2001)}));
+        refused::<ForgetMemory>(json!({"ids": []}));
+        refused::<ForgetMemory>(json!({"ids": [""]}));
+        refused::<ImportMemory>(json!({"file": ""}));
         for request in [
             json!({}),
             json!({"action": "drop"}),

@@ -5,11 +5,14 @@
 
 mod chats;
 mod code;
+mod memory;
 mod post;
 mod recommend;
 mod refs;
 mod search;
 mod setup;
+mod spending;
+mod status;
 mod upkeep;
 
 use crate::caller::Answer;
@@ -53,6 +56,7 @@ impl Render for Answer {
             Answer::RefRead(answer) => answer.render(look),
             Answer::CleanedUp(answer) => answer.render(look),
             Answer::Setup(answer) => answer.render(look),
+            Answer::Status(answer) => answer.render(look),
             Answer::Outlined(answer) => answer.render(look),
             Answer::Meant(answer) => answer.render(look),
             Answer::Used(answer) => answer.render(look),
@@ -71,6 +75,15 @@ impl Render for Answer {
             Answer::Agents(answer) => answer.render(look),
             Answer::Removed(answer) => answer.render(look),
             Answer::Recommended(answer) => answer.render(look),
+            Answer::Consolidated(answer) => answer.render(look),
+            Answer::Memories(answer) => answer.render(look),
+            Answer::MemoryShown(answer) => answer.render(look),
+            Answer::MemoryChanged(answer) => answer.render(look),
+            Answer::MemoryForgotten(answer) => answer.render(look),
+            Answer::MemoryDocument(answer) => answer.render(look),
+            Answer::MemoryImported(answer) => answer.render(look),
+            Answer::Jobs(answer) => answer.render(look),
+            Answer::Costs(answer) => answer.render(look),
         }
     }
 }

@@ -20,6 +20,7 @@ pub enum Set {
     History,
     Code,
     Agents,
+    Memory,
 }
 
 impl Set {
@@ -28,6 +29,7 @@ impl Set {
         (Set::History, "history", "ask about calls, failures, messages, files"),
         (Set::Code, "code", "outlines, names and usages of the code base itself"),
         (Set::Agents, "agents", "hand messages to other agents"),
+        (Set::Memory, "memory", "what is remembered of sessions, and what was decided in them"),
     ];
     /// What an agent gets that asks for nothing in particular.
     pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
@@ -53,7 +55,8 @@ const CHAT: &[Set] = &[Set::Chat];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
 const AGENTS: &[Set] = &[Set::Agents];
-const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Agents];
+const MEMORY: &[Set] = &[Set::Memory];
+const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
 
 const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -178,6 +181,21 @@ pub const TOOLS: &[Tool] = &[
         Asks::Operation,
         "Which earlier conversation a prompt refers back to, if clearly one.",
     ),
+    tool(
+        "list_memory",
+        MEMORY,
+        Asks::Operation,
+        "Names of past sessions, and facts that were decided in them.",
+    ),
+    tool(
+        "show_memory",
+        MEMORY,
+        Asks::Operation,
+        "A session's summary, or a fact with its evidence. History, not a task.",
+    ),
+    tool("edit_memory", MEMORY, Asks::Operation, "Reword a memory, as the person asked for."),
+    tool("pin_memory", MEMORY, Asks::Operation, "Keep a memory at the top of the list."),
+    tool("retire_memory", MEMORY, Asks::Operation, "Put a fact away that no longer holds."),
 ];
 
 /// The views that `query_history` names: every one.

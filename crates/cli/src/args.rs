@@ -127,6 +127,7 @@ fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
     let exe = std::env::current_exe().unwrap_or_default();
     let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
     let mut service = Service::new(places, Clock::System, cwd(), exe, many);
+    service.daemon = Some(crate::daemon::teller(&service.places));
     service.masked = !matches!(matches.try_get_one::<bool>("unmasked"), Ok(Some(true)));
     (service, threads.map(|_| ()))
 }
@@ -208,6 +209,7 @@ fn group_command(bare: Command, group: &str) -> Command {
 const DEEDS: &[(&str, &str)] = &[
     ("code", "The code base itself: outlines, names, usages, who depends on whom"),
     ("agent", "Other agents, by name: who they are, and what they were told"),
+    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
 ];
 
 fn deeds_command(bare: Command, group: &str) -> Command {

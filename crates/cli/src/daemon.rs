@@ -9,7 +9,7 @@ use api::{Code, Error, Exit};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use daemon::life::Poke;
 use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached, unit};
-use record::Clock;
+use record::{Clock, Stamp};
 use serde_json::{Map, Value, json};
 use service::{Places, Runs, Service, config};
 use std::path::{Path, PathBuf};
@@ -285,6 +285,12 @@ fn about(client: &mut Client) -> Value {
     client.call("daemon", Map::new(), &Meta::default(), &mut |_, _| true).unwrap_or_default()
 }
 
+/// Whoever is asked how Loci stands asks this.
+pub(crate) fn teller(places: &Places) -> Arc<dyn Fn() -> Value + Send + Sync> {
+    let place = door::place(places);
+    Arc::new(move || place.as_ref().map_or(Value::Null, standing))
+}
+
 /// What can be said of the daemon from outside.
 pub(crate) fn standing(place: &Place) -> Value {
     let holder = Holder::of(place);
@@ -350,6 +356,7 @@ impl Counter {
             call.meta.cwd.clone().filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| places.home.clone());
         let mut service = Service::new(places, Clock::System, cwd, exe(), threads);
         service.progress = Arc::clone(&call.watch);
+        service.daemon = Some(teller(&self.places));
         let poke = self.poke.clone();
         service.stays = Some(Arc::new(move || poke.poke()));
         service
@@ -458,8 +465,11 @@ impl Keeper for Housekeeping {
         self.service().code_moved(root)
     }
 
-    fn rest(&mut self, _quiet: Duration) -> Result<Option<Value>, Error> {
-        Ok(None)
+    fn rest(&mut self, quiet: Duration) -> Result<Option<Value>, Error> {
+        let service = self.service();
+        let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
+        let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
+        Ok(done.map(|done| json!({"named": done.named, "changed": done.changed, "facts": done.facts})))
     }
 
     fn errands(&mut self) -> Result<Option<Value>, Error> {

@@ -14,8 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What is about this very process and its machine is never asked of another.
-const ALONE: &[&str] = &["setup", "doctor"];
+/// What is about this very process and its machine is never asked of another; nor what may need a model's key, which lies in
+/// the environment of whoever asks.
+const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -89,12 +90,21 @@ pub(crate) fn reach_or_start(places: &service::Places, exe: &Path) -> Option<Cli
 
 /// Starts a daemon and does not wait for it to be there. What it is started by goes at once, so that it is nobody's child.
 pub(crate) fn start(exe: &Path) -> bool {
+    starting(exe).status().is_ok_and(|status| status.success())
+}
+
+/// The same, without waiting even for that.
+pub(crate) fn spawn(exe: &Path) {
+    let _ = starting(exe).spawn();
+}
+
+fn starting(exe: &Path) -> Command {
     let mut command = Command::new(exe);
     command.args(["daemon", "run", "--detach"]).current_dir("/");
     // The session that happens to start it is not the one that asks later.
     command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_PROJECT_DIR");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    command
 }
 
 /// From where something is asked; none where that cannot be said in JSON, or should not be answered by another process.

@@ -36,6 +36,7 @@ const ASKED: &[(&str, &str, &str)] = &[
         "this changes files of your agents, and nobody is here to be asked",
         "Make these changes? [y/N] ",
     ),
+    ("forget_memory", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
 ];
 /// The operation that shows whole texts.
 const QUOTING: &str = "gather_chats";

@@ -3,6 +3,7 @@
 //!
 //! Does not know what is said.
 
+use crate::door::{self, Wish};
 use crate::output;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use record::Clock;
@@ -16,6 +17,8 @@ pub(crate) const COMMAND: &str = "hook";
 
 /// Then the prompt goes on without us. An agent's own limit is a second or more; a person notices a fifth of one.
 const DEADLINE: Duration = Duration::from_millis(100);
+/// The event that a session begins with.
+const FIRST: &str = "session-start";
 /// Agents write a few kilobytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -37,18 +40,35 @@ pub(crate) fn run(matches: &ArgMatches) -> ExitCode {
     // A panic is nobody's business here.
     std::panic::set_hook(Box::new(|_| {}));
     let (send, said) = mpsc::channel();
-    let spawned = std::thread::Builder::new().spawn(move || send.send(answer(&event)));
+    let asked = event.clone();
+    let spawned = std::thread::Builder::new().spawn(move || send.send(answer(&asked)));
     if spawned.is_ok()
         && let Ok(Some(text)) = said.recv_timeout(DEADLINE)
     {
         let _ = output::say(&(text + "\n"));
     }
+    if event == FIRST {
+        have_a_daemon();
+    }
     ExitCode::SUCCESS
+}
+
+/// Somebody begins to work: from now on there is something to watch. Nobody waits for it.
+fn have_a_daemon() {
+    let places = service::env::places();
+    let quiet = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off")
+        || service::env::text(&places, "LOCI_WITHIN").is_some()
+        || door::wish(&places) != Wish::Start;
+    let absent = || door::place(&places).is_some_and(|place| daemon::Holder::of(&place).is_none());
+    if !quiet && absent() {
+        door::spawn(&std::env::current_exe().unwrap_or_default());
+    }
 }
 
 fn answer(event: &str) -> Option<String> {
     let places = service::env::places();
-    if service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off") {
+    let off = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off");
+    if off || service::env::text(&places, service::WITHIN).is_some() {
         return None;
     }
     let mut told = Vec::new();

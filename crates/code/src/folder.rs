@@ -101,11 +101,19 @@ impl Folder {
         let made = make_inside(&above, NAME, &path)?;
         let dir = enter(&above, NAME, &path)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
         let folder = Folder { path, dir };
-        if made {
+        if made || folder.is_begun() {
             // whoever holds the pen clears away what others have written half
             folder.pen(MAKING)?.write(IGNORE, IGNORED.as_bytes())?;
         }
         Ok(folder)
+    }
+
+    /// Whoever made it was killed before it had put anything in; a person who wants no `.gitignore` has something else in it.
+    fn is_begun(&self) -> bool {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name());
+        names.all(|name| name == LOCK || name.to_string_lossy().starts_with(IGNORE))
+            && !self.path(IGNORE).exists()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -334,6 +342,14 @@ mod tests {
         fs::write(&ignore, "mine").unwrap();
         Folder::make(root.path()).unwrap();
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine");
+        // Killed before it was written, it is written the next time; taken away by a person, it is not.
+        fs::remove_file(&ignore).unwrap();
+        Folder::make(root.path()).unwrap();
+        assert!(ignore.exists());
+        fs::remove_file(&ignore).unwrap();
+        fs::write(root.path().join(".loci/index.json"), "{}").unwrap();
+        Folder::make(root.path()).unwrap();
+        assert!(!ignore.exists());
         assert!(Folder::at(root.path()).unwrap().is_some());
     }
 

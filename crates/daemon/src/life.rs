@@ -253,7 +253,8 @@ fn keep(
 struct Times {
     history: Instant,
     errands: Instant,
-    rest: Instant,
+    /// None: not yet.
+    rest: Option<Instant>,
     folders: Instant,
     polled: Instant,
 }
@@ -261,7 +262,7 @@ struct Times {
 impl Times {
     fn new() -> Times {
         let now = Instant::now();
-        Times { history: now, errands: now, rest: now, folders: now, polled: now }
+        Times { history: now, errands: now, rest: None, folders: now, polled: now }
     }
 }
 
@@ -303,8 +304,8 @@ fn now_and_then(
         times.polled = Instant::now();
         watching.poll();
     }
-    if times.rest.elapsed() >= REST {
-        times.rest = Instant::now();
+    if times.rest.is_none_or(|at| at.elapsed() >= REST) {
+        times.rest = Some(Instant::now());
         tell(house, "rest", keeper.rest(events.quiet()));
     }
 }

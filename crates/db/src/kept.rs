@@ -3,7 +3,7 @@
 //!
 //! Does not know what any table means.
 
-use crate::{Connection, Error, LOOK, beside, prepared};
+use crate::{Connection, Error, LOOK, beside, has_log, open_still, prepared};
 use rusqlite::{OpenFlags, TransactionBehavior};
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -42,7 +42,10 @@ pub fn open(path: &Path, steps: &[&str]) -> Result<Connection, Refused> {
 
 /// Opens the database to read. None: there is none, or it is not one of this layout.
 pub fn look(path: &Path, steps: &[&str]) -> Option<Connection> {
-    let connection = Connection::open_with_flags(path, LOOK).and_then(prepared).ok()?;
+    let looked = Connection::open_with_flags(path, LOOK).and_then(prepared);
+    // In a folder that cannot be written to there may be no `-shm`; without a log none is needed.
+    let connection =
+        looked.or_else(|error| if has_log(path) { Err(error) } else { open_still(path) }).ok()?;
     number(&connection).is_ok_and(|found| found == steps.len()).then_some(connection)
 }
 

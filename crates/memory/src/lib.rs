@@ -24,4 +24,4 @@ pub use digest::{Digest, Said};
 pub use facts::Noted;
 pub use merge::{By, Evidence, Fact, Finding, Origin, Remembered, State, Worded, fact_id, normal};
 pub use order::is_order;
-pub use store::{Applied, Edit, Error, Imported, MadeFrom, Store};
+pub use store::{Applied, Edit, Error, Imported, MadeFrom, Store, first};

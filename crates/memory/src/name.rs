@@ -124,7 +124,7 @@ const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "iss
 
 /// Without its polite beginning.
 fn opened(sentence: &str) -> String {
-    let mut rest = sentence.trim();
+    let mut rest = sentence.trim().trim_start_matches(['¿', '¡']);
     loop {
         let before = rest;
         for opener in OPENERS {
@@ -249,33 +249,13 @@ fn short_path(word: &str) -> String {
 
 // ---- how long it may be
 
-/// Where a sentence can be left: the mark, and whether it stays.
-const CLAUSES: &[&str] = &[
-    "; ",
-    ": ",
-    " — ",
-    " – ",
-    " - ",
-    ", ",
-    " (",
-    "；",
-    "，",
-    "：",
-    "（",
-    "、",
-    " because ",
-    " so that ",
-    " such that ",
-    " which ",
-    " while ",
-    " since ",
-    " before ",
-    " after ",
-    " when ",
-    " where ",
-    " if ",
-    " and then ",
-    " and ",
+/// Where a sentence can be left: at a mark between clauses, or else before a word that begins one.
+#[rustfmt::skip] // a table
+const MARKS: &[&str] = &["; ", ": ", " — ", " – ", " - ", ", ", " (", "；", "，", "：", "（", "、"];
+#[rustfmt::skip] // a table
+const BETWEEN: &[&str] = &[
+    " because ", " so that ", " such that ", " which ", " while ", " since ", " before ", " after ", " when ", " where ",
+    " if ", " and then ",
 ];
 
 fn cut(text: &str) -> String {
@@ -285,13 +265,8 @@ fn cut(text: &str) -> String {
     }
     let fits = |at: &usize| (CLAUSE..=WIDEST).contains(&width(&text[..*at]));
     let ends = |mark: &str| text.match_indices(mark).map(|(at, _)| at).filter(fits).max();
-    // A mark between clauses before a word between them: the first eleven are marks.
-    let (marks, words) = CLAUSES.split_at(12);
-    let at = marks
-        .iter()
-        .filter_map(|mark| ends(mark))
-        .max()
-        .or_else(|| words.iter().filter_map(|mark| ends(mark)).max());
+    let last = |marks: &[&str]| marks.iter().filter_map(|mark| ends(mark)).max();
+    let at = last(MARKS).or_else(|| last(BETWEEN));
     match at {
         Some(at) => text[..at].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)).to_string(),
         None => at_word(text),
@@ -447,6 +422,48 @@ mod tests {
         ] {
             assert_eq!(named(prompts), title, "{prompts:?}");
         }
+    }
+
+    /// A session of the table: what else there was, then its prompts.
+    fn told(rest: &str, prompts: &str) -> Digest {
+        let prompts = prompts.split(" ¶ ").filter(|text| !text.is_empty());
+        let mut digest = Digest {
+            prompts: prompts.map(|text| said(&text.replace("\\n", "\n"))).collect(),
+            project: "/srv/shop".into(),
+            started_at: Stamp::parse(b"2026-03-04T09:00:00Z"),
+            ..Digest::default()
+        };
+        for (what, of) in rest.split("; ").filter_map(|part| part.split_once(": ")) {
+            let files = || of.split(", ").map(|file| (file.to_string(), 1)).collect();
+            match what {
+                "changed" => digest.changed = files(),
+                "looked" => digest.looked_at = files(),
+                "commit" => digest.commits.push(of.into()),
+                "command" => digest.commands.push(of.into()),
+                "slash" => digest.slashes.push(of.into()),
+                "title" => digest.titles.push((of.into(), By::Host)),
+                "renamed" => digest.titles.push((of.into(), By::Renamed)),
+                other => panic!("{other}"),
+            }
+        }
+        digest
+    }
+
+    /// The table of the documentation is what really comes out.
+    #[test]
+    fn the_names_that_are_shown_are_the_names_that_are_made() {
+        let table = include_str!("../../../docs/concepts/memory-names.tsv");
+        let mut wrong = Vec::new();
+        for row in table.lines().skip(1) {
+            let cells: Vec<&str> = row.split('\t').collect();
+            let [expected, rest, prompts] = cells[..] else { panic!("{row}") };
+            let made = name(&told(rest, prompts)).0;
+            assert!(!made.is_empty() && width(&made) <= WIDEST, "{made}");
+            if made != expected {
+                wrong.push(format!("{made}\t{rest}\t{prompts}"));
+            }
+        }
+        assert!(table.lines().count() > 30 && wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod write;
 
 pub use read::MadeFrom;
 
-use crate::merge::{Fact, Remembered};
+use crate::merge::{self, Fact, Finding, Remembered, State};
 use db::kept::{self, Refused};
 use db::{Connection, OptionalExtension, derived};
 use record::Stamp;
@@ -133,6 +133,13 @@ impl Store {
     pub fn all(&self) -> Result<(Vec<Remembered>, Vec<Fact>), Error> {
         Ok((self.sessions("")?, self.facts("")?))
     }
+}
+
+/// What a finding comes to where nothing was remembered before.
+pub fn first(found: &Finding) -> (Applied, Option<Remembered>) {
+    let facts = found.facts.len() as u64;
+    let in_review = found.facts.iter().filter(|noted| noted.state == State::Review).count() as u64;
+    (Applied { is_new: true, changed: true, facts, in_review }, Some(merge::session(None, found)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,11 @@ use api::code::{
     Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
     Unpin, Used,
 };
+use api::memory::{
+    AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+    ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
+    PinMemory, RetireMemory, ShowMemory,
+};
 use api::post::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
@@ -20,6 +25,8 @@ use api::resolve::{ResolveIds, Resolved};
 use api::search::{SearchConversations, SearchFound};
 use api::sessions::{ListSessions, Sessions};
 use api::setup::{SetupAsk, SetupDone};
+use api::spending::{Costs, Jobs, MemoryCosts, MemoryJobs};
+use api::status::{Status, StatusAsk};
 use api::upkeep::{
     ArchiveAsk, Archived, Checkup, DoctorAsk, ForgetAsk, Forgotten, Index, Indexed, Secrets, SecretsAsk,
 };
@@ -72,6 +79,10 @@ impl Caller for Service {
 
     fn setup(&self, ask: &SetupAsk) -> Result<SetupDone, Error> {
         ops::setup::setup(self, ask)
+    }
+
+    fn status(&self, ask: &StatusAsk) -> Result<Status, Error> {
+        ops::status::status(self, ask)
     }
 
     fn get_outline(&self, ask: &GetOutline) -> Result<Outlined, Error> {
@@ -160,6 +171,54 @@ impl Caller for Service {
 
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {
         ops::recommend::recommend(self, ask)
+    }
+
+    fn consolidate(&self, ask: &Consolidate) -> Result<Consolidated, Error> {
+        ops::memory::consolidate(self, ask)
+    }
+
+    fn list_memory(&self, ask: &ListMemory) -> Result<Memories, Error> {
+        ops::memory::list_memory(self, ask)
+    }
+
+    fn show_memory(&self, ask: &ShowMemory) -> Result<MemoryShown, Error> {
+        ops::memory::show_memory(self, ask)
+    }
+
+    fn edit_memory(&self, ask: &EditMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::edit_memory(self, ask)
+    }
+
+    fn pin_memory(&self, ask: &PinMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::pin_memory(self, ask)
+    }
+
+    fn retire_memory(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::retire_memory(self, ask)
+    }
+
+    fn accept_memory(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
+        ops::memory::accept_memory(self, ask)
+    }
+
+    fn forget_memory(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
+        ops::memory::forget_memory(self, ask)
+    }
+
+    fn export_memory(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
+        ops::memory::export_memory(self, ask)
+    }
+
+    fn import_memory(&self, ask: &ImportMemory) -> Result<MemoryImported, Error> {
+        ops::memory::import_memory(self, ask)
+    }
+
+    fn memory_jobs(&self, ask: &MemoryJobs) -> Result<Jobs, Error> {
+        ops::spending::memory_jobs(self, ask)
+    }
+
+    fn memory_costs(&self, ask: &MemoryCosts) -> Result<Costs, Error> {
+        ops::spending::memory_costs(self, ask)
     }
 }
 

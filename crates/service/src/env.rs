@@ -82,3 +82,15 @@ pub fn told(vars: &BTreeMap<String, String>) -> Places {
 pub fn text(places: &Places, name: &str) -> Option<String> {
     places.vars.get(name).map(|v| v.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
 }
+
+/// A variable that the configuration names: it holds a model's key.
+#[allow(clippy::disallowed_methods)] // the one place
+pub(crate) fn key(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// What a command that is asked as a model gets of our environment.
+#[allow(clippy::disallowed_methods)] // the one place
+pub(crate) fn passed(names: &[&str]) -> BTreeMap<OsString, OsString> {
+    names.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
+}

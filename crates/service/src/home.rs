@@ -57,6 +57,21 @@ impl Home {
         self.data.join("forgotten")
     }
 
+    /// Held while memory is consolidated.
+    pub(crate) fn memory_lock(&self) -> PathBuf {
+        self.data.join("memory.lock")
+    }
+
+    /// What was asked of models, and what it cost.
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.data.join("ledger.db")
+    }
+
+    /// Where a model that is a command runs: empty, and nobody's project.
+    pub(crate) fn nowhere(&self) -> PathBuf {
+        self.cache.join("nowhere")
+    }
+
     fn lock(&self) -> PathBuf {
         self.data.join("writer.lock")
     }
@@ -134,27 +149,39 @@ impl Lock {
 
     /// Waits for whoever writes, or until what it has written will do: then there is none.
     pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+        Lock::await_at(home, &home.lock(), will_do)
+    }
+
+    /// Waits for whoever holds another lock of ours.
+    pub(crate) fn take_at(home: &Home, path: &Path) -> Result<Lock, Error> {
+        loop {
+            if let Some(lock) = Lock::await_at(home, path, || false)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    fn await_at(home: &Home, path: &Path, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
         let until = Instant::now() + PATIENCE;
         loop {
-            if let Some(lock) = Lock::seize(home)? {
+            if let Some(lock) = Lock::seize_at(home, path)? {
                 return Ok(Some(lock));
             }
             if will_do() {
                 return Ok(None);
             }
             if Instant::now() > until {
-                return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(home)))
+                return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(path)))
                     .hint("wait for it, or stop it, and run this again"));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// None: another process writes.
-    pub(crate) fn seize(home: &Home) -> Result<Option<Lock>, Error> {
+    /// None: another process holds it.
+    pub(crate) fn seize_at(home: &Home, path: &Path) -> Result<Option<Lock>, Error> {
         home.make()?;
-        let path = home.lock();
-        let fail = |error| unwritable(&path, &error);
+        let fail = |error| unwritable(path, &error);
         let mut options = OpenOptions::new();
         let mut file = options
             .read(true)
@@ -162,7 +189,7 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(&path)
+            .open(path)
             .map_err(fail)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -176,9 +203,9 @@ impl Lock {
     }
 }
 
-fn holder(home: &Home) -> String {
+fn holder(lock: &Path) -> String {
     let mut pid = String::new();
-    let read = File::open(home.lock()).and_then(|mut file| file.read_to_string(&mut pid));
+    let read = File::open(lock).and_then(|mut file| file.read_to_string(&mut pid));
     if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
 }
 

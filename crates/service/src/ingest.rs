@@ -12,7 +12,7 @@ use crate::gather::{count_alone, read_through};
 use crate::home::{Home, Lock};
 use crate::look::{self, Memory, State};
 use crate::tombstones::Tombstones;
-use crate::{Service, kept, shelf};
+use crate::{Service, kept, model, remembered, shelf};
 use api::{Code, Error};
 use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
 pub(crate) use open::{index_error, store_error};
@@ -102,6 +102,8 @@ pub(crate) fn forget(
 ) -> Result<u64, Error> {
     let mut caught = Caught::default();
     let mut ingest = Ingest::open(service, home, false, &mut caught)?;
+    remembered::forget(home, doomed)?;
+    model::forget(home, doomed)?;
     // The catalogue last: as long as it has something of them, whoever comes next begins here again.
     let copies = ingest.forget_copies(doomed)?;
     let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;

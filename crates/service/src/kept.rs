@@ -2,8 +2,8 @@
 //!
 //! Does not read them.
 
-use crate::Service;
 use crate::look::{self, Memory};
+use crate::{Service, model};
 use catalogue::{Reader, Stored};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 /// be looked up in the archive.
 pub(crate) fn find(service: &Service, reader: Option<&Reader>, only: &[String]) -> Found {
     let mut found = sources::find(&service.places, only);
+    model::leave_out_own(service, &mut found);
     let Some(store) = store(service) else { return found };
     let remembered = reader.filter(|reader| only.is_empty() && is_remembered(service, reader));
     let absent = remembered.and_then(|reader| absent(reader, &store, &found));

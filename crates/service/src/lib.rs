@@ -10,16 +10,19 @@ pub mod env;
 mod gather;
 mod home;
 mod hook;
+mod idle;
 mod ingest;
 mod kept;
 mod lines;
 mod look;
+mod model;
 mod news;
 mod ops;
 mod prices;
 mod printer;
 mod reading;
 mod recommend;
+mod remembered;
 mod reply;
 mod scope;
 mod shelf;
@@ -30,6 +33,7 @@ mod words;
 pub use deliver::Runs;
 pub use home::token;
 pub use hook::EVENTS as HOOK_EVENTS;
+pub use llm::WITHIN;
 pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;
@@ -54,6 +58,8 @@ pub struct Service {
     pub masked: bool,
     /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
     pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Tells what can be said of the daemon, by whoever can reach it.
+    pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
     pub progress: Arc<Watch>,
     veil: OnceLock<reading::Veil>,
@@ -95,7 +101,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, stays: None, progress, veil }
+        Service { places, clock, cwd, exe, threads, masked: true, stays: None, daemon: None, progress, veil }
     }
 
     /// Answers one question.

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod forget;
 pub(crate) mod gather_chats;
 pub(crate) mod index;
+pub(crate) mod memory;
 mod parallel;
 pub(crate) mod post;
 pub(crate) mod recommend;
@@ -18,7 +19,9 @@ pub(crate) mod search_conversations;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod setup;
+pub(crate) mod spending;
 mod stats;
+pub(crate) mod status;
 mod turns;
 mod usage;
 

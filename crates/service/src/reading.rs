@@ -5,6 +5,7 @@
 
 use crate::gather::{self, Library};
 use crate::lines::Failure;
+use crate::ops::memory::Deed;
 use crate::{Service, home};
 use mask::Masker;
 use record::{Call, Message, Problem, Row, RowKind, Session};
@@ -79,6 +80,18 @@ impl Service {
 
     pub(crate) fn read_call(&self, library: &Library, row: &Row) -> Result<Call, Problem> {
         raw_call(library, row).map(|call| self.masked_call(call))
+    }
+
+    /// What a call did, without what it gave back: masking that would cost more than all the rest.
+    pub(crate) fn read_deed(&self, library: &Library, row: &Row) -> Result<Deed, Problem> {
+        let mut deed = Deed::of(&raw_call(library, row)?);
+        if let Some(masker) = self.masker() {
+            deed.command
+                .iter_mut()
+                .chain(&mut deed.file)
+                .for_each(|text| replace(text, |text| masker.text(text)));
+        }
+        Ok(deed)
     }
 
     pub(crate) fn read_message(&self, library: &Library, row: &Row) -> Result<Message, Problem> {

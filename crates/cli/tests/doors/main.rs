@@ -15,6 +15,7 @@ mod code;
 mod conduct;
 mod folder;
 mod kept;
+mod memory;
 mod recommend;
 mod search;
 mod show;

@@ -13,5 +13,12 @@ mod builder;
 #[allow(dead_code)]
 #[path = "../faults/run.rs"]
 mod run;
+#[allow(dead_code)]
+#[path = "../../../llm/tests/faults/script.rs"]
+mod script;
 
+mod claude;
+mod consolidate;
+mod desk;
+mod faults;
 mod ward;

@@ -18,7 +18,6 @@ fn value(tool: &Tool, name: &str) -> Value {
         "until" => json!("2026-03-03"),
         "time_window" => json!("all"),
         "intent_query" => json!("socket"),
-        "prompt" => json!("what did we decide about the socket last time?"),
         "role_filter" => json!(["user"]),
         "exclude_terms" | "tool" => json!(["Bash"]),
         "status" => json!("error"),
@@ -35,6 +34,8 @@ fn value(tool: &Tool, name: &str) -> Value {
         "response_mode" => json!("text"),
         "ref" => json!("all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl"),
         "view" => json!("query tools"),
+        "prompt" => json!("as we discussed last time about the socket"),
+        "session" => json!("aaaa1111"),
         other => panic!("{}: nothing to say for {other}", tool.name),
     }
 }
@@ -63,8 +64,7 @@ fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
                 name.clone(),
                 match schema["type"].as_str() {
                     Some("boolean") => json!(true),
-                    // A share is at most one.
-                    Some("number") if name == "threshold" => json!(0.5),
+                    _ if name == "threshold" => json!(0.5),
                     Some("integer" | "number") => json!(3),
                     _ => value(tool, name),
                 },

@@ -1,3 +1,7 @@
+//! What holds of a memory whatever happens to it: found again, merged, edited, forgotten.
+//!
+//! Does not look at how names are made.
+
 use super::*;
 use crate::merge::{By, Finding, Origin, State};
 use crate::{Noted, fact_id};
@@ -53,9 +57,10 @@ fn what_was_found_is_there_when_it_is_opened_again() {
 
 #[test]
 fn a_rehearsal_changes_nothing() {
-    let (_folder, mut store) = store();
+    let (_folder, store) = store();
     let found = finding(1, 1, By::Derived, 5, &[1]);
-    assert!(store.rehearse(&found).unwrap().is_new);
+    let (applied, session) = store.rehearse(&found).unwrap();
+    assert_eq!((applied.is_new, session.unwrap().name.text.as_str()), (true, "name 1"));
     assert!(store.all().unwrap().0.is_empty());
 }
 

@@ -3,6 +3,7 @@
 //! Does not decide which of two names is better: that is `merge`.
 
 use super::{Applied, Edit, Error, Imported, Store};
+use crate::facts::Noted;
 use crate::merge::{self, By, Evidence, Fact, Finding, Remembered, State, Worded};
 use crate::tags::tag_of;
 use record::Stamp;
@@ -13,6 +14,31 @@ const ALL: &str = "";
 
 fn number(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
+}
+
+/// What a finding makes of what is known.
+#[derive(Default)]
+struct Weighed {
+    applied: Applied,
+    /// None: a person wants nothing remembered of it.
+    session: Option<Remembered>,
+    /// The session is to be written.
+    is_other: bool,
+    /// Facts that are to be written.
+    facts: Vec<Fact>,
+}
+
+impl Weighed {
+    fn add(&mut self, known: Option<&Fact>, found: &Finding, noted: &Noted) {
+        let merged = merge::fact(known, found, noted);
+        let is_new = known.is_none();
+        self.applied.facts += u64::from(is_new);
+        self.applied.in_review += u64::from(is_new && merged.state == State::Review);
+        if known != Some(&merged) {
+            self.applied.changed = true;
+            self.facts.push(merged);
+        }
+    }
 }
 
 impl Store {
@@ -34,46 +60,40 @@ impl Store {
 
     /// Joins what a job has found with what is known. Of a session that was forgotten nothing is taken.
     pub fn apply(&mut self, found: &Finding) -> Result<Applied, Error> {
-        self.whole(|store| store.joined(found))
+        self.whole(|store| {
+            let weighed = store.weigh(found)?;
+            if let Some(session) = weighed.session.iter().find(|_| weighed.is_other) {
+                store.put_session(session)?;
+            }
+            weighed.facts.iter().try_for_each(|fact| store.put_fact(fact))?;
+            Ok(weighed.applied)
+        })
     }
 
-    /// What applying would come to, and nothing changed.
-    pub fn rehearse(&mut self, found: &Finding) -> Result<Applied, Error> {
-        self.connection.execute_batch("begin immediate").map_err(self.fail())?;
-        let done = self.joined(found);
-        self.connection.execute_batch("rollback").map_err(self.fail())?;
-        done
+    /// What applying would come to, with the session as it would be remembered. Changes nothing.
+    pub fn rehearse(&self, found: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
+        let weighed = self.weigh(found)?;
+        Ok((weighed.applied, weighed.session))
     }
 
-    fn joined(&mut self, found: &Finding) -> Result<Applied, Error> {
+    fn weigh(&self, found: &Finding) -> Result<Weighed, Error> {
+        let mut weighed = Weighed::default();
         if self.is_forgotten(&found.source, &found.session_id, ALL)? {
-            return Ok(Applied::default());
+            return Ok(weighed);
         }
         let known = self.session(&found.source, &found.session_id)?;
         let merged = merge::session(known.as_ref(), found);
-        let mut applied = Applied {
-            is_new: known.is_none(),
-            changed: !is_shown_alike(known.as_ref(), &merged),
-            ..Applied::default()
-        };
-        if known.as_ref() != Some(&merged) {
-            self.put_session(&merged)?;
-        }
+        weighed.is_other = known.as_ref() != Some(&merged);
+        weighed.applied.is_new = known.is_none();
+        weighed.applied.changed = !is_shown_alike(known.as_ref(), &merged);
+        weighed.session = Some(merged);
         for noted in &found.facts {
             let id = merge::fact_id(&found.project, &noted.text);
-            if self.is_forgotten(&found.source, &found.session_id, &id)? {
-                continue;
+            if !self.is_forgotten(&found.source, &found.session_id, &id)? {
+                weighed.add(self.fact(&id)?.as_ref(), found, noted);
             }
-            let known = self.fact(&id)?;
-            let merged = merge::fact(known.as_ref(), found, noted);
-            if known.as_ref() != Some(&merged) {
-                self.put_fact(&merged)?;
-                applied.changed = true;
-            }
-            applied.facts += u64::from(known.is_none());
-            applied.in_review += u64::from(known.is_none() && merged.state == State::Review);
         }
-        Ok(applied)
+        Ok(weighed)
     }
 
     /// Facts of which a job has found that what they rest on is gone, or there again. A person's are left alone.

@@ -24,6 +24,8 @@ const CHECKS: &[Check] = &[
     ("clean-up", clean_up),
     ("archive", archive),
     ("permissions", permissions),
+    ("daemon", daemon),
+    ("watching", watching),
     ("space", space),
 ];
 
@@ -207,6 +209,29 @@ fn permissions(patient: &Patient<'_>) -> Option<Told> {
         Some(dir) => problem(format!("others may look into {}", dir.display()), "loci index"),
         None => ok("only you can read what Loci keeps".to_string()),
     }
+}
+
+fn daemon(patient: &Patient<'_>) -> Option<Told> {
+    let told = super::status::daemon(patient.service);
+    match (told.running, told.trouble) {
+        (_, Some(trouble)) => problem(format!("the daemon runs, but {trouble}"), "loci daemon stop"),
+        (true, None) => ok(format!("the daemon runs (process {})", told.pid.unwrap_or_default())),
+        (false, None) => ok("no daemon runs; it is started when it is needed".to_string()),
+    }
+}
+
+/// How many folders there are to watch, against what the kernel lets one user watch.
+fn watching(patient: &Patient<'_>) -> Option<Told> {
+    let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
+    let limit: usize = limit.trim().parse().ok()?;
+    let code = patient.service.code_folders().iter().map(|(_, folders)| folders.len()).sum::<usize>();
+    let needed = patient.service.history_folders().len() + code;
+    if needed > limit {
+        let message =
+            format!("the kernel watches {limit} folders, and {needed} are wanted: the rest is polled");
+        return warning(message, "sudo sysctl fs.inotify.max_user_watches=524288");
+    }
+    ok(format!("{needed} folders to watch, of {limit} that the kernel allows"))
 }
 
 /// Less than this is not enough to go on.

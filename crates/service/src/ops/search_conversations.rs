@@ -5,6 +5,7 @@
 
 use crate::look::{Memory, State};
 use crate::news::{Gazette, News};
+use crate::remembered::Names;
 use crate::{Service, gather, ingest, kept, scope, shelf};
 use api::search::{
     ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
@@ -98,6 +99,7 @@ struct Searched<'s> {
     unread: RefCell<u64>,
     /// What was read to be judged is read again to be quoted.
     texts: RefCell<FxHashMap<u64, Option<Said>>>,
+    names: Names,
     /// Another process is making the index for the first time: much cannot be found yet.
     unfinished: bool,
 }
@@ -137,6 +139,7 @@ impl<'s> Searched<'s> {
             files: RefCell::default(),
             unread: RefCell::default(),
             texts: RefCell::default(),
+            names: Names::of(service),
             unfinished: behind && unfinished,
         };
         if behind {
@@ -259,7 +262,7 @@ impl<'s> Searched<'s> {
         let project = main.place();
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
-            title: main.name().to_string(),
+            title: self.names.title(main),
             hits: hit.hits as u64,
             time_range: span(main, &known, hit),
             snippets,

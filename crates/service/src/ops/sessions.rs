@@ -3,6 +3,7 @@
 //! Looks at no more transcripts than a handful of the newest, so that it costs the same however long the history is:
 //! a conversation that was taken up again after many others is seen by the next search.
 
+use crate::remembered::Names;
 use crate::{Service, ingest, look, scope, shelf};
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
@@ -30,7 +31,8 @@ pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions
     };
     let chats = reader.newest(&listed).map_err(ingest::store_error)?;
     let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
-    Ok(Sessions { sessions: chats.iter().map(|chat| line(&chat.session)).collect(), as_of })
+    let names = Names::of(service);
+    Ok(Sessions { sessions: chats.iter().map(|chat| line(&chat.session, &names)).collect(), as_of })
 }
 
 /// The catalogue, brought up to date if a handful of looks says that something was written since.
@@ -52,11 +54,11 @@ pub(crate) fn current(service: &Service) -> Result<Reader, Error> {
     shelf::open(service).ok_or_else(ingest::homeless)
 }
 
-fn line(session: &Session) -> SessionLine {
+fn line(session: &Session, names: &Names) -> SessionLine {
     let project = session.place();
     SessionLine {
         chat_id: session.session_id.to_string(),
-        title: session.name().to_string(),
+        title: names.title(session),
         source: session.source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         time_range: TimeRange::new(session.started_at, session.ended_at),

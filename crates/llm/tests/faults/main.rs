@@ -3,152 +3,40 @@
 
 #![allow(clippy::unwrap_used, clippy::pedantic)] // helpers of tests
 
+mod script;
+
 use loci_llm::{
     self as llm, Claim, Class, Desk, Failure, Fault, Job, Key, Ledger, Limits, MaskedPrompt, Model,
     PROVIDERS, Ran, Settings,
 };
 use mask::Masker;
 use record::{Clock, Stamp};
+use script::{Act, Server, chat, messages, ok};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What the server does with a request.
-#[derive(Clone)]
-enum Act {
-    /// Says nothing, and keeps the connection.
-    Silence,
-    /// A byte a second.
-    Trickle(String),
-    /// Half of what it promised.
-    Cut(String),
-    Say(u16, &'static [(&'static str, &'static str)], String),
-}
-
-struct Server {
-    url: String,
-    seen: Arc<Mutex<Vec<(String, String)>>>,
-}
-
-impl Server {
-    /// Answers the first request with the first act and so on; the last act is for all further ones.
-    fn new(acts: Vec<Act>) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (acts, heard) = (acts.clone(), Arc::clone(&heard));
-                std::thread::spawn(move || serve(stream, &acts, &heard));
-            }
-        });
-        Server { url, seen }
-    }
-
-    fn requests(&self) -> usize {
-        self.seen.lock().unwrap().len()
-    }
-
-    fn head(&self, at: usize) -> String {
-        self.seen.lock().unwrap()[at].0.clone()
-    }
-
-    fn body(&self, at: usize) -> Value {
-        serde_json::from_str(&self.seen.lock().unwrap()[at].1).unwrap()
-    }
-
-    fn model(&self, provider: &str) -> Model {
-        Model::new(self.settings(provider)).unwrap()
-    }
-
-    fn settings(&self, provider: &str) -> Settings {
-        Settings {
-            provider: PROVIDERS.iter().find(|it| it.name == provider).unwrap(),
-            model: "a-model".to_string(),
-            base_url: Some(self.url.clone()),
-            key: Key::Value(KEY.to_string()),
-            proxy: None,
-            config_dir: None,
-            exe: PathBuf::from("/nowhere"),
-            cwd: PathBuf::from("/"),
-            env: BTreeMap::new(),
-        }
-    }
-}
-
 const KEY: &str = "a-key-that-nobody-may-see";
 
-fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 || line == "\r\n" {
-            break;
-        }
-        if let Some(number) = line.to_lowercase().strip_prefix("content-length:") {
-            length = number.trim().parse().ok()?;
-        }
-        head += &line;
+/// A model behind the scripted server.
+fn model_of(server: &Server, provider: &str) -> Model {
+    Model::new(settings_of(server, provider)).unwrap()
+}
+
+fn settings_of(server: &Server, provider: &str) -> Settings {
+    Settings {
+        provider: PROVIDERS.iter().find(|it| it.name == provider).unwrap(),
+        model: "a-model".to_string(),
+        base_url: Some(server.url.clone()),
+        key: Key::Value(KEY.to_string()),
+        proxy: None,
+        config_dir: None,
+        exe: PathBuf::from("/nowhere"),
+        cwd: PathBuf::from("/"),
+        env: BTreeMap::new(),
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let at = {
-        let mut all = heard.lock().unwrap();
-        all.push((head, String::from_utf8(body).unwrap()));
-        all.len() - 1
-    };
-    act(stream, &acts[at.min(acts.len() - 1)])
-}
-
-fn act(mut stream: TcpStream, act: &Act) -> Option<()> {
-    let head = |status: u16, more: &str, length: usize| {
-        format!(
-            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{more}\r\n"
-        )
-    };
-    match act {
-        Act::Silence => std::thread::sleep(Duration::from_secs(60)),
-        Act::Trickle(text) => {
-            stream.write_all(head(200, "", text.len()).as_bytes()).ok()?;
-            for byte in text.bytes() {
-                stream.write_all(&[byte]).ok()?;
-                std::thread::sleep(Duration::from_secs(1));
-            }
-        }
-        Act::Cut(text) => {
-            stream.write_all(head(200, "", text.len()).as_bytes()).ok()?;
-            stream.write_all(&text.as_bytes()[..text.len() / 2]).ok()?;
-        }
-        Act::Say(status, headers, text) => {
-            let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            stream.write_all(head(*status, &more, text.len()).as_bytes()).ok()?;
-            stream.write_all(text.as_bytes()).ok()?;
-        }
-    }
-    Some(())
-}
-
-fn chat(content: &str) -> String {
-    json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20}})
-    .to_string()
-}
-
-fn messages(input: &Value) -> String {
-    json!({"content": [{"type": "tool_use", "name": "answer", "input": input}], "stop_reason": "tool_use",
-        "usage": {"input_tokens": 100, "output_tokens": 20}})
-    .to_string()
-}
-
-fn ok(body: String) -> Act {
-    Act::Say(200, &[], body)
 }
 
 const GOOD: &str = r#"{"name":"Paging"}"#;
@@ -289,7 +177,7 @@ fn each_fault_is_what_it_is() {
         ),
     ] {
         let (server, table) = (Server::new(vec![act]), Table::new());
-        let model = server.model("openai");
+        let model = model_of(&server, "openai");
         let began = Instant::now();
         let found =
             failure(table.run_within(&model, "a", Limits { within: Duration::from_secs(2), ..limits() }));
@@ -306,8 +194,10 @@ fn each_fault_is_what_it_is() {
 #[test]
 fn a_server_that_is_not_there_closes_its_door() {
     let (gone, table) = (Server::new(vec![Act::Silence]), Table::new());
-    let model =
-        Model::new(Settings { base_url: Some("http://127.0.0.1:1".to_string()), ..gone.settings("openai") });
+    let model = Model::new(Settings {
+        base_url: Some("http://127.0.0.1:1".to_string()),
+        ..settings_of(&gone, "openai")
+    });
     let found = failure(table.run(&model.unwrap(), "a"));
     assert_eq!((found.class, found.fault), (Class::Transient, Fault::Provider), "{}", found.message);
     assert_eq!(table.ledger().jobs().unwrap()[0].attempts, 0);
@@ -317,7 +207,7 @@ fn a_server_that_is_not_there_closes_its_door() {
 fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
     for (provider, body) in [("openai", chat(GOOD)), ("anthropic", messages(&json!({"name": "Paging"})))] {
         let (server, table) = (Server::new(vec![ok(body)]), Table::new());
-        let model = server.model(provider);
+        let model = model_of(&server, provider);
         assert!(matches!(table.run(&model, "a"), Ran::Answered(name, _) if name == "Paging"), "{provider}");
         assert_eq!(not_now(table.run(&model, "a")), Claim::Done, "{provider}");
         assert_eq!(server.requests(), 1, "{provider}");
@@ -336,7 +226,7 @@ fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
 #[test]
 fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
     let server = Server::new(vec![ok(chat(GOOD))]);
-    server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
+    model_of(&server, "openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
     assert!(server.head(0).starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", server.head(0));
     assert!(server.head(0).to_lowercase().contains(&format!("authorization: bearer {KEY}")));
     let body = server.body(0);
@@ -345,7 +235,7 @@ fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
     assert!(body["frequency_penalty"].is_f64() && body["temperature"].is_f64());
 
     let server = Server::new(vec![ok(messages(&json!({"name": "x"})))]);
-    let model = server.model("anthropic");
+    let model = model_of(&server, "anthropic");
     model.complete(&prompt(), &schema(), limits(), now()).unwrap();
     assert!(server.head(0).starts_with("POST /v1/messages HTTP/1.1\r\n"), "{}", server.head(0));
     assert!(server.head(0).to_lowercase().contains(&format!("x-api-key: {KEY}")));
@@ -364,7 +254,7 @@ fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
 fn an_address_with_its_version_is_the_same_address() {
     let server = Server::new(vec![ok(chat(GOOD))]);
     let base = Some(format!("{}/v1/", server.url));
-    Model::new(Settings { base_url: base, ..server.settings("openai") })
+    Model::new(Settings { base_url: base, ..settings_of(&server, "openai") })
         .unwrap()
         .complete(&prompt(), &schema(), limits(), now())
         .unwrap();
@@ -382,7 +272,7 @@ fn a_server_without_schemas_is_asked_in_words_and_only_once_so() {
         fenced,
     ];
     let server = Server::new(acts);
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     for _ in 0..2 {
         let done = model.complete(&prompt(), &schema(), limits(), now()).unwrap();
         assert_eq!(done.text, GOOD);
@@ -401,7 +291,7 @@ fn a_redirect_is_not_followed() {
     let headers: &'static [(&str, &str)] = Box::leak(Box::new([("Location", location)]));
     for status in [301, 302, 303, 307, 308] {
         let server = Server::new(vec![Act::Say(status, headers, String::new())]);
-        let found = server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap_err();
+        let found = model_of(&server, "openai").complete(&prompt(), &schema(), limits(), now()).unwrap_err();
         assert_eq!(found.class, Class::Auth, "{status}");
     }
     assert_eq!(elsewhere.requests(), 0);
@@ -410,10 +300,10 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn only_the_proxy_that_was_named_is_taken() {
     let (server, proxy) = (Server::new(vec![ok(chat(GOOD))]), Server::new(vec![ok(chat(GOOD))]));
-    let through = Settings { proxy: Some(proxy.url.clone()), ..server.settings("openai") };
+    let through = Settings { proxy: Some(proxy.url.clone()), ..settings_of(&server, "openai") };
     // What the proxy then does with it is the proxy's business.
     let _ = Model::new(through).unwrap().complete(&prompt(), &schema(), limits(), now());
-    server.model("openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
+    model_of(&server, "openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
     assert_eq!((server.requests(), proxy.requests()), (1, 1));
 }
 
@@ -421,7 +311,7 @@ fn only_the_proxy_that_was_named_is_taken() {
 fn nothing_is_asked_before_the_moment_a_server_names() {
     let acts = vec![Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()), ok(chat(GOOD))];
     let (server, mut table) = (Server::new(acts), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     assert_eq!(failure(table.run(&model, "a")).class, Class::RateLimited);
     for key in ["a", "b", "a"] {
         table.pass(1000);
@@ -438,7 +328,7 @@ fn nothing_is_asked_before_the_moment_a_server_names() {
 fn a_limit_told_in_prose_is_waited_for_and_blames_nobody() {
     let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
     let (server, mut table) = (Server::new(vec![ok(chat(limit)), ok(chat(GOOD))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     assert_eq!(failure(table.run(&model, "a")).class, Class::Quota);
     for hours in [1, 20, 40] {
         table.pass(hours * 3600);
@@ -455,7 +345,7 @@ fn a_limit_told_in_prose_is_waited_for_and_blames_nobody() {
 fn an_outage_of_ten_minutes_is_met_with_few_calls() {
     for status in [500, 503] {
         let (server, mut table) = (Server::new(vec![Act::Say(status, &[], "{}".to_string())]), Table::new());
-        let model = server.model("openai");
+        let model = model_of(&server, "openai");
         for second in 0..600 {
             table.run(&model, &format!("job {}", second % 40));
             table.pass(1);
@@ -468,7 +358,7 @@ fn an_outage_of_ten_minutes_is_met_with_few_calls() {
 fn after_an_outage_one_asks_first_and_the_others_wait_for_it() {
     let acts = vec![Act::Say(503, &[], "{}".to_string()), ok(chat(GOOD))];
     let (server, mut table) = (Server::new(acts), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     failure(table.run(&model, "a"));
     table.pass(31);
     let mut ledger = table.ledger();
@@ -489,7 +379,7 @@ fn after_an_outage_one_asks_first_and_the_others_wait_for_it() {
 #[test]
 fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
     let (server, mut table) = (Server::new(vec![ok(chat("no"))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     for attempt in 1..=3 {
         assert_eq!(failure(table.run(&model, "a")).class, Class::Poison);
         if attempt < 3 {
@@ -503,7 +393,7 @@ fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
         assert!(class == "poison" && error.contains("not the object"), "{class} {error}");
     }
     assert_eq!(server.requests(), 3);
-    assert!(matches!(table.run(&server.model("openai"), "b"), Ran::Failed(_)), "others go on");
+    assert!(matches!(table.run(&model_of(&server, "openai"), "b"), Ran::Failed(_)), "others go on");
     assert_eq!(table.ledger().retry(Some("session a"), table.now).unwrap(), 1);
     assert!(matches!(table.run(&model, "a"), Ran::Failed(_)), "and by hand it is tried again");
 }
@@ -511,7 +401,7 @@ fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
 #[test]
 fn a_question_that_kills_whoever_asks_is_set_aside() {
     let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
     for _ in 0..3 {
         let died = std::panic::catch_unwind(|| {
@@ -537,7 +427,7 @@ fn a_question_that_kills_whoever_asks_is_set_aside() {
 #[test]
 fn what_was_answered_and_not_put_away_is_not_paid_for_twice() {
     let (server, table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
     let mut ledger = table.ledger();
     let (clock, cap) = (Clock::At(table.now), 1_000_000);
@@ -559,7 +449,7 @@ fn what_was_answered_and_not_put_away_is_not_paid_for_twice() {
 #[test]
 fn no_request_goes_beyond_the_cap_whatever_the_clock_does() {
     let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     let each = llm::expected(&prompt(), &schema(), limits());
     // What is told afterwards is less than what is reserved; the cap is on the sum of both.
     table.cap = 120 * 2 + each;
@@ -602,9 +492,10 @@ fn what_was_reserved_and_never_heard_of_counts() {
 
 #[test]
 fn of_many_that_ask_at_once_one_asks() {
-    let (server, table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
+    let (server, table) =
+        (Server::new(vec![Act::After(Duration::from_millis(300), chat(GOOD))]), Table::new());
     drop(table.ledger());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     let answered = std::thread::scope(|scope| {
         let runs: Vec<_> =
             (0..8).map(|_| scope.spawn(|| matches!(table.run(&model, "a"), Ran::Answered(..)))).collect();
@@ -617,7 +508,7 @@ fn of_many_that_ask_at_once_one_asks() {
 #[test]
 fn a_session_that_went_on_is_asked_about_anew() {
     let (server, table) = (Server::new(vec![ok(chat("no")), ok(chat(GOOD))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     let mut ledger = table.ledger();
     let clock = Clock::At(table.now);
     let mut desk = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 1_000_000, price: None };
@@ -632,7 +523,7 @@ fn a_session_that_went_on_is_asked_about_anew() {
 #[test]
 fn forgetting_leaves_the_sum_and_nothing_else() {
     let (server, table) = (Server::new(vec![ok(chat(GOOD)), ok(chat("no"))]), Table::new());
-    let model = server.model("openai");
+    let model = model_of(&server, "openai");
     table.run(&model, "a");
     table.run(&model, "b");
     let mut ledger = table.ledger();
@@ -648,7 +539,7 @@ fn no_secret_is_written_into_the_ledger() {
     let echo = format!("I will not use {KEY}");
     let acts = vec![Act::Say(401, &[], json!({"error": {"message": echo}}).to_string())];
     let (server, table) = (Server::new(acts), Table::new());
-    failure(table.run(&server.model("openai"), "a"));
+    failure(table.run(&model_of(&server, "openai"), "a"));
     let holds = |path: &Path| {
         let bytes = std::fs::read(path).unwrap();
         bytes.windows(KEY.len()).any(|piece| piece == KEY.as_bytes())

@@ -1,0 +1,200 @@
+//! What a person may do about what is remembered: reword it, pin it, put it away, accept it, have it forgotten.
+//!
+//! Does not know who asks: what is said here counts as a person's word.
+
+use super::{MemoryLine, NAMED, ONE, is_named};
+use crate::ops::{Number, Operation, Request, Words};
+use crate::params::param;
+use crate::schema::properties;
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const EDIT: Operation = Operation {
+    name: "edit_memory",
+    command: "memory edit",
+    about: "Change what is remembered; no later run changes it back",
+    answer: "the memory as it is now",
+    example: "loci memory edit 975e66ab --name 'Pager rewrite' --add-tag pager",
+    words: ONE,
+    params: &[
+        param("id", Shape::Text, "ID", NAMED),
+        param("name", Shape::Text, "TEXT", "What the session is called"),
+        param("summary", Shape::Text, "TEXT", "What the session was about"),
+        param("text", Shape::Text, "TEXT", "What the fact says"),
+        param("add_tag", Shape::List, "TAGS", "Tags to give to the session"),
+        param("remove_tag", Shape::List, "TAGS", "Tags to take from the session, for good"),
+    ],
+    required: &["id"],
+    shapes: properties::<EditMemory>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EditMemory {
+    pub id: String,
+    pub name: Option<String>,
+    pub summary: Option<String>,
+    pub text: Option<String>,
+    pub add_tag: Vec<String>,
+    pub remove_tag: Vec<String>,
+}
+
+/// The longest that a person may write; a memory is a line or a few, not a document.
+const LONGEST: usize = 2_000;
+
+impl Request for EditMemory {
+    const OPERATION: &'static Operation = &EDIT;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.id, &EDIT)?;
+        let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(EDIT.example));
+        let texts: Vec<&String> = [&self.name, &self.summary, &self.text].into_iter().flatten().collect();
+        let tags = self.add_tag.iter().chain(&self.remove_tag);
+        if texts.iter().copied().chain(tags).any(|text| text.trim().is_empty()) {
+            return invalid("a text or a tag is empty");
+        }
+        if texts.iter().any(|text| text.chars().count() > LONGEST) {
+            return invalid("a text is longer than 2,000 characters");
+        }
+        if texts.is_empty() && self.add_tag.is_empty() && self.remove_tag.is_empty() {
+            return invalid("what is to be changed? Give a name, a summary, a text or tags");
+        }
+        Ok(())
+    }
+}
+
+/// Operations on one memory that take nothing but its id.
+macro_rules! on_one {
+    ($($name:ident = $operation:ident: $called:literal, $command:literal, $about:literal, $answer:literal, $example:literal;)*) => {$(
+        pub const $operation: Operation = Operation {
+            name: $called,
+            command: $command,
+            about: $about,
+            answer: $answer,
+            example: $example,
+            words: ONE,
+            params: &[param("id", Shape::Text, "ID", NAMED)],
+            required: &["id"],
+            shapes: properties::<$name>,
+            handy: &[],
+            read_only: false,
+            rows: &[],
+            stats: &[],
+        };
+
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            pub id: String,
+        }
+
+        impl Request for $name {
+            const OPERATION: &'static Operation = &$operation;
+
+            fn check(&self) -> Result<(), Error> {
+                is_named(&self.id, &$operation)
+            }
+        }
+    )*};
+}
+
+on_one! {
+    RetireMemory = RETIRE: "retire_memory", "memory retire", "Put a fact away: it is kept, and shown only when asked for",
+        "the fact as it is now", "loci memory retire f-3b21";
+    AcceptMemory = ACCEPT: "accept_memory", "memory accept",
+        "Let a fact hold that waits for a look, was put away or went stale", "the fact as it is now", "loci memory accept f-3b21";
+}
+
+pub const PIN: Operation = Operation {
+    name: "pin_memory",
+    command: "memory pin",
+    about: "Keep a session's memory or a fact at the top of the list, or let it go again",
+    answer: "the memory as it is now",
+    example: "loci memory pin f-3b21 --off",
+    words: ONE,
+    params: &[param("id", Shape::Text, "ID", NAMED), param("off", Shape::Flag, "", "Let it go again")],
+    required: &["id"],
+    shapes: properties::<PinMemory>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PinMemory {
+    pub id: String,
+    pub off: bool,
+}
+
+impl Request for PinMemory {
+    const OPERATION: &'static Operation = &PIN;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.id, &PIN)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryChanged {
+    pub memory: MemoryLine,
+    /// Whether it was another before.
+    pub changed: bool,
+    /// What a person may want to know about the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+// ---- forgetting
+
+pub const FORGET: Operation = Operation {
+    name: "forget_memory",
+    command: "memory forget",
+    about: "Take facts, or what is remembered of sessions, out of memory for good; no later run brings them back",
+    answer: "what was forgotten, or would be",
+    example: "loci memory forget f-3b21 --dry-run",
+    words: Some(Words { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
+    params: &[
+        param("ids", Shape::List, "IDS", NAMED),
+        param("dry_run", Shape::Flag, "", "Only say what would be forgotten"),
+    ],
+    required: &["ids"],
+    shapes: properties::<ForgetMemory>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForgetMemory {
+    pub ids: Vec<String>,
+    pub dry_run: bool,
+}
+
+impl Request for ForgetMemory {
+    const OPERATION: &'static Operation = &FORGET;
+
+    fn check(&self) -> Result<(), Error> {
+        if self.ids.is_empty() {
+            return is_named("", &FORGET);
+        }
+        self.ids.iter().try_for_each(|id| is_named(id, &FORGET))
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryForgotten {
+    pub memories: Vec<MemoryLine>,
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub dry_run: bool,
+}

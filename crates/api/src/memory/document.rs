@@ -1,0 +1,157 @@
+//! All that is remembered as one document, to be kept elsewhere or taken to another machine, and back.
+//!
+//! Holds no transcripts: evidence is named, not quoted.
+
+use crate::ops::{Number, Operation, Request, Words};
+use crate::params::param;
+use crate::schema::properties;
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+pub const FORMAT: &str = "loci-memory";
+pub const VERSION: u32 = 1;
+
+pub const EXPORT: Operation = Operation {
+    name: "export_memory",
+    command: "memory export",
+    about: "Print all that is remembered as one JSON document",
+    answer: "the document: sessions and facts in the order of their ids",
+    example: "loci memory export",
+    words: None,
+    params: &[],
+    required: &[],
+    shapes: properties::<ExportMemory>,
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExportMemory {}
+
+impl Request for ExportMemory {
+    const OPERATION: &'static Operation = &EXPORT;
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MemoryDocument {
+    /// `loci-memory`.
+    pub format: String,
+    pub version: u32,
+    pub sessions: Vec<KeptSession>,
+    pub facts: Vec<KeptFact>,
+}
+
+/// Some words, who gave them and when, in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeptWords {
+    pub text: String,
+    pub by: String,
+    pub at: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeptTag {
+    pub tag: String,
+    pub by: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeptSession {
+    pub source: String,
+    pub chat_id: String,
+    pub project: String,
+    pub started_at: Option<i64>,
+    pub ended_at: Option<i64>,
+    pub seen_by_model: Option<i64>,
+    pub name: KeptWords,
+    pub summary: KeptWords,
+    pub tags: Vec<KeptTag>,
+    pub removed_tags: BTreeSet<String>,
+    pub pinned: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeptEvidence {
+    pub source: String,
+    pub chat_id: String,
+    pub message_id: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeptFact {
+    pub id: String,
+    pub text: String,
+    pub state: String,
+    pub origin: String,
+    pub evidence: Vec<KeptEvidence>,
+    pub symbols: BTreeSet<String>,
+    pub project: String,
+    pub pinned: bool,
+    pub edited: bool,
+    pub made_at: Option<i64>,
+}
+
+pub const IMPORT: Operation = Operation {
+    name: "import_memory",
+    command: "memory import",
+    about: "Take over what another memory holds; what a person changed or forgot here stays so",
+    answer: "how many sessions and facts are new or changed",
+    example: "loci memory import memory.json",
+    words: Some(Words {
+        value: "FILE",
+        about: "What `loci memory export` printed",
+        into: &["file"],
+        number: Number::One,
+    }),
+    params: &[param("file", Shape::Text, "FILE", "What `loci memory export` printed")],
+    required: &["file"],
+    shapes: properties::<ImportMemory>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImportMemory {
+    pub file: String,
+}
+
+impl Request for ImportMemory {
+    const OPERATION: &'static Operation = &IMPORT;
+
+    fn check(&self) -> Result<(), Error> {
+        if self.file.trim().is_empty() {
+            return Err(
+                Error::new(Code::InvalidArgument, "from where? A file is missing").hint(IMPORT.example)
+            );
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryImported {
+    pub sessions: u64,
+    pub facts: u64,
+    pub unchanged: u64,
+    /// Forgotten here, and left out.
+    pub forgotten: u64,
+}

@@ -1,0 +1,208 @@
+//! What is remembered: a list of it, and one thing with what it rests on.
+//!
+//! Does not show what waits for a person unless it is asked for.
+
+use super::{NAMED, ONE, is_named};
+use crate::ops::{Number, Operation, Request, Words};
+use crate::params::{PROJECT, SINCE, is_time, param};
+use crate::schema::properties;
+use crate::search::TimeRange;
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const KINDS: &[&str] = &["sessions", "facts"];
+pub const STATES: &[&str] = &["fresh", "stale", "retired", "review"];
+
+pub const LIST: Operation = Operation {
+    name: "list_memory",
+    command: "memory list",
+    about: "List what is remembered: names of sessions, and facts",
+    answer: "what is pinned first, then the latest; facts that are retired or wait for a look only with `state`",
+    example: "loci memory list pager --kind facts",
+    words: Some(Words {
+        value: "WORDS",
+        about: "Only what has all of these words in its name, text, summary or tags",
+        into: &["query"],
+        number: Number::Sentence,
+    }),
+    params: &[
+        param(
+            "query",
+            Shape::Text,
+            "WORDS",
+            "Only what has all of these words in its name, text, summary or tags",
+        ),
+        param("kind", Shape::Choice(KINDS), "KIND", "Only sessions, or only facts"),
+        param("state", Shape::Choice(STATES), "STATE", "Only facts in this state"),
+        param("tag", Shape::List, "TAGS", "Only sessions with all of these tags"),
+        PROJECT,
+        SINCE,
+        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+        param("offset", Shape::Count, "N", "Leave out this many first"),
+    ],
+    required: &[],
+    shapes: properties::<ListMemory>,
+    handy: &[],
+    read_only: true,
+    rows: &["memories"],
+    stats: &["kind", "state", "project"],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListMemory {
+    pub query: Option<String>,
+    pub kind: Option<String>,
+    pub state: Option<String>,
+    pub tag: Vec<String>,
+    pub project: Option<String>,
+    pub since: Option<String>,
+    pub limit: u64,
+    pub offset: u64,
+}
+
+impl Default for ListMemory {
+    fn default() -> ListMemory {
+        let (query, kind, state, project, since) = (None, None, None, None, None);
+        ListMemory { query, kind, state, tag: Vec::new(), project, since, limit: 20, offset: 0 }
+    }
+}
+
+impl Request for ListMemory {
+    const OPERATION: &'static Operation = &LIST;
+
+    fn check(&self) -> Result<(), Error> {
+        one_of("kind", self.kind.as_deref(), KINDS)?;
+        one_of("state", self.state.as_deref(), STATES)?;
+        let facts = self.kind.as_deref() == Some("facts");
+        if self.state.is_some() && self.kind.as_deref() == Some("sessions") || !self.tag.is_empty() && facts {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "only facts have a `state`, and only sessions have a `tag`",
+            )
+            .hint(LIST.example));
+        }
+        is_time("since", self.since.as_deref())
+    }
+}
+
+fn one_of(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
+    match word {
+        Some(word) if !words.contains(&word) => {
+            Err(Error::new(Code::InvalidArgument, format!("`{name}` cannot be `{word}`"))
+                .hint(format!("one of: {}", words.join(", "))))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Memories {
+    pub memories: Vec<MemoryLine>,
+    /// How many there are, shown or not.
+    pub total: u64,
+    /// Facts that wait for a person.
+    pub in_review: u64,
+}
+
+/// A session's memory or a fact, in short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryLine {
+    pub id: String,
+    /// `session` or `fact`.
+    pub kind: String,
+    /// The session's name, or the fact.
+    pub text: String,
+    /// Who gave the name (derived, host, model, renamed, person), or whose words the fact is made from (user, model).
+    pub by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Names and files that a fact rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// When the session ended, or the fact was noted, in milliseconds.
+    pub at: Option<i64>,
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub pinned: bool,
+    /// A person has changed it.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub edited: bool,
+}
+
+pub const SHOW: Operation = Operation {
+    name: "show_memory",
+    command: "memory show",
+    about: "Show what is remembered of a session, or a fact with the messages it rests on",
+    answer: "the memory, who gave what of it and when, and its evidence",
+    example: "loci memory show 975e66ab",
+    words: ONE,
+    params: &[param("id", Shape::Text, "ID", NAMED)],
+    required: &["id"],
+    shapes: properties::<ShowMemory>,
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShowMemory {
+    pub id: String,
+}
+
+impl Request for ShowMemory {
+    const OPERATION: &'static Operation = &SHOW;
+
+    fn check(&self) -> Result<(), Error> {
+        is_named(&self.id, &SHOW)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryShown {
+    /// What this is to whoever reads it: history, and no task.
+    pub note: String,
+    pub memory: MemoryLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_range: Option<TimeRange>,
+    /// The command that goes on with the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+    /// Facts that stand in the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<MemoryLine>,
+    /// The messages that a fact rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Quote>,
+}
+
+/// A message that a fact rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Quote {
+    pub chat_id: String,
+    pub source: String,
+    pub message_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+    /// None: it can no longer be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}

@@ -1,0 +1,118 @@
+//! What a person changes of what is remembered.
+//!
+//! Does not ask whether it is right; only that a fact that reads like an order is looked at once more.
+
+use super::named::{Named, fact_line, named, session_line, store};
+use crate::{Service, remembered};
+use api::memory::{AcceptMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
+use api::{Code, Error, Request};
+use memory::{Edit, Fact, State};
+
+pub(crate) fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryChanged, Error> {
+    ask.check()?;
+    match named(&store(service)?, &ask.id)? {
+        Named::Session(_) if ask.text.is_some() => {
+            Err(wrong("a session has no `text`; it has a name and a summary"))
+        }
+        Named::Fact(_)
+            if ask.name.is_some()
+                || ask.summary.is_some()
+                || !ask.add_tag.is_empty()
+                || !ask.remove_tag.is_empty() =>
+        {
+            Err(wrong("a fact has nothing but its `text`"))
+        }
+        Named::Session(before) => {
+            let edit = Edit {
+                name: masked(service, ask.name.as_ref()),
+                summary: masked(service, ask.summary.as_ref()),
+                add_tags: ask.add_tag.clone(),
+                remove_tags: ask.remove_tag.clone(),
+            };
+            let mut store = remembered::open(service)?;
+            let edited = store.edit_session(&before.source, &before.session_id, &edit, service.clock.now());
+            let line = edited.map_err(|error| remembered::told(&error))?.map(|one| session_line(&one));
+            changed(&session_line(&before), line, None)
+        }
+        Named::Fact(before) => {
+            let text = masked(service, ask.text.as_ref()).unwrap_or_default();
+            let order = memory::is_order(&text);
+            let reworded = |fact: &mut Fact| {
+                fact.text = text;
+                if order {
+                    fact.state = State::Review;
+                }
+            };
+            let note = order.then(|| {
+                "it reads like an order, so it is shown to nobody before `loci memory accept`".to_string()
+            });
+            on_fact(service, &before, reworded, note)
+        }
+    }
+}
+
+/// What is typed here is kept like everything else: without secrets.
+fn masked(service: &Service, text: Option<&String>) -> Option<String> {
+    let text = api::plain::one_line(text?);
+    Some(service.masker().map_or_else(|| text.clone(), |veil| veil.text(&text).into_owned()))
+}
+
+fn wrong(message: &str) -> Error {
+    Error::new(Code::InvalidArgument, message).hint(api::memory::EDIT.example)
+}
+
+pub(crate) fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryChanged, Error> {
+    ask.check()?;
+    match named(&store(service)?, &ask.id)? {
+        Named::Session(before) => {
+            let mut store = remembered::open(service)?;
+            let pinned = store
+                .pin_session(&before.source, &before.session_id, !ask.off)
+                .map_err(|error| remembered::told(&error))?;
+            changed(&session_line(&before), pinned.map(|one| session_line(&one)), None)
+        }
+        Named::Fact(before) => on_fact(service, &before, |fact| fact.pinned = !ask.off, None),
+    }
+}
+
+pub(crate) fn retire_memory(service: &Service, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
+    ask.check()?;
+    settle(service, &ask.id, State::Retired)
+}
+
+pub(crate) fn accept_memory(service: &Service, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
+    ask.check()?;
+    settle(service, &ask.id, State::Fresh)
+}
+
+fn settle(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Error> {
+    match named(&store(service)?, id)? {
+        Named::Session(_) => Err(Error::new(
+            Code::InvalidArgument,
+            format!("`{id}` is a session, and only facts are retired or accepted"),
+        )
+        .hint("`loci memory list --kind facts` shows them")),
+        Named::Fact(before) => on_fact(service, &before, |fact| fact.state = state, None),
+    }
+}
+
+fn on_fact(
+    service: &Service,
+    before: &Fact,
+    change: impl FnOnce(&mut Fact),
+    note: Option<String>,
+) -> Result<MemoryChanged, Error> {
+    let mut store = remembered::open(service)?;
+    let fact = store.edit_fact(&before.id, change).map_err(|error| remembered::told(&error))?;
+    changed(&fact_line(before), fact.map(|fact| fact_line(&fact)), note)
+}
+
+fn changed(
+    before: &MemoryLine,
+    now: Option<MemoryLine>,
+    note: Option<String>,
+) -> Result<MemoryChanged, Error> {
+    let gone = || Error::new(Code::NotFound, format!("`{}` was forgotten meanwhile", before.id));
+    let memory = now.ok_or_else(gone)?;
+    Ok(MemoryChanged { changed: memory != *before, memory, note })
+}

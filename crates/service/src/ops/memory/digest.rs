@@ -1,0 +1,503 @@
+//! Which sessions have something new since they were remembered, and what was said and done in each of them.
+//!
+//! Reads one session after the other, so that memory does not grow with the history. What subagents said is theirs: it
+//! is not part of the session that sent them out.
+
+use super::super::records::BOTH;
+use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
+use crate::{Service, read_error, remembered};
+use api::memory::Consolidate;
+use api::{Ask, Code, Error};
+use catalogue::Pick;
+use memory::{By, Digest, Said};
+use query::touched::Act;
+use record::row::{SIDECHAIN, USAGE_ONLY};
+use record::{Call, Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Source and id.
+pub(super) type Name = (String, String);
+
+/// Sessions to be remembered.
+pub(crate) struct Plan {
+    /// How many transcripts tell of each, and up to when.
+    wanted: BTreeMap<Name, Wanted>,
+    ask: Ask,
+    pub(crate) unchanged: u64,
+    pub(crate) forgotten: u64,
+    /// What was said last is read too, which only a model needs.
+    with_turns: bool,
+}
+
+pub(super) struct Wanted {
+    parts: usize,
+    pub(super) ended_at: Stamp,
+    pub(super) project: String,
+}
+
+/// Of a longer prompt the beginning and the end say what was wanted.
+const LONGEST: usize = 8 << 10;
+/// More than anybody types; beyond it a script did.
+const PROMPTS: usize = 2_000;
+/// Calls that are looked into; the rest is counted.
+const CALLS: u32 = 4_000;
+const COMMANDS: usize = 300;
+/// Messages that are kept in mind as the last ones: thirty turns of two.
+const LAST: usize = 60;
+
+impl Plan {
+    /// Sessions that have something new.
+    pub(crate) fn new(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
+        Plan::of(service, ask, |(made_from, _)| made_from)
+    }
+
+    /// Sessions of which a model has not seen everything, with what was said last in them.
+    pub(crate) fn for_model(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
+        let plan = Plan::of(service, ask, |(_, seen_by_model)| seen_by_model)?;
+        Ok(Plan { with_turns: true, ..plan })
+    }
+
+    fn of(
+        service: &Service,
+        ask: &Consolidate,
+        known_up_to: fn((Stamp, Stamp)) -> Stamp,
+    ) -> Result<Plan, Error> {
+        let everything =
+            Ask { all_projects: true, project: ask.project.clone(), since: None, ..Ask::default() };
+        // What is known of sessions is enough.
+        let need = Need { want: BOTH, pick: Pick::None };
+        let (library, _) = gather(service, &everything, need, by_time, |_, _| false)?;
+        let mut found = found(&library);
+        only_named(&mut found, &ask.chat_ids)?;
+        if let Some(since) = ask.since.as_deref().and_then(|text| service.clock.moment(text)) {
+            found.retain(|_, wanted| wanted.ended_at >= since);
+        }
+        let mut plan = Plan { wanted: found, ask: everything, unchanged: 0, forgotten: 0, with_turns: false };
+        plan.leave_out_known(service, known_up_to)?;
+        plan.limit(ask.limit);
+        Ok(plan)
+    }
+
+    fn leave_out_known(
+        &mut self,
+        service: &Service,
+        known_up_to: fn((Stamp, Stamp)) -> Stamp,
+    ) -> Result<(), Error> {
+        let Some(store) = remembered::look(service)? else { return Ok(()) };
+        let known = store.made_from().map_err(|error| remembered::told(&error))?;
+        let forgotten = store.forgotten().map_err(|error| remembered::told(&error))?;
+        let before = self.wanted.len();
+        self.wanted.retain(|name, _| !forgotten.contains(name));
+        self.forgotten = (before - self.wanted.len()) as u64;
+        let before = self.wanted.len();
+        self.wanted.retain(|name, wanted| {
+            known.get(name).is_none_or(|known| known_up_to(*known) != wanted.ended_at)
+        });
+        self.unchanged = (before - self.wanted.len()) as u64;
+        Ok(())
+    }
+
+    /// Leaves some out, and says how many those were.
+    pub(super) fn leave_out(&mut self, is_out: &dyn Fn(&Name, &Wanted) -> bool) -> u64 {
+        let before = self.wanted.len();
+        self.wanted.retain(|name, wanted| !is_out(name, wanted));
+        (before - self.wanted.len()) as u64
+    }
+
+    /// Keeps the latest, and says how many others there were.
+    pub(super) fn limit(&mut self, most: Option<u64>) -> u64 {
+        let Some(most) = most.map(|most| most as usize).filter(|most| *most < self.wanted.len()) else {
+            return 0;
+        };
+        let mut latest: Vec<(Stamp, Name)> =
+            self.wanted.iter().map(|(name, wanted)| (wanted.ended_at, name.clone())).collect();
+        latest.sort_by(|a, b| b.cmp(a));
+        for (_, name) in &latest[most..] {
+            self.wanted.remove(name);
+        }
+        (latest.len() - most) as u64
+    }
+
+    /// Hands on a digest of each, by their start, and says how many records could not be read.
+    pub(crate) fn each(
+        mut self,
+        service: &Service,
+        take: &mut dyn FnMut(&Digest) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        if self.wanted.is_empty() {
+            return Ok(0);
+        }
+        if self.wanted.len() == 1 {
+            self.ask.session = self.wanted.keys().next().map(|(_, id)| id.clone());
+        }
+        let wanted = &self.wanted;
+        let (library, rows) = gather(service, &self.ask, BOTH, by_session, |library, joined| {
+            let session = library.session(&joined.row);
+            session.agent_id.is_none() && wanted.contains_key(&name(session)) && is_said(&joined.row)
+        })?;
+        let mut reader = Reader {
+            service,
+            library: &library,
+            wanted,
+            open: BTreeMap::new(),
+            at: None,
+            with_turns: self.with_turns,
+            unread: 0,
+        };
+        for row in rows {
+            reader.add(&row.map_err(read_error)?, take)?;
+        }
+        reader.finish(take)
+    }
+}
+
+fn name(session: &Session) -> Name {
+    (session.source.to_string(), session.session_id.to_string())
+}
+
+/// Sessions of which anything is their own, without those of subagents.
+fn found(library: &Library) -> BTreeMap<Name, Wanted> {
+    let mut found: BTreeMap<Name, Wanted> = BTreeMap::new();
+    for session in library.facts.iter().flat_map(|facts| &facts.sessions) {
+        if session.agent_id.is_some() || gather::is_empty(session) || !library.scope.holds_session(session) {
+            continue;
+        }
+        let wanted = found.entry(name(session)).or_insert_with(|| Wanted {
+            parts: 0,
+            ended_at: Stamp::NONE,
+            project: session.place().to_string(),
+        });
+        wanted.parts += 1;
+        wanted.ended_at = wanted.ended_at.max(session.ended_at);
+    }
+    found
+}
+
+/// Leaves those that a prefix means; each must mean one.
+fn only_named(found: &mut BTreeMap<Name, Wanted>, prefixes: &[String]) -> Result<(), Error> {
+    let mut named = Vec::new();
+    for prefix in prefixes.iter().map(|prefix| prefix.trim()) {
+        let called: Vec<&Name> = found.keys().filter(|(_, id)| id.starts_with(prefix)).collect();
+        let exact = called.iter().find(|(_, id)| id == prefix);
+        match (exact, &called[..]) {
+            (Some(one), _) | (None, [one]) => named.push((*one).clone()),
+            (None, []) => {
+                let message = format!("no session has an id that begins with `{prefix}`");
+                return Err(
+                    Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists the latest")
+                );
+            }
+            (None, several) => {
+                let ids = several.iter().take(9).map(|(_, id)| id.as_str()).collect::<Vec<_>>().join(", ");
+                let message = format!("several sessions have an id that begins with `{prefix}`");
+                return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+            }
+        }
+    }
+    found.retain(|name, _| prefixes.is_empty() || named.contains(name));
+    Ok(())
+}
+
+fn is_said(row: &Row) -> bool {
+    !is_warm_up(row) && !row.is(USAGE_ONLY) && !row.is(SIDECHAIN)
+}
+
+/// Puts digests together as the rows of their sessions go by.
+struct Reader<'a> {
+    service: &'a Service,
+    library: &'a Library,
+    wanted: &'a BTreeMap<Name, Wanted>,
+    /// Of a session that several transcripts tell, the parts lie apart.
+    open: BTreeMap<Name, Gathering>,
+    at: Option<(u64, Name)>,
+    with_turns: bool,
+    unread: u64,
+}
+
+#[derive(Default)]
+struct Gathering {
+    digest: Digest,
+    parts: usize,
+    last: VecDeque<Row>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, row: &Row, take: &mut dyn FnMut(&Digest) -> Result<(), Error>) -> Result<(), Error> {
+        if self.at.as_ref().is_none_or(|(rank, _)| *rank != row.key) {
+            self.close(take)?;
+            self.enter(row);
+        }
+        if !self.library.abandoned(row) {
+            match row.row {
+                RowKind::Message => self.message(row),
+                _ => self.call(row),
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, row: &Row) {
+        let session = self.library.session(row);
+        let name = name(session);
+        let gathering = self.open.entry(name.clone()).or_default();
+        gathering.parts += 1;
+        gathering.describe(session);
+        self.at = Some((row.key, name));
+    }
+
+    fn here(&mut self) -> Option<&mut Gathering> {
+        let (_, name) = self.at.as_ref()?;
+        self.open.get_mut(name)
+    }
+
+    fn message(&mut self, row: &Row) {
+        let kind = row.kind();
+        if !matches!(kind, Kind::Prompt | Kind::Command | Kind::Reply) {
+            return;
+        }
+        if kind != Kind::Command
+            && let Some(here) = self.here()
+        {
+            here.last.push_back(*row);
+            if here.last.len() > LAST {
+                here.last.pop_front();
+            }
+        }
+        // Of the replies only the last is wanted: it is read when it is known which one that is.
+        let full = self.here().is_none_or(|here| here.digest.prompts.len() >= PROMPTS);
+        if kind == Kind::Reply || full {
+            return;
+        }
+        match self.service.read_message(self.library, row) {
+            Ok(message) => {
+                let said =
+                    Said { id: message.id, role: Role::User, at: row.at, text: shortened(message.text) };
+                let Some(here) = self.here() else { return };
+                if kind == Kind::Prompt {
+                    here.digest.prompts.push(said);
+                } else {
+                    here.digest.slashes.extend(slash(&said.text));
+                }
+            }
+            Err(_) => self.unread += 1,
+        }
+    }
+
+    fn call(&mut self, row: &Row) {
+        let Some(here) = self.here() else { return };
+        here.digest.calls += 1;
+        here.digest.errors += u32::from(row.status() == Status::Error);
+        if here.digest.calls > CALLS {
+            return;
+        }
+        let tool = self.library.name(row).clone();
+        match self.service.read_deed(self.library, row) {
+            Ok(deed) => {
+                if let Some(here) = self.here() {
+                    here.deed(&tool, &deed);
+                }
+            }
+            Err(_) => self.unread += 1,
+        }
+    }
+
+    /// The rows of a transcript's part of a session have ended.
+    fn close(&mut self, take: &mut dyn FnMut(&Digest) -> Result<(), Error>) -> Result<(), Error> {
+        let Some((_, name)) = self.at.take() else { return Ok(()) };
+        let parts = self.wanted.get(&name).map_or(0, |wanted| wanted.parts);
+        if self.open.get(&name).is_some_and(|gathering| gathering.parts >= parts) {
+            self.hand_on(&name, take)?;
+        }
+        Ok(())
+    }
+
+    fn hand_on(
+        &mut self,
+        name: &Name,
+        take: &mut dyn FnMut(&Digest) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(mut gathering) = self.open.remove(name) else { return Ok(()) };
+        self.last_words(&mut gathering);
+        if self.with_turns {
+            self.turns(&mut gathering);
+        }
+        if let Some(wanted) = self.wanted.get(name) {
+            gathering.digest.ended_at = wanted.ended_at;
+        }
+        take(&gathering.digest)
+    }
+
+    /// What was said last by both sides, in its order.
+    fn turns(&mut self, gathering: &mut Gathering) {
+        for row in &gathering.last {
+            let role = if row.kind() == Kind::Prompt { Role::User } else { Role::Assistant };
+            match self.service.read_message(self.library, row) {
+                Ok(message) if message.text.trim().is_empty() => {}
+                Ok(message) => {
+                    let said = Said { id: message.id, role, at: row.at, text: shortened(message.text) };
+                    gathering.digest.turns.push(said);
+                }
+                Err(_) => self.unread += 1,
+            }
+        }
+    }
+
+    fn last_words(&mut self, gathering: &mut Gathering) {
+        for row in gathering.last.iter().rev().filter(|row| row.kind() == Kind::Reply) {
+            match self.service.read_message(self.library, row) {
+                Ok(message) if message.text.trim().is_empty() => {}
+                Ok(message) => {
+                    gathering.digest.last_reply = shortened(message.text);
+                    return;
+                }
+                Err(_) => self.unread += 1,
+            }
+        }
+    }
+
+    /// What is still open had a part without anything to read in it.
+    fn finish(mut self, take: &mut dyn FnMut(&Digest) -> Result<(), Error>) -> Result<u64, Error> {
+        self.at = None;
+        let open: Vec<Name> = self.open.keys().cloned().collect();
+        open.iter().try_for_each(|name| self.hand_on(name, take))?;
+        Ok(self.unread)
+    }
+}
+
+impl Gathering {
+    fn describe(&mut self, session: &Session) {
+        let digest = &mut self.digest;
+        (digest.source, digest.session_id) = name(session);
+        if digest.project.is_empty() {
+            digest.project = session.place().to_string();
+        }
+        if session.started_at.is_some()
+            && (!digest.started_at.is_some() || session.started_at < digest.started_at)
+        {
+            digest.started_at = session.started_at;
+        }
+        digest.ended_at = digest.ended_at.max(session.ended_at);
+        let titled = session.title.as_ref().and_then(|(title, origin)| match origin {
+            TitleOrigin::Custom => Some((title.to_string(), By::Renamed)),
+            TitleOrigin::Agent => Some((title.to_string(), By::Host)),
+            TitleOrigin::FirstPrompt => None,
+        });
+        digest.titles.extend(titled);
+    }
+
+    fn deed(&mut self, tool: &str, deed: &Deed) {
+        let digest = &mut self.digest;
+        if let Some(file) = &deed.file {
+            let files = match Act::of(tool) {
+                Some(Act::Edit | Act::Write) => &mut digest.changed,
+                _ => &mut digest.looked_at,
+            };
+            *files.entry(file.clone()).or_default() += 1;
+        }
+        if let Some(command) = deed.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
+            digest.commits.extend(committed(command));
+            digest.commands.push(command.clone());
+        }
+    }
+}
+
+/// What a call did, as far as a summary tells: which file, which command. What it gave back is not read.
+#[derive(Debug, Default)]
+pub(crate) struct Deed {
+    pub(crate) file: Option<String>,
+    pub(crate) command: Option<String>,
+}
+
+impl Deed {
+    pub(crate) fn of(call: &Call) -> Deed {
+        let input = call.input.as_bytes();
+        let command = ["command", "cmd", "script"].iter().find_map(|key| text_or_last(input, key.as_bytes()));
+        Deed { file: call.file.clone(), command: command.map(shortened) }
+    }
+}
+
+/// A command is a text, or a list of which the last is what the shell got.
+fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
+    let raw = sources::json::get(input, key)?;
+    if raw.first() == Some(&b'[') {
+        let words: Vec<String> = serde_json::from_slice(raw).ok()?;
+        let shell = words.first().is_some_and(|word| word.ends_with("sh"));
+        return if shell { words.into_iter().next_back() } else { Some(words.join(" ")) };
+    }
+    sources::json::get_text(input, key)
+}
+
+/// The first line of what `git commit -m` was given.
+fn committed(command: &str) -> Option<String> {
+    let behind = command.split("git commit").nth(1)?;
+    let message = behind.split_once("-m ").or_else(|| behind.split_once("-am "))?.1.trim_start();
+    let quote = message.chars().next().filter(|c| "'\"".contains(*c))?;
+    let inner = &message[1..];
+    // `-m "$(cat <<'EOF' …`: the message begins on the next line.
+    let inner = if inner.starts_with("$(cat <<") { inner.split_once('\n')?.1 } else { inner };
+    let line = inner.lines().next()?.split(quote).next()?.trim();
+    (!line.is_empty()).then(|| line.to_string())
+}
+
+/// `/review 12`, out of what a client wraps around a command.
+fn slash(text: &str) -> Option<String> {
+    let part = |tag: &str| {
+        let from = text.split_once(&format!("<{tag}>"))?.1;
+        Some(from.split_once(&format!("</{tag}>"))?.0.trim().to_string())
+    };
+    let typed = match part("command-name") {
+        Some(name) => format!("{name} {}", part("command-args").unwrap_or_default()),
+        None => text.lines().next().unwrap_or("").to_string(),
+    };
+    let typed = typed.trim().to_string();
+    typed.starts_with('/').then_some(typed)
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let (head, tail) =
+            (text.floor_char_boundary(LONGEST * 3 / 4), text.ceil_char_boundary(text.len() - LONGEST / 4));
+        text.replace_range(head..tail, "\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_found_in_the_commands_that_made_them() {
+        for (command, message) in [
+            ("git commit -m 'Fix pager'", Some("Fix pager")),
+            ("git add -A && git commit -am \"Fix pager\n\nmore\"", Some("Fix pager")),
+            ("git commit -m \"$(cat <<'EOF'\nFix pager\n\nbody\nEOF\n)\"", Some("Fix pager")),
+            ("git commit --amend --no-edit", None),
+            ("git log", None),
+        ] {
+            assert_eq!(committed(command).as_deref(), message, "{command}");
+        }
+    }
+
+    #[test]
+    fn commands_are_read_however_a_tool_takes_them() {
+        for (input, command) in [
+            (r#"{"command":"cargo test"}"#, Some("cargo test")),
+            (r#"{"command":["bash","-lc","cargo test"]}"#, Some("cargo test")),
+            (r#"{"command":["cargo","test"]}"#, Some("cargo test")),
+            (r#"{"cmd":"ls"}"#, Some("ls")),
+            (r#"{"file_path":"a"}"#, None),
+        ] {
+            let call = Call { input: input.to_string(), ..Call::default() };
+            assert_eq!(Deed::of(&call).command.as_deref(), command, "{input}");
+        }
+    }
+
+    #[test]
+    fn a_slash_command_is_what_was_typed() {
+        let wrapped = "<command-message>x</command-message><command-name>/review</command-name><command-args>12</command-args>";
+        assert_eq!(slash(wrapped).as_deref(), Some("/review 12"));
+        assert_eq!(slash("/clear").as_deref(), Some("/clear"));
+        assert_eq!(slash("hello"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! All that is remembered as one document, and back. Written out here, so that a change of the store does not change what
+//! people keep.
+//!
+//! Does not carry what was forgotten: a document that names it would remember it.
+
+use crate::{Service, remembered};
+use api::memory::{
+    ExportMemory, FORMAT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag, KeptWords,
+    MemoryDocument, MemoryImported, VERSION,
+};
+use api::search::ms;
+use api::{Code, Error, Request};
+use memory::{By, Evidence, Fact, Origin, Remembered, State, Worded};
+use record::Stamp;
+
+pub(crate) fn export_memory(service: &Service, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
+    ask.check()?;
+    let (sessions, facts) = match remembered::look(service)? {
+        Some(store) => store.all().map_err(|error| remembered::told(&error))?,
+        None => (Vec::new(), Vec::new()),
+    };
+    Ok(MemoryDocument {
+        format: FORMAT.to_string(),
+        version: VERSION,
+        sessions: sessions.iter().map(kept_session).collect(),
+        facts: facts.iter().map(kept_fact).collect(),
+    })
+}
+
+pub(crate) fn import_memory(service: &Service, ask: &ImportMemory) -> Result<MemoryImported, Error> {
+    ask.check()?;
+    let path = service.cwd.join(&ask.file);
+    let wrong = |why: String| {
+        Error::new(Code::InvalidArgument, format!("{}: {why}", path.display()))
+            .hint("loci memory export > memory.json")
+    };
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Error::new(Code::ReadError, format!("{}: {error}", path.display())))?;
+    let document: MemoryDocument = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if (document.format.as_str(), document.version) != (FORMAT, VERSION) {
+        return Err(wrong(format!("it is {} {}, not {FORMAT} {VERSION}", document.format, document.version)));
+    }
+    let sessions =
+        document.sessions.into_iter().map(session).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let facts = document.facts.into_iter().map(fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let imported =
+        remembered::open(service)?.import(&sessions, &facts).map_err(|error| remembered::told(&error))?;
+    Ok(MemoryImported {
+        sessions: imported.sessions,
+        facts: imported.facts,
+        unchanged: imported.unchanged,
+        forgotten: imported.forgotten,
+    })
+}
+
+fn kept_words(words: &Worded) -> KeptWords {
+    KeptWords { text: words.text.clone(), by: words.by.word().to_string(), at: ms(words.at) }
+}
+
+fn kept_session(one: &Remembered) -> KeptSession {
+    let tag = |(tag, by): (&String, &By)| KeptTag { tag: tag.clone(), by: by.word().to_string() };
+    KeptSession {
+        source: one.source.clone(),
+        chat_id: one.session_id.clone(),
+        project: one.project.clone(),
+        started_at: ms(one.started_at),
+        ended_at: ms(one.ended_at),
+        seen_by_model: ms(one.seen_by_model),
+        name: kept_words(&one.name),
+        summary: kept_words(&one.summary),
+        tags: one.tags.iter().map(tag).collect(),
+        removed_tags: one.shed.clone(),
+        pinned: one.pinned,
+    }
+}
+
+fn kept_fact(fact: &Fact) -> KeptFact {
+    let evidence = |one: &Evidence| KeptEvidence {
+        source: one.source.clone(),
+        chat_id: one.session_id.clone(),
+        message_id: one.message_id.clone(),
+    };
+    KeptFact {
+        id: fact.id.clone(),
+        text: fact.text.clone(),
+        state: fact.state.word().to_string(),
+        origin: fact.origin.word().to_string(),
+        evidence: fact.evidence.iter().map(evidence).collect(),
+        symbols: fact.symbols.clone(),
+        project: fact.project.clone(),
+        pinned: fact.pinned,
+        edited: fact.edited,
+        made_at: ms(fact.made_at),
+    }
+}
+
+fn at(ms: Option<i64>) -> Stamp {
+    ms.map_or(Stamp::NONE, Stamp)
+}
+
+/// A word of a table, or what is wrong with it.
+fn word<T>(name: &str, word: &str, from: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+    from(word).ok_or_else(|| format!("`{name}` cannot be `{word}`"))
+}
+
+fn words(words: KeptWords) -> Result<Worded, String> {
+    Ok(Worded { text: words.text, by: word("by", &words.by, By::from_word)?, at: at(words.at) })
+}
+
+fn session(one: KeptSession) -> Result<Remembered, String> {
+    let tag = |tag: KeptTag| Ok::<_, String>((tag.tag, word("by", &tag.by, By::from_word)?));
+    Ok(Remembered {
+        source: one.source,
+        session_id: one.chat_id,
+        project: one.project,
+        started_at: at(one.started_at),
+        ended_at: at(one.ended_at),
+        seen_by_model: at(one.seen_by_model),
+        name: words(one.name)?,
+        summary: words(one.summary)?,
+        tags: one.tags.into_iter().map(tag).collect::<Result<_, _>>()?,
+        shed: one.removed_tags,
+        pinned: one.pinned,
+    })
+}
+
+fn fact(one: KeptFact) -> Result<Fact, String> {
+    let evidence = |one: KeptEvidence| Evidence {
+        source: one.source,
+        session_id: one.chat_id,
+        message_id: one.message_id,
+    };
+    if !one.id.starts_with("f-") {
+        return Err(format!("`{}` is no id of a fact", one.id));
+    }
+    Ok(Fact {
+        id: one.id,
+        text: one.text,
+        state: word("state", &one.state, State::from_word)?,
+        origin: word("origin", &one.origin, Origin::from_word)?,
+        evidence: one.evidence.into_iter().map(evidence).collect(),
+        symbols: one.symbols,
+        project: one.project,
+        pinned: one.pinned,
+        edited: one.edited,
+        made_at: at(one.made_at),
+    })
+}

@@ -1,0 +1,55 @@
+//! Takes facts, or what is remembered of sessions, out of memory, so that not a byte is left and no run brings them back.
+//!
+//! Leaves the conversations themselves alone: that is `loci forget`.
+
+use super::named::{Named, fact_line, named, session_line, store};
+use crate::{Service, remembered};
+use api::memory::{ForgetMemory, MemoryForgotten, MemoryLine};
+use api::{Error, Request};
+use memory::{Fact, Store};
+use std::collections::BTreeMap;
+
+pub(crate) fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
+    ask.check()?;
+    let known = store(service)?;
+    let (mut doomed, mut lines) = (Vec::new(), BTreeMap::new());
+    for id in &ask.ids {
+        let one = named(&known, id)?;
+        lines.extend(going(&known, &one)?.into_iter().map(|line| (line.id.clone(), line)));
+        doomed.push(one);
+    }
+    drop(known);
+    if !ask.dry_run {
+        let mut store = remembered::open(service)?;
+        for one in &doomed {
+            let gone = match one {
+                Named::Session(one) => store.forget_session(&one.source, &one.session_id, true),
+                Named::Fact(fact) => store.forget_fact(fact),
+            };
+            gone.map_err(|error| remembered::told(&error))?;
+        }
+        store.purge().map_err(|error| remembered::told(&error))?;
+    }
+    Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: ask.dry_run })
+}
+
+/// What goes: a fact, or a session with the facts that stand nowhere else.
+fn going(store: &Store, one: &Named) -> Result<Vec<MemoryLine>, Error> {
+    let session = match one {
+        Named::Fact(fact) => return Ok(vec![fact_line(fact)]),
+        Named::Session(session) => session,
+    };
+    let mut lines = vec![session_line(session)];
+    for id in
+        store.facts_of(&session.source, &session.session_id).map_err(|error| remembered::told(&error))?
+    {
+        let fact = store.fact(&id).map_err(|error| remembered::told(&error))?;
+        let here = |fact: &Fact| {
+            fact.evidence
+                .iter()
+                .all(|one| one.session_id == session.session_id && one.source == session.source)
+        };
+        lines.extend(fact.filter(here).map(|fact| fact_line(&fact)));
+    }
+    Ok(lines)
+}

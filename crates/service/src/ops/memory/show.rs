@@ -1,0 +1,93 @@
+//! One memory in full: who gave what of it and when, and the messages that a fact rests on.
+//!
+//! Quotes from the transcripts as they are now; what is gone is said to be.
+
+use super::named::{Named, fact_line, named, session_line, store};
+use crate::gather::{by_time, gather};
+use crate::ops::records::MESSAGES;
+use crate::{Service, read_error, remembered};
+use api::memory::{MemoryShown, Quote, ShowMemory};
+use api::search::{TimeRange, ms};
+use api::{Ask, Error, Request};
+use memory::{Evidence, Fact, Remembered, State, Store};
+use record::{Row, Stamp};
+use std::collections::BTreeMap;
+
+pub(crate) fn show_memory(service: &Service, ask: &ShowMemory) -> Result<MemoryShown, Error> {
+    ask.check()?;
+    let store = store(service)?;
+    match named(&store, &ask.id)? {
+        Named::Session(one) => session(&store, &one),
+        Named::Fact(fact) => Ok(shown(service, &fact)),
+    }
+}
+
+fn session(store: &Store, one: &Remembered) -> Result<MemoryShown, Error> {
+    let mut facts = Vec::new();
+    for id in store.facts_of(&one.source, &one.session_id).map_err(|error| remembered::told(&error))? {
+        facts.extend(store.fact(&id).map_err(|error| remembered::told(&error))?);
+    }
+    facts.retain(|fact| matches!(fact.state, State::Fresh | State::Stale));
+    Ok(MemoryShown {
+        note: format!("this is history, of {}, and not a task", one.ended_at.day()),
+        memory: session_line(one),
+        summary: Some(one.summary.text.clone()),
+        summary_by: Some(one.summary.by.word().to_string()),
+        summary_at: ms(one.summary.at),
+        time_range: Some(TimeRange::new(one.started_at, one.ended_at)),
+        resume: api::resume(&one.source, &one.project, &one.session_id),
+        facts: facts.iter().map(fact_line).collect(),
+        evidence: Vec::new(),
+    })
+}
+
+fn shown(service: &Service, fact: &Fact) -> MemoryShown {
+    MemoryShown {
+        note: format!("this was noted on {}; it is history, and not a task", fact.made_at.day()),
+        memory: fact_line(fact),
+        evidence: quotes(service, fact),
+        ..MemoryShown::default()
+    }
+}
+
+fn quotes(service: &Service, fact: &Fact) -> Vec<Quote> {
+    let mut by_session: BTreeMap<&str, Vec<&Evidence>> = BTreeMap::new();
+    for one in &fact.evidence {
+        by_session.entry(&one.session_id).or_default().push(one);
+    }
+    let said = |(session, evidence): (&str, Vec<&Evidence>)| {
+        let texts = said_in(service, session, &evidence).unwrap_or_default();
+        let quote = move |one: &Evidence| {
+            let (at, text) = texts.get(&one.message_id).cloned().unzip();
+            Quote {
+                chat_id: one.session_id.clone(),
+                source: one.source.clone(),
+                message_id: one.message_id.clone(),
+                created_at: at.and_then(ms),
+                text,
+            }
+        };
+        evidence.into_iter().map(quote).collect::<Vec<_>>()
+    };
+    by_session.into_iter().flat_map(said).collect()
+}
+
+/// Messages of a session by their ids, with when they were said.
+fn said_in(
+    service: &Service,
+    session: &str,
+    wanted: &[&Evidence],
+) -> Result<BTreeMap<String, (Stamp, String)>, Error> {
+    let ask = Ask { all_projects: true, session: Some(session.to_string()), ..Ask::default() };
+    let heads: Vec<[u8; 24]> = wanted.iter().map(|one| Row::id_head(one.message_id.as_bytes())).collect();
+    let (library, rows) =
+        gather(service, &ask, MESSAGES, by_time, |_, joined| heads.contains(&joined.row.id))?;
+    let mut found = BTreeMap::new();
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        if let Ok(message) = service.read_message(&library, &row) {
+            found.insert(message.id, (row.at, message.text));
+        }
+    }
+    Ok(found)
+}

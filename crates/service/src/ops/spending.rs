@@ -1,0 +1,133 @@
+//! What was asked of a model, from the ledger: what waits, what was set aside, what it cost.
+//!
+//! Does not ask anything.
+
+use crate::{Service, model};
+use api::search::ms;
+use api::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs};
+use api::{Code, Error, Request};
+use llm::{JobRow, Ledger, Receipt};
+use record::Stamp;
+use std::collections::BTreeMap;
+
+pub(crate) fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, Error> {
+    ask.check()?;
+    let now = service.clock.now();
+    let Some(ledger) = model::look_at_ledger(service) else { return Ok(Jobs::default()) };
+    let retried = if ask.retry { retry(service, &ledger, &ask.chat_ids, now)? } else { 0 };
+    let jobs = wanted(&ledger, &ask.chat_ids)?;
+    let closed = ledger.closed(now).map_err(|error| model::told(&error))?;
+    Ok(Jobs {
+        jobs: jobs.iter().map(|job| line(job, now)).collect(),
+        closed: closed
+            .into_iter()
+            .map(|door| ClosedDoor {
+                name: door.name,
+                until: ms(door.until),
+                class: door.class,
+                message: door.message,
+            })
+            .collect(),
+        retried,
+    })
+}
+
+fn retry(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Result<u64, Error> {
+    let about: Vec<Option<String>> = match ids {
+        [] => vec![None],
+        _ => wanted(ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
+    };
+    let mut ledger = model::ledger(service)?;
+    let mut many = 0;
+    for one in &about {
+        many += ledger.retry(one.as_deref(), now).map_err(|error| model::told(&error))? as u64;
+    }
+    Ok(many)
+}
+
+/// Those of the sessions that were named; each prefix must mean one at least.
+fn wanted(ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
+    let mut jobs = ledger.jobs().map_err(|error| model::told(&error))?;
+    for id in ids {
+        if !jobs.iter().any(|job| session_of(&job.about).1.starts_with(id.trim())) {
+            return Err(Error::new(
+                Code::SessionNotFound,
+                format!("no question waits for the session `{id}`"),
+            )
+            .hint("`loci memory jobs` lists those that do"));
+        }
+    }
+    jobs.retain(|job| ids.is_empty() || ids.iter().any(|id| session_of(&job.about).1.starts_with(id.trim())));
+    Ok(jobs)
+}
+
+/// How a session is named in the ledger, and back.
+pub(crate) fn about(source: &str, session_id: &str) -> String {
+    format!("{source} {session_id}")
+}
+
+pub(crate) fn session_of(about: &str) -> (&str, &str) {
+    about.split_once(' ').unwrap_or(("", about))
+}
+
+fn line(job: &JobRow, now: Stamp) -> JobLine {
+    let (source, chat_id) = session_of(&job.about);
+    JobLine {
+        chat_id: chat_id.to_string(),
+        source: source.to_string(),
+        state: if job.state == "open" { "waiting".to_string() } else { job.state.clone() },
+        attempts: job.attempts,
+        class: job.class.clone(),
+        error: job.error.clone(),
+        due: (job.state == "open" && job.due > now).then_some(job.due.0),
+        changed: ms(job.changed),
+    }
+}
+
+pub(crate) fn memory_costs(service: &Service, ask: &MemoryCosts) -> Result<Costs, Error> {
+    ask.check()?;
+    // A configuration that is wrong says so when a model is asked; what was spent is told all the same.
+    let tokens_per_day = model::configured(service).ok().flatten().map(|it| it.tokens_per_day);
+    let Some(ledger) = model::look_at_ledger(service) else {
+        return Ok(Costs { tokens_per_day, ..Costs::default() });
+    };
+    let since =
+        ask.since.as_deref().and_then(|text| service.clock.moment(text)).unwrap_or(Stamp(i64::MIN + 1));
+    let receipts = ledger.receipts(since).map_err(|error| model::told(&error))?;
+    let by = ask.by.as_deref().unwrap_or("day");
+    let mut groups: BTreeMap<String, CostLine> = BTreeMap::new();
+    let mut total = CostLine::default();
+    for receipt in &receipts {
+        let group = groups.entry(group_of(receipt, by)).or_default();
+        add(group, receipt);
+        add(&mut total, receipt);
+    }
+    let mut costs: Vec<CostLine> =
+        groups.into_iter().map(|(group, line)| CostLine { group, ..line }).collect();
+    if by != "day" {
+        costs.sort_by(|a, b| {
+            (b.tokens_in + b.tokens_out).cmp(&(a.tokens_in + a.tokens_out)).then(a.group.cmp(&b.group))
+        });
+    }
+    let used_today = ledger.used(service.clock.now()).map_err(|error| model::told(&error))?;
+    Ok(Costs { total, costs, used_today, tokens_per_day })
+}
+
+fn group_of(receipt: &Receipt, by: &str) -> String {
+    match by {
+        "model" => format!("{} {}", receipt.provider, receipt.model),
+        "session" if receipt.about.is_empty() => "(forgotten)".to_string(),
+        "session" => receipt.about.clone(),
+        _ => receipt.started.day(),
+    }
+}
+
+fn add(line: &mut CostLine, receipt: &Receipt) {
+    line.calls += 1;
+    line.failed += u64::from(receipt.outcome != "ok");
+    line.tokens_in += receipt.tokens_in;
+    line.tokens_out += receipt.tokens_out;
+    line.bytes_sent += receipt.bytes;
+    line.cost += receipt.cost.unwrap_or(0.0);
+    line.unpriced += u64::from(receipt.cost.is_none());
+}

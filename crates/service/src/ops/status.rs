@@ -1,0 +1,101 @@
+//! How Loci stands: figures from every store, each read and none made.
+//!
+//! Does not judge them: that is `doctor`.
+
+use super::index;
+use crate::home::Home;
+use crate::{Service, ingest, remembered, shelf};
+use api::status::{DaemonState, History, Model, Remembers, Status, StatusAsk, Waiting};
+use api::{Error, Request};
+use llm::Ledger;
+use post::{Post, State};
+use std::collections::BTreeMap;
+
+pub(crate) fn status(service: &Service, ask: &StatusAsk) -> Result<Status, Error> {
+    ask.check()?;
+    let home = service.home().ok_or_else(ingest::homeless)?;
+    Ok(Status {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        history: history(service, &home)?,
+        memory: remembers(service)?,
+        model: model(service, &home),
+        messages: waiting(&home)?,
+        daemon: daemon(service),
+        sizes: sizes(&home),
+        data: home.data.to_string_lossy().into_owned(),
+        cache: home.cache.to_string_lossy().into_owned(),
+    })
+}
+
+fn history(service: &Service, home: &Home) -> Result<History, Error> {
+    let trees = std::fs::read_dir(home.code()).into_iter().flatten().flatten();
+    let code_trees = trees.filter(|entry| entry.path().extension().is_some_and(|e| e == "db")).count() as u64;
+    let Some(reader) = shelf::open(service) else { return Ok(History { code_trees, ..History::default() }) };
+    let (transcripts, sessions, events) = reader.totals().map_err(ingest::store_error)?;
+    let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
+    Ok(History { indexed: true, transcripts, sessions, events, as_of, code_trees })
+}
+
+fn remembers(service: &Service) -> Result<Remembers, Error> {
+    let Some(store) = remembered::look(service)? else { return Ok(Remembers::default()) };
+    let told = |error: memory::Error| remembered::told(&error);
+    let (sessions, facts) = store.all().map_err(told)?;
+    let last_run = store.last_run().map_err(told)?;
+    Ok(Remembers {
+        sessions: sessions.len() as u64,
+        facts: facts.len() as u64,
+        in_review: facts.iter().filter(|fact| fact.state == memory::State::Review).count() as u64,
+        last_run: last_run.is_some().then_some(last_run.0),
+    })
+}
+
+fn model(service: &Service, home: &Home) -> Option<Model> {
+    let ledger = Ledger::look(&home.data.join("ledger.db"))?;
+    let now = service.clock.now();
+    let closed = ledger.closed(now).ok()?;
+    Some(Model {
+        tokens_today: ledger.used(now).ok()?,
+        parked: ledger.jobs().ok()?.iter().filter(|job| job.state == "parked").count() as u64,
+        closed: closed.iter().map(|one| format!("{} until {}", one.name, one.until)).collect(),
+    })
+}
+
+fn waiting(home: &Home) -> Result<Waiting, Error> {
+    let spooled = super::post::spool(home).waiting();
+    let Some(post) = Post::look(&super::post::path(home)) else {
+        return Ok(Waiting { spooled, ..Waiting::default() });
+    };
+    let failed = |error: post::Error| super::post::failed(&error);
+    let counts = post.counts().map_err(failed)?;
+    let of = |wanted: State| counts.iter().find(|(state, _)| *state == wanted).map_or(0, |(_, n)| *n);
+    Ok(Waiting {
+        agents: post.agents().map_err(failed)?.len() as u64,
+        waiting: of(State::Waiting),
+        running: of(State::Running),
+        answered: of(State::Answered),
+        failed: of(State::Failed),
+        spooled,
+    })
+}
+
+/// What whoever knows the daemon says of it.
+pub(crate) fn daemon(service: &Service) -> DaemonState {
+    let told = service.daemon.as_ref().map(|ask| ask()).unwrap_or_default();
+    serde_json::from_value(told).unwrap_or_default()
+}
+
+fn sizes(home: &Home) -> BTreeMap<String, u64> {
+    let own = index::sizes(home);
+    let kept = |name: &str| {
+        ["", "-wal"].iter().map(|end| index::size(&home.data.join(format!("{name}{end}")))).sum()
+    };
+    BTreeMap::from([
+        ("archive".to_string(), own.archive_bytes),
+        ("catalogue".to_string(), own.catalogue_bytes),
+        ("code".to_string(), index::size(&home.code())),
+        ("index".to_string(), own.index_bytes),
+        ("ledger".to_string(), kept("ledger.db")),
+        ("memory".to_string(), kept("memory.db")),
+        ("messages".to_string(), kept("post.db")),
+    ])
+}
