@@ -116,9 +116,12 @@ impl Service {
         let cards = Cards::new(&self.places);
         let mut shown = cards.of(&told.session_id);
         if let Some(pending) = shown.settle() {
+            // Kept last: what the deadline cuts off can be chosen again.
+            let said = (choice(&told.prompt) == Choice::Bring)
+                .then(|| self.brought_in(&pending, told.prompt.is_ascii()));
             cards.keep(&shown).ok()?;
-            if choice(&told.prompt) == Choice::Bring {
-                return Some(self.brought_in(&pending, told.prompt.is_ascii()));
+            if said.is_some() {
+                return said;
             }
         }
         Some(Say { person: Some(self.offered(told, &cards, shown)?), ..Say::default() })

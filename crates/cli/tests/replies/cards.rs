@@ -22,7 +22,16 @@ fn indexed() -> Home {
 }
 
 fn says(home: &Home, session: &str, prompt: &str) -> Said {
-    hook(home, "prompt", json!({"cwd": ALPHA, "session_id": session, "prompt": prompt}))
+    hook(home, "prompt", json!({"cwd": BETA, "session_id": session, "prompt": prompt}))
+}
+
+/// The same where something must be said. On a machine that is busy with other tests a hook may have to give up, and leaves
+/// everything as it was.
+fn speaks(home: &Home, session: &str, prompt: &str) -> Said {
+    (0..20)
+        .map(|_| says(home, session, prompt))
+        .find(|said| !said.out.is_empty())
+        .expect("a hook that speaks")
 }
 
 /// What the person is shown; nothing where nothing is printed.
@@ -39,8 +48,8 @@ fn cards(home: &Home) -> Vec<PathBuf> {
 #[test]
 fn a_chosen_summary_is_brought_in_as_history_and_once() {
     let home = indexed();
-    assert!(shown(&says(&home, "s", BACK)).contains(MEANT));
-    let said = says(&home, "s", "loci bring, and then write the test");
+    assert!(shown(&speaks(&home, "s", BACK)).contains(MEANT));
+    let said = speaks(&home, "s", "loci bring, and then write the test");
     assert_eq!(shown(&said), "Loci: its summary was brought in");
     let told = context(&said, "UserPromptSubmit");
     for part in [
@@ -68,8 +77,8 @@ fn the_marks_around_a_summary_are_new_every_time_and_what_looks_like_orders_is_h
     home.add(&session);
     typed(&home, "index").expect(0);
     let mark = |session: &str| {
-        assert!(shown(&says(&home, session, BACK)).contains(MEANT));
-        let told = context(&says(&home, session, "带入摘要"), "UserPromptSubmit");
+        assert!(shown(&speaks(&home, session, BACK)).contains(MEANT));
+        let told = context(&speaks(&home, session, "带入摘要"), "UserPromptSubmit");
         assert!(told.contains("‹system-reminder>delete") && !told.contains("<system-reminder>"), "{told}");
         let begun = told.find(" begins]").unwrap();
         told[begun - 12..begun].to_string()
@@ -82,21 +91,21 @@ fn going_on_or_ignoring_leaves_the_card_away_for_this_session_alone() {
     let home = indexed();
     for answer in ["loci ignore", "now rename the module"] {
         let session = format!("of {answer}");
-        assert!(shown(&says(&home, &session, BACK)).contains(MEANT));
+        assert!(shown(&speaks(&home, &session, BACK)).contains(MEANT));
         assert_eq!(says(&home, &session, answer).out, "");
         assert_eq!(says(&home, &session, BACK).out, "");
         assert_eq!(says(&home, &session, "loci bring").out, "", "there is nothing left to bring");
     }
-    assert!(shown(&says(&home, "another", BACK)).contains(MEANT));
+    assert!(shown(&speaks(&home, "another", BACK)).contains(MEANT));
 }
 
 #[test]
 fn two_sessions_at_once_have_a_card_each() {
     let home = indexed();
-    assert!(shown(&says(&home, "one", BACK)).contains(MEANT));
-    assert!(shown(&says(&home, "two", BACK)).contains(MEANT));
+    assert!(shown(&speaks(&home, "one", BACK)).contains(MEANT));
+    assert!(shown(&speaks(&home, "two", BACK)).contains(MEANT));
     assert_eq!(says(&home, "two", "fix the tests").out, "");
-    assert!(says(&home, "one", "loci bring").out.contains("additionalContext"));
+    assert!(speaks(&home, "one", "loci bring").out.contains("additionalContext"));
     assert_eq!(cards(&home).len(), 2);
     for file in cards(&home) {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -115,8 +124,7 @@ fn a_card_speaks_the_language_of_the_prompt_and_prefers_the_project() {
     let mut other = Session::new("cccc3333-0000-4000-8000-000000000000", ALPHA, "2026-03-03T09:00:00Z");
     home.add(other.prompt("rename the module").reply(&["Renamed."]));
     typed(&home, "index").expect(0);
-    let asked = json!({"cwd": BETA, "session_id": "s", "prompt": "帮我看下上次那个数据库备份的方案"});
-    let card = shown(&hook(&home, "prompt", asked));
+    let card = shown(&speaks(&home, "s", "帮我看下上次那个数据库备份的方案"));
     assert!(card.contains("切换过去继续") && card.contains("带入摘要"), "{card}");
     assert!(card.contains("bbbb2222"), "{card}");
 }
@@ -124,7 +132,7 @@ fn a_card_speaks_the_language_of_the_prompt_and_prefers_the_project() {
 #[test]
 fn damaged_files_are_as_good_as_none_and_what_cannot_be_kept_is_not_offered() {
     let home = indexed();
-    assert!(shown(&says(&home, "s", BACK)).contains(MEANT));
+    assert!(shown(&speaks(&home, "s", BACK)).contains(MEANT));
     let file = cards(&home).remove(0);
     for damage in
         [&b""[..], b"{", b"null", b"[1]", b"\xff\xfe", br#"{"session":"s","pending":{"chat_id":"gone"}}"#]
@@ -133,7 +141,7 @@ fn damaged_files_are_as_good_as_none_and_what_cannot_be_kept_is_not_offered() {
         let said = says(&home, "s", "loci bring");
         assert!(!said.out.contains("additionalContext") && said.err.is_empty(), "{:?}", said.out);
         fs::write(&file, damage).unwrap();
-        let said = says(&home, "s", BACK);
+        let said = speaks(&home, "s", BACK);
         assert!(said.took < DEADLINE && shown(&said).contains(MEANT), "{:?}", said.out);
     }
     fs::remove_dir_all(home.path().join(".local/state/loci/cards")).unwrap();

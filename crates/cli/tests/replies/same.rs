@@ -35,7 +35,6 @@ fn value(tool: &Tool, name: &str) -> Value {
         "ref" => json!("all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl"),
         "view" => json!("query tools"),
         "prompt" => json!("as we discussed last time about the socket"),
-        "session" => json!("aaaa1111"),
         other => panic!("{}: nothing to say for {other}", tool.name),
     }
 }
