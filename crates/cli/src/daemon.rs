@@ -12,10 +12,11 @@ use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached
 use record::{Clock, Stamp};
 use serde_json::{Map, Value, json};
 use service::{Places, Runs, Service, config};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
@@ -254,7 +255,8 @@ impl Desk {
             poll: set.poll(),
         };
         let (poke, runs) = (Poke::default(), Runs::default());
-        let counter = Arc::new(Counter { places: self.places.clone(), poke: poke.clone() });
+        let counter =
+            Arc::new(Counter { places: self.places.clone(), poke: poke.clone(), asked_in: Mutex::default() });
         let keeper =
             Box::new(Housekeeping { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
         let ended = daemon::run(&place, counter, keeper, &poke, &settings);
@@ -339,9 +341,15 @@ fn shown_status(told: &Value) -> String {
 struct Counter {
     places: Places,
     poke: Poke,
+    /// Directories in which the code was asked about: a tree of another one may have to be watched.
+    asked_in: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Counter {
+    fn is_new(&self, cwd: &Path) -> bool {
+        self.asked_in.lock().unwrap_or_else(PoisonError::into_inner).insert(cwd.to_path_buf())
+    }
+
     fn service(&self, call: &Call<'_>) -> Service {
         let mut places = match &call.meta.vars {
             Some(vars) => service::env::told(vars),
@@ -378,7 +386,8 @@ impl Answers for Counter {
                 _ => return Ok(Told::Unknown),
             },
         };
-        if api::operation(call.method).is_some_and(|operation| operation.command.starts_with("code ")) {
+        let code = |operation: &api::Operation| operation.command.starts_with("code ");
+        if api::operation(call.method).is_some_and(code) && self.is_new(&service.cwd) {
             self.poke.rearranged();
         }
         Ok(Told::Answer(told))

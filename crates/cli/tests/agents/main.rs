@@ -6,4 +6,5 @@
 mod cards;
 mod clients;
 mod desk;
+mod dispatch;
 mod setup;
