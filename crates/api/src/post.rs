@@ -147,6 +147,7 @@ impl Request for Dispatch {
                 wrong("the message is longer than 256 kB", "put it into a file, and name the file")
             }
             _ if self.message.trim().is_empty() => wrong("the message is empty", DISPATCH.example),
+            _ if self.wait_seconds > 86_400 => wrong("`wait_seconds` is at most a day", DISPATCH.example),
             _ if self.key.as_ref().is_some_and(|key| key.is_empty() || key.len() > 200) => {
                 wrong("`key` has 1 to 200 bytes", "leave it out to have one made")
             }

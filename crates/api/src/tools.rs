@@ -193,7 +193,6 @@ pub const TOOLS: &[Tool] = &[
         Asks::Operation,
         "A session's summary, or a fact with its evidence. History, not a task.",
     ),
-    tool("edit_memory", MEMORY, Asks::Operation, "Reword a memory, as the person asked for."),
     tool("pin_memory", MEMORY, Asks::Operation, "Keep a memory at the top of the list."),
     tool("retire_memory", MEMORY, Asks::Operation, "Put a fact away that no longer holds."),
 ];

@@ -8,7 +8,7 @@ use crate::output::{self, Shown};
 use api::{Code, Error, Exit};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use daemon::life::Poke;
-use daemon::{Answers, Call, Client, Holder, Keeper, Meta, Place, Told, Unreached, unit};
+use daemon::{Answers, Call, Client, Ended, Holder, Keeper, Meta, Place, Porter, Told, Unreached, unit};
 use record::{Clock, Stamp};
 use serde_json::{Map, Value, json};
 use service::{Places, Runs, Service, config};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
@@ -98,8 +98,10 @@ fn detach() -> Result<Exit, Error> {
     Ok(Exit::Found)
 }
 
-fn exe() -> PathBuf {
-    std::env::current_exe().unwrap_or_default()
+/// As it was when this process started: the kernel has no path for a program that was replaced.
+pub(crate) fn exe() -> PathBuf {
+    static EXE: OnceLock<PathBuf> = OnceLock::new();
+    EXE.get_or_init(|| std::env::current_exe().unwrap_or_default()).clone()
 }
 
 struct Desk {
@@ -123,6 +125,11 @@ impl Desk {
         let place = self.place()?;
         let was = daemon::client::answers(&place);
         if !was {
+            config::Daemon::read(&self.places)?;
+            let refused = |error: daemon::Error| {
+                Error::new(Code::ReadError, error.to_string()).hint("remove what stands there")
+            };
+            place.check().map_err(refused)?;
             door::start(&exe());
             wait(Duration::from_secs(5), || daemon::client::answers(&place));
         }
@@ -201,10 +208,11 @@ impl Desk {
 
     fn unit(&self) -> unit::Unit {
         let config = self.places.xdg("XDG_CONFIG_HOME", ".config");
+        let path = service::env::text(&self.places, "PATH").unwrap_or_else(|| "/usr/bin:/bin".to_string());
         if cfg!(target_os = "macos") {
-            unit::launchd(&exe(), &self.places.home)
+            unit::launchd(&exe(), &self.places.home, &path)
         } else {
-            unit::systemd(&exe(), &config)
+            unit::systemd(&exe(), &config, &path)
         }
     }
 
@@ -255,13 +263,20 @@ impl Desk {
             poll: set.poll(),
         };
         let (poke, runs) = (Poke::default(), Runs::default());
-        let counter =
-            Arc::new(Counter { places: self.places.clone(), poke: poke.clone(), asked_in: Mutex::default() });
-        let keeper =
-            Box::new(Housekeeping { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
-        let ended = daemon::run(&place, counter, keeper, &poke, &settings);
+        let counter = Arc::new(Counter {
+            places: self.places.clone(),
+            poke: poke.clone(),
+            asked_in: Mutex::default(),
+            runs: runs.clone(),
+        });
+        let keeper = Box::new(Housekeeping { places: self.places.clone() });
+        let porter =
+            Box::new(Errands { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
+        let ended = daemon::run(&place, counter, (keeper, porter), &poke, &settings);
         runs.stop.store(true, Relaxed);
         match ended {
+            // Whoever has it stay starts it again only if it failed.
+            Ok(Ended::Replaced) if stay => Ok(Exit::Failed),
             // Another one serves: that is what was wanted.
             Ok(_) => Ok(Exit::Found),
             Err(error) => Err(Error::new(Code::ReadError, error.to_string())
@@ -325,15 +340,17 @@ fn shown_status(told: &Value) -> String {
         "running: process {}, version {}, for {} s",
         told["pid"],
         told["version"].as_str().unwrap_or("?"),
-        told["uptime_seconds"]
+        told["uptime_seconds"].as_u64().unwrap_or(0)
     )];
+    if let Some(trouble) = told["trouble"].as_str() {
+        return format!("{}\ntrouble: {trouble}", lines[0]);
+    }
     lines.push(format!("socket: {}", told["socket"].as_str().unwrap_or_default()));
     lines.push(format!(
         "watches {} folders, polls {}; lost count {} times; brought the index up to date {} times",
         told["watched"], told["polled"], told["overflows"], told["caught_up"]
     ));
     lines.push(format!("answered {} calls, {} of them with an error", told["calls"], told["failed"]));
-    lines.extend(told["trouble"].as_str().map(|trouble| format!("trouble: {trouble}")));
     lines.join("\n")
 }
 
@@ -343,6 +360,7 @@ struct Counter {
     poke: Poke,
     /// Directories in which the code was asked about: a tree of another one may have to be watched.
     asked_in: Mutex<BTreeSet<PathBuf>>,
+    runs: Runs,
 }
 
 impl Counter {
@@ -396,6 +414,10 @@ impl Answers for Counter {
     fn figures(&self) -> Value {
         json!({"rss_bytes": rss(), "threads": threads()})
     }
+
+    fn is_busy(&self) -> bool {
+        self.runs.are_any()
+    }
 }
 
 fn answered(
@@ -446,8 +468,6 @@ fn threads() -> usize {
 /// What is done between questions, with the places that the daemon was started with.
 struct Housekeeping {
     places: Places,
-    poke: Poke,
-    runs: Runs,
 }
 
 impl Housekeeping {
@@ -480,10 +500,20 @@ impl Keeper for Housekeeping {
         let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
         Ok(done.map(|done| json!({"named": done.named, "changed": done.changed, "facts": done.facts})))
     }
+}
 
+/// Messages that are handed out: nothing else keeps them waiting.
+struct Errands {
+    places: Places,
+    poke: Poke,
+    runs: Runs,
+}
+
+impl Porter for Errands {
     fn errands(&mut self) -> Result<Option<Value>, Error> {
         let poke = self.poke.clone();
         let done: Arc<dyn Fn() + Send + Sync> = Arc::new(move || poke.poke());
-        self.service().errands(&self.runs, &done)
+        let service = Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1);
+        service.errands(&self.runs, &done)
     }
 }

@@ -35,10 +35,12 @@ pub(crate) enum Wish {
 }
 
 pub(crate) fn wish(places: &service::Places) -> Wish {
-    match service::env::text(places, "LOCI_DAEMON").as_deref() {
-        Some("off") => Wish::Off,
-        Some("use") => Wish::Use,
-        _ => Wish::Start,
+    let word = service::env::text(places, "LOCI_DAEMON").unwrap_or_default().to_lowercase();
+    match word.as_str() {
+        "" | "start" => Wish::Start,
+        "off" | "0" | "no" => Wish::Off,
+        // What is not understood starts nothing.
+        _ => Wish::Use,
     }
 }
 
@@ -116,8 +118,24 @@ pub(crate) fn meta(service: &Service) -> Option<Meta> {
         Some(((*name).to_string(), value.to_str()?.to_string()))
     };
     let vars: Option<BTreeMap<String, String>> = service.places.vars.iter().map(one).collect();
+    // Seen from where the daemon runs, it would be another place.
+    let names_a_place = |name: &str| ["HOME", "_DIR", "LOCI_PRICES"].iter().any(|end| name.ends_with(end));
+    if vars
+        .iter()
+        .flatten()
+        .any(|(name, value)| names_a_place(name) && !value.is_empty() && !value.starts_with('/'))
+    {
+        return None;
+    }
     let cwd = service.cwd.to_str().map(|_| service.cwd.clone())?;
     Some(Meta { cwd: Some(cwd), vars: Some(vars?), threads: Some(service.threads), ..Meta::default() })
+}
+
+/// A message has its key before anybody is asked to take it: asked again elsewhere, it is the same message.
+pub(crate) fn keyed(name: &str, params: &mut Map<String, Value>) {
+    if service::STARTS.contains(&name) && !params.contains_key("key") {
+        params.extend(service::token().ok().map(|key| ("key".to_string(), Value::from(key))));
+    }
 }
 
 /// Asks the daemon for an operation. None: there is none, or it went away.

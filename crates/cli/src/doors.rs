@@ -258,7 +258,8 @@ impl Deed {
         Ok(answer.map(|answer| (answer, control)))
     }
 
-    fn call(&self, params: Map<String, Value>) -> Result<Answer, Error> {
+    fn call(&self, mut params: Map<String, Value>) -> Result<Answer, Error> {
+        door::keyed(self.operation.name, &mut params);
         output::with_progress(&self.service, || {
             let asked = door::ask(&self.service, self.operation, &params);
             asked.unwrap_or_else(|| api::call(&self.service, self.operation, params))

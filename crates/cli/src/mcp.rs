@@ -128,10 +128,11 @@ impl Desk for Counter {
     fn call(
         &self,
         tool: &'static Tool,
-        params: Map<String, Value>,
+        mut params: Map<String, Value>,
         asker: &Asker,
     ) -> Result<Envelope, Error> {
         let service = self.service(asker);
+        door::keyed(tool.name, &mut params);
         let asked = door::ask_tool(&service, tool, &params);
         asked.unwrap_or_else(|| service.tool(tool, params))
     }

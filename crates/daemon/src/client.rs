@@ -4,7 +4,7 @@
 //! Does not start a daemon: that is the command's to decide.
 
 use crate::rpc::{self, Meta, PROTOCOL};
-use crate::{Place, socket};
+use crate::{Holder, Place, socket};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -44,7 +44,19 @@ pub enum Lost {
 }
 
 impl Client {
+    /// The daemon, at the socket that this environment names or, where another one started it, at its own.
     pub fn connect(place: &Place) -> Result<Client, Unreached> {
+        match Client::at(place) {
+            Err(Unreached::Absent) => {
+                let holder = Holder::of(place).filter(Holder::is_running);
+                let other = holder.map(|holder| holder.socket).filter(|socket| *socket != place.socket);
+                other.map_or(Err(Unreached::Absent), |socket| Client::at(&Place { socket, ..place.clone() }))
+            }
+            reached => reached,
+        }
+    }
+
+    fn at(place: &Place) -> Result<Client, Unreached> {
         // What somebody else put at the name is not spoken to.
         if socket::check(&place.socket).is_err() {
             return Err(Unreached::Absent);

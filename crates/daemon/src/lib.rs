@@ -16,7 +16,7 @@ pub mod unit;
 mod watch;
 
 pub use client::{Client, Unreached};
-pub use life::{Ended, Keeper, Settings, run};
+pub use life::{Ended, Keeper, Porter, Settings, run};
 pub use place::{Homes, Place};
 pub use rpc::{Meta, PROTOCOL};
 pub use seat::{Holder, Seat};

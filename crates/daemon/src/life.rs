@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Does what is due, on a thread of its own.
@@ -27,6 +27,10 @@ pub trait Keeper: Send + 'static {
     fn code_moved(&mut self, root: &Path) -> Result<Value, api::Error>;
     /// The history has been quiet so long. What was done, if anything.
     fn rest(&mut self, quiet: Duration) -> Result<Option<Value>, api::Error>;
+}
+
+/// Hands out what was left, on a thread of its own.
+pub trait Porter: Send + 'static {
     /// Now and then, and when somebody left work.
     fn errands(&mut self) -> Result<Option<Value>, api::Error>;
 }
@@ -73,7 +77,7 @@ const AGAIN: Duration = Duration::from_mins(5);
 pub fn run(
     place: &Place,
     answers: Arc<dyn Answers>,
-    keeper: Box<dyn Keeper>,
+    (keeper, porter): (Box<dyn Keeper>, Box<dyn Porter>),
     poke: &Poke,
     settings: &Settings,
 ) -> Result<Ended, Error> {
@@ -96,8 +100,9 @@ pub fn run(
     let mut known = socket::identity(&place.socket);
     listen(&house, listener)?;
     heed_signals(bell)?;
-    let events = Arc::new(Events::new());
-    poke.set(&events);
+    let (events, left) = (Arc::new(Events::new()), Arc::new(Events::new()));
+    poke.set(&events, &left);
+    carry(&house, &left, porter)?;
     let working = keep(&house, &events, keeper, settings)?;
     let program = Program::of(&settings.exe);
     let ended = loop {
@@ -110,7 +115,7 @@ pub fn run(
             break Ended::Homeless;
         }
         reopen(&house, place, &mut known);
-        if house.running().is_empty() && !working.load(Relaxed) {
+        if house.running().is_empty() && !working.load(Relaxed) && !house.answers.is_busy() {
             if program.is_replaced(&settings.exe) {
                 break Ended::Replaced;
             }
@@ -119,6 +124,7 @@ pub fn run(
             }
         }
     };
+    left.stop();
     close(&house, &events, &rings, place, known);
     house.log.say("ended", &json!({"why": format!("{ended:?}").to_lowercase()}));
     seat.leave();
@@ -127,25 +133,43 @@ pub fn run(
 
 /// Lets those who answer tell the keeper that there is work.
 #[derive(Clone, Debug, Default)]
-pub struct Poke(Arc<Mutex<Option<Arc<Events>>>>);
+pub struct Poke(Arc<OnceLock<(Arc<Events>, Arc<Events>)>>);
 
 impl Poke {
-    fn set(&self, events: &Arc<Events>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(events));
+    fn set(&self, events: &Arc<Events>, left: &Arc<Events>) {
+        let _ = self.0.set((Arc::clone(events), Arc::clone(left)));
     }
 
     pub fn poke(&self) {
-        if let Some(events) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            events.poke();
+        if let Some((_, left)) = self.0.get() {
+            left.poke();
         }
     }
 
     /// Trees may be wanted that were not before.
     pub fn rearranged(&self) {
-        if let Some(events) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some((events, _)) = self.0.get() {
             events.rearranged();
         }
     }
+}
+
+/// The thread that hands out what was left: nothing that takes long stands before it.
+fn carry(house: &Arc<House>, left: &Arc<Events>, mut porter: Box<dyn Porter>) -> Result<(), Error> {
+    let (host, left) = (Arc::clone(house), Arc::clone(left));
+    let work = move || {
+        while left.next(ERRANDS, Instant::now()) != Due::Stop {
+            tell(&host, "errands", unharmed(|| porter.errands()));
+        }
+    };
+    std::thread::Builder::new().name("porter".into()).spawn(work).map_err(Error::Thread)?;
+    Ok(())
+}
+
+/// A defect in one piece of work must not end all the others.
+fn unharmed(work: impl FnOnce() -> Result<Option<Value>, api::Error>) -> Result<Option<Value>, api::Error> {
+    let failed = |_| Err(api::Error::new(api::Code::InternalError, "it failed at this"));
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(failed)
 }
 
 fn heed_signals(bell: mpsc::Sender<Ring>) -> Result<(), Error> {
@@ -252,7 +276,6 @@ fn keep(
 /// When what was done last, or may be done next.
 struct Times {
     history: Instant,
-    errands: Instant,
     /// None: not yet.
     rest: Option<Instant>,
     folders: Instant,
@@ -262,7 +285,7 @@ struct Times {
 impl Times {
     fn new() -> Times {
         let now = Instant::now();
-        Times { history: now, errands: now, rest: None, folders: now, polled: now }
+        Times { history: now, rest: None, folders: now, polled: now }
     }
 }
 
@@ -282,19 +305,18 @@ fn step(
         }
         Due::History => {
             let began = Instant::now();
-            let done = keeper.history_moved();
+            let done = unharmed(|| keeper.history_moved().map(Some));
             house.figures.caught_up.fetch_add(1, Relaxed);
-            tell(house, "history", done.map(Some));
+            tell(house, "history", done);
             times.history = Instant::now() + (began.elapsed() * SHARE).max(AT_LEAST);
         }
         Due::Code(root) => {
-            tell(house, "code", keeper.code_moved(&root).map(Some));
+            tell(house, "code", unharmed(|| keeper.code_moved(&root).map(Some)));
             if events.regrown(&root) {
                 events.rearranged();
             }
         }
-        Due::Poke => tell(house, "errands", keeper.errands()),
-        Due::Nothing | Due::Stop => {}
+        Due::Poke | Due::Nothing | Due::Stop => {}
     }
 }
 
@@ -306,10 +328,6 @@ fn now_and_then(
     times: &mut Times,
     poll: Duration,
 ) {
-    if times.errands.elapsed() >= ERRANDS {
-        times.errands = Instant::now();
-        tell(house, "errands", keeper.errands());
-    }
     if times.folders.elapsed() >= AGAIN {
         events.rearranged();
     }
@@ -319,7 +337,7 @@ fn now_and_then(
     }
     if times.rest.is_none_or(|at| at.elapsed() >= REST) {
         times.rest = Some(Instant::now());
-        tell(house, "rest", keeper.rest(events.quiet()));
+        tell(house, "rest", unharmed(|| keeper.rest(events.quiet())));
     }
 }
 

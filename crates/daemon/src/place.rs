@@ -36,6 +36,13 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether what stands at the socket's name may be used or replaced.
+    pub fn check(&self) -> Result<(), crate::Error> {
+        crate::socket::check(&self.socket)
+    }
+}
+
 fn is_usable(dir: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let own = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == own_uid();

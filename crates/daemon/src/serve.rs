@@ -35,6 +35,8 @@ pub enum Told {
 
 pub trait Answers: Send + Sync + 'static {
     fn answer(&self, call: Call<'_>) -> Result<Told, api::Error>;
+    /// Something runs that should not be cut off for the sake of an upgrade or a long quiet.
+    fn is_busy(&self) -> bool;
     /// What `daemon` tells besides the figures of the house.
     fn figures(&self) -> Value;
 }
@@ -282,11 +284,12 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
     let (host, conn) = (Arc::clone(house), line.clone());
     let work = move || {
         let said = answered(&host, &conn, &request, &id, &watch);
-        host.running().remove(&number);
-        conn.calls().remove(&number);
+        // Before it counts as done: whoever closes the house waits for it.
         if request.id.is_some() {
             conn.send(&said);
         }
+        host.running().remove(&number);
+        conn.calls().remove(&number);
     };
     if std::thread::Builder::new().name("call".into()).spawn(work).is_err() {
         house.running().remove(&number);

@@ -14,14 +14,16 @@ pub struct Unit {
     pub disable: &'static str,
 }
 
-pub fn systemd(exe: &Path, config: &Path) -> Unit {
+/// `path` is where programs are looked for: agents' clients are run by it.
+pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
     Unit {
         path: config.join("systemd/user/loci.service"),
         text: format!(
             "[Unit]\nDescription=Loci: memory and context for coding agents\nStartLimitIntervalSec=60\nStartLimitBurst=5\n\n\
-             [Service]\nType=exec\nExecStart={} daemon run --stay\nRestart=on-failure\nMemoryHigh=400M\nMemoryMax=800M\n\
-             TasksMax=512\nNoNewPrivileges=yes\nKillMode=control-group\nUMask=0077\n\n[Install]\nWantedBy=default.target\n",
-            quoted(exe)
+             [Service]\nType=exec\nExecStart={} daemon run --stay\nRestart=on-failure\nEnvironment={}\n\
+             KillMode=control-group\n\n[Install]\nWantedBy=default.target\n",
+            quoted(&exe.to_string_lossy()),
+            quoted(&format!("PATH={path}"))
         ),
         enable: "systemctl --user daemon-reload && systemctl --user enable --now loci.service",
         disable: "systemctl --user disable --now loci.service",
@@ -29,19 +31,20 @@ pub fn systemd(exe: &Path, config: &Path) -> Unit {
 }
 
 /// As systemd reads a word: in quotes, with its own specifiers doubled.
-fn quoted(exe: &Path) -> String {
-    let path = exe.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+fn quoted(word: &str) -> String {
+    let path = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{path}\"")
 }
 
-pub fn launchd(exe: &Path, home: &Path) -> Unit {
-    let exe = exe.to_string_lossy().replace('&', "&amp;").replace('<', "&lt;");
+pub fn launchd(exe: &Path, home: &Path, path: &str) -> Unit {
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+    let (exe, path) = (escaped(&exe.to_string_lossy()), escaped(path));
     Unit {
         path: home.join("Library/LaunchAgents/dev.loci.daemon.plist"),
         text: format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<plist version=\"1.0\">\n<dict>\n  <key>Label</key><string>dev.loci.daemon</string>\n  \
              <key>ProgramArguments</key>\n  <array>\n    <string>{exe}</string><string>daemon</string><string>run</string><string>--stay</string>\n  \
-             </array>\n  <key>RunAtLoad</key><true/>\n  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n  \
+             </array>\n  <key>EnvironmentVariables</key><dict><key>PATH</key><string>{path}</string></dict>\n  <key>RunAtLoad</key><true/>\n  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n  \
              <key>ThrottleInterval</key><integer>30</integer>\n  <key>ProcessType</key><string>Background</string>\n</dict>\n</plist>\n"
         ),
         enable: "launchctl load -w ~/Library/LaunchAgents/dev.loci.daemon.plist",
@@ -55,9 +58,10 @@ mod tests {
 
     #[test]
     fn odd_paths_stay_one_word() {
-        let unit = systemd(Path::new("/opt/my \"tools\"/50%/loci"), Path::new("/c"));
+        let unit = systemd(Path::new("/opt/my \"tools\"/50%/loci"), Path::new("/c"), "/a b:/bin");
         assert!(unit.text.contains(r#"ExecStart="/opt/my \"tools\"/50%%/loci" daemon run --stay"#));
-        let agent = launchd(Path::new("/a&b/loci"), Path::new("/h"));
+        assert!(unit.text.contains("Environment=\"PATH=/a b:/bin\"\n"), "{}", unit.text);
+        let agent = launchd(Path::new("/a&b/loci"), Path::new("/h"), "/bin");
         assert!(
             agent.text.contains("<string>/a&amp;b/loci</string>") && agent.path.starts_with("/h/Library")
         );

@@ -190,11 +190,15 @@ impl Ledger {
         let work = self.connection.transaction()?;
         let word = failure.class.word();
         close_receipt(&work, receipt, &failure.usage, cost, (word, Some(&failure.message)), now)?;
-        let attempts: u32 = work.query_row(
-            "select attempts from job where key = (select key from receipt where id = ?1)",
-            [receipt],
-            |row| row.get(0),
-        )?;
+        // A session that was forgotten meanwhile has taken its job with it.
+        let attempts: Option<u32> = work
+            .query_row(
+                "select attempts from job where key = (select key from receipt where id = ?1)",
+                [receipt],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let attempts = attempts.unwrap_or(0);
         let (attempts, wait) = if failure.fault == Fault::Provider {
             (attempts.saturating_sub(1), 0)
         } else {

@@ -94,7 +94,8 @@ pub(crate) fn read(answer: &Value) -> Result<Completed, Failure> {
     let usage = Usage {
         tokens_in: told["prompt_tokens"].as_u64().unwrap_or(0),
         tokens_out: told["completion_tokens"].as_u64().unwrap_or(0),
-        told: told["prompt_tokens"].is_u64(),
+        // A server that says nothing, or nought, has taken what was reserved.
+        told: told["prompt_tokens"].as_u64().is_some_and(|n| n > 0) && told["completion_tokens"].is_u64(),
         cost: None,
     };
     let choice = &answer["choices"][0];

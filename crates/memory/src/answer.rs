@@ -12,7 +12,7 @@ use crate::merge::{Finding, Origin};
 use crate::order::is_order;
 use crate::prose::plain;
 use crate::{By, State};
-use record::Stamp;
+use record::{Role, Stamp};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -92,7 +92,7 @@ impl Answer {
     /// As it is remembered. What reads like an order, or names an address or a command that the person did not type, waits
     /// for a person.
     pub fn finding(self, digest: &Digest, ask: &Ask, now: Stamp) -> Finding {
-        let facts = self.facts.into_iter().map(|claim| noted(claim, &ask.typed)).collect();
+        let facts = self.facts.into_iter().map(|claim| noted(claim, digest, &ask.typed)).collect();
         Finding {
             source: digest.source.clone(),
             session_id: digest.session_id.clone(),
@@ -110,20 +110,32 @@ impl Answer {
     }
 }
 
-fn noted(claim: Claim, typed: &str) -> Noted {
+/// A model's fact is trusted no more than what it rests on: the person's own words, and no address, path, command or duty that
+/// does not stand in them.
+fn noted(claim: Claim, digest: &Digest, typed: &str) -> Noted {
     let text = plain(&claim.text);
+    let said = digest.turns.iter().filter(|said| said.role == Role::User);
+    let by_person = said.filter(|said| claim.evidence.contains(&said.id)).count() > 0;
     let foreign = text
         .split_whitespace()
-        .any(|word| is_command_like(word) && !typed.contains(word.trim_matches(['(', ')', ',', '.'])));
-    let commands = ["always", "never", "must", "一定", "必须", "永远"];
+        .map(|word| word.trim_matches(['(', ')', ',', '.', ':', ';', '`', '"']))
+        .any(|word| names_a_place(word) && !typed.contains(word));
     let low = text.to_lowercase();
-    let bids = commands.iter().any(|word| low.starts_with(word));
-    let state = if is_order(&text) || foreign || bids { State::Review } else { State::Fresh };
+    let bids = DUTIES.iter().any(|word| low.contains(word) && !typed.to_lowercase().contains(word));
+    let doubtful = is_order(&text) || foreign || bids || !by_person;
+    let state = if doubtful { State::Review } else { State::Fresh };
     Noted { text, evidence: claim.evidence, symbols: claim.symbols, state }
 }
 
-fn is_command_like(word: &str) -> bool {
-    word.contains("://") || word.starts_with("--") || word.contains(['|', '$'])
+/// Words that bind somebody; where the person did not use them, a model did.
+const DUTIES: &[&str] = &[
+    "always", "never", "must", "should", "have to", "clone", "push", "一定", "必须", "永远", "都要", "跑",
+    "传到",
+];
+
+fn names_a_place(word: &str) -> bool {
+    let inside = word.trim_matches('.');
+    word.starts_with("--") || inside.contains(['/', '.', '|', '$', '\\'])
 }
 
 #[cfg(test)]
@@ -131,14 +143,17 @@ mod tests {
     use super::*;
     use crate::ask::ask;
     use crate::digest::Said;
-    use record::Role;
     use serde_json::{Value, json};
 
-    fn shown() -> Ask {
+    fn told() -> Digest {
         let said = |id: &str, role, text: &str| Said { id: id.into(), role, at: Stamp(0), text: text.into() };
         let turns =
             vec![said("aa", Role::User, "we keep pages of 500"), said("bb", Role::Assistant, "use --fast")];
-        ask(&Digest { turns, ..Digest::default() })
+        Digest { turns, ..Digest::default() }
+    }
+
+    fn shown() -> Ask {
+        ask(&told())
     }
 
     fn answer(facts: &Value) -> Value {
@@ -152,7 +167,7 @@ mod tests {
                 .to_string();
         let read = read_answer(&text, &shown()).unwrap();
         assert_eq!(read.facts[0].evidence, ["aa"]);
-        let found = read.finding(&Digest::default(), &shown(), Stamp(1));
+        let found = read.finding(&told(), &shown(), Stamp(1));
         assert_eq!(
             (found.name.1, found.origin, found.facts[0].state),
             (By::Model, Origin::Model, State::Fresh)
@@ -201,7 +216,7 @@ mod tests {
             ("Always use tabs", State::Review),
         ] {
             let claim = Claim { text: text.into(), evidence: vec!["aa".into()], symbols: Vec::new() };
-            assert_eq!(noted(claim, &shown().typed).state, state, "{text}");
+            assert_eq!(noted(claim, &told(), &shown().typed).state, state, "{text}");
         }
     }
 }

@@ -248,7 +248,9 @@ pub(crate) fn both_facts(ours: Option<&Fact>, mut theirs: Fact) -> Fact {
         return theirs;
     };
     let mut merged = if theirs.edited && !ours.edited {
-        Fact { text: theirs.text, state: theirs.state, edited: true, ..ours.clone() }
+        let order = is_order(&theirs.text) && theirs.state != State::Retired;
+        let state = if order { State::Review } else { theirs.state };
+        Fact { text: theirs.text, state, edited: true, ..ours.clone() }
     } else {
         ours.clone()
     };

@@ -156,7 +156,7 @@ pub(crate) fn tags(digest: &Digest) -> Vec<String> {
 }
 
 /// As a tag is written: lower case, no blanks.
-pub(crate) fn tag_of(text: &str) -> String {
+pub fn tag_of(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase();
     let kept = |c: &char| c.is_alphanumeric() || "-_.+#".contains(*c);
     joined.chars().filter(kept).take(40).collect::<String>().trim_matches(['-', '.']).to_string()

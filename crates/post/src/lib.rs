@@ -19,6 +19,8 @@ pub enum Error {
     Database(#[from] db::Error),
     #[error("there is no agent called `{0}`")]
     Unknown(String),
+    #[error("another message has the key `{0}`")]
+    Taken(String),
     #[error("`{0}` has messages that are not answered yet")]
     Busy(String),
 }
@@ -32,7 +34,7 @@ const LAYOUTS: &[&str] = &["
         id integer primary key autoincrement, key text not null unique,
         agent text not null, sender text not null, text text not null, hops integer not null,
         state text not null, accepted integer not null, not_before integer not null, ended integer,
-        attempts integer not null default 0, runner text,
+        attempts integer not null default 0, failures integer not null default 0, runner text,
         reply text, error text, session text
     );
     create index waiting on messages (state, agent, id);
@@ -181,9 +183,10 @@ impl Post {
              values (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?6) on conflict (key) do nothing",
             params![letter.key, letter.agent, letter.sender, letter.text, letter.hops, now],
         )?;
-        let id =
-            self.db.query_row("select id from messages where key = ?1", [&letter.key], |row| row.get(0))?;
-        Ok((id, new > 0))
+        let known = "select id, agent = ?2 and text = ?3 from messages where key = ?1";
+        let told = params![letter.key, letter.agent, letter.text];
+        let (id, same) = self.db.query_row(known, told, |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))?;
+        if same { Ok((id, new > 0)) } else { Err(Error::Taken(letter.key.clone())) }
     }
 
     /// The oldest message of an agent that is not at work, which is at work from now on. `runner` is whoever sees to it.
@@ -253,8 +256,8 @@ impl Post {
     ) -> Result<(), Error> {
         self.db.execute(
             "update messages set
-               state = case when ?4 is null or attempts >= ?5 then 'failed' else 'waiting' end,
-               ended = case when ?4 is null or attempts >= ?5 then ?6 end,
+               state = case when ?4 is null or failures + 1 >= ?5 then 'failed' else 'waiting' end,
+               ended = case when ?4 is null or failures + 1 >= ?5 then ?6 end, failures = failures + 1,
                not_before = coalesce(?4, not_before), error = ?3, runner = null
              where id = ?1 and runner = ?2 and state = 'running'",
             params![id, runner, error, again, ATTEMPTS, now],
@@ -366,6 +369,8 @@ mod tests {
         assert_eq!(post.accept(&letter("ann", "a"), 2).unwrap(), (first, false));
         post.accept(&letter("ann", "b"), 3).unwrap();
         post.accept(&letter("bob", "c"), 4).unwrap();
+        let other = Letter { text: "another".into(), ..letter("ann", "a") };
+        assert!(matches!(post.accept(&other, 5), Err(Error::Taken(key)) if key == "a"));
         assert!(matches!(post.accept(&letter("eve", "d"), 5), Err(Error::Unknown(name)) if name == "eve"));
         let keys = |post: &mut Post| post.next("r", 10).unwrap().map(|m| m.letter.key);
         assert_eq!(

@@ -73,7 +73,7 @@ impl Spool {
             match taken {
                 Ok(true) => drained.taken += 1,
                 Ok(false) => drained.known += 1,
-                Err(Error::Unknown(_)) => refused.push(line),
+                Err(Error::Unknown(_) | Error::Taken(_)) => refused.push(line),
                 Err(error) => return Err(error),
             }
         }

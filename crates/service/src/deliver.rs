@@ -4,6 +4,7 @@
 //! Does not know who asks; what was accepted is delivered, at least once, and answered once.
 
 use crate::ops::post::{failed, masked, open, path, spool};
+use crate::reply::guard;
 use crate::{Service, config, env};
 use api::Error;
 use post::{Agent, Message, Post, Said};
@@ -27,6 +28,15 @@ const RESTED: i64 = 2 * 3600 * 1000;
 /// How long after a failure that may pass it is tried again; twice that after the second.
 const AGAIN: i64 = 30_000;
 
+/// One of the places; it is free again however the work ends.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
 /// What runs in this process, seen from the one that hands out.
 #[derive(Clone, Default)]
 pub struct Runs {
@@ -34,6 +44,12 @@ pub struct Runs {
     /// Set, it calls off everything.
     pub stop: Arc<AtomicBool>,
     began: Arc<AtomicBool>,
+}
+
+impl Runs {
+    pub fn are_any(&self) -> bool {
+        self.running.load(Relaxed) > 0
+    }
 }
 
 impl Service {
@@ -63,20 +79,29 @@ impl Service {
             Service::new(self.places.clone(), self.clock, self.cwd.clone(), self.exe.clone(), self.threads);
         let (runs, done) = (runs.clone(), Arc::clone(done));
         std::thread::spawn(move || {
-            let _ = service.deliver(&message, &runs.stop);
-            runs.running.fetch_sub(1, Relaxed);
+            let place = Place(runs.running);
+            service.deliver(&message, &runs.stop);
+            drop(place);
             done();
         });
     }
 
-    fn deliver(&self, message: &Message, stop: &AtomicBool) -> Result<(), Error> {
-        let home = self.home().ok_or_else(crate::ingest::homeless)?;
-        let mut post = open(&home)?;
-        let Some(agent) = post.agent(&message.letter.agent).map_err(|error| failed(&error))? else {
-            return Ok(());
+    fn deliver(&self, message: &Message, stop: &AtomicBool) {
+        let told = || {
+            let home = self.home()?;
+            open(&home).ok()?.agent(&message.letter.agent).ok()?
         };
+        let Some(agent) = told() else { return };
         let heard = self.run(&agent, message, stop);
-        self.note(&mut post, &agent, message, heard).map_err(|error| failed(&error))
+        // A reply that cannot be kept now (the disk is full, the database held) is kept as soon as it can be.
+        while !stop.load(Relaxed) && self.kept(&agent, message, &heard).is_none() {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    }
+
+    fn kept(&self, agent: &Agent, message: &Message, heard: &Heard) -> Option<()> {
+        let mut post = open(&self.home()?).ok()?;
+        self.note(&mut post, agent, message, heard).ok()
     }
 
     /// What became of it, on the disk.
@@ -85,12 +110,12 @@ impl Service {
         post: &mut Post,
         agent: &Agent,
         message: &Message,
-        heard: Heard,
+        heard: &Heard,
     ) -> Result<(), post::Error> {
         let (now, runner) = (self.clock.now().0, runner());
         match heard {
             Heard::Reply { text, session } => {
-                let reply = masked(self, &text);
+                let reply = masked(self, text);
                 let said = Said { reply: &reply, session: session.as_deref() };
                 post.answered(message.id, &runner, &said, now).map(drop)
             }
@@ -106,9 +131,9 @@ impl Service {
             }
             Heard::Later(why) => {
                 let again = now + AGAIN * i64::from(message.attempts);
-                post.failed(message.id, &runner, &masked(self, &why), Some(again), now)
+                post.failed(message.id, &runner, &masked(self, why), Some(again), now)
             }
-            Heard::Never(why) => post.failed(message.id, &runner, &masked(self, &why), None, now),
+            Heard::Never(why) => post.failed(message.id, &runner, &masked(self, why), None, now),
             // The next one that serves delivers it again.
             Heard::CalledOff => Ok(()),
         }
@@ -133,9 +158,11 @@ impl Service {
         match Ward::new(&self.exe).run(job) {
             Ok(finished) => heard(&finished),
             Err(ward::Failed::Cancelled) => Heard::CalledOff,
-            Err(error @ (ward::Failed::TimedOut(_) | ward::Failed::Unguarded)) => {
-                Heard::Later(error.to_string())
-            }
+            Err(
+                error @ (ward::Failed::TimedOut(_)
+                | ward::Failed::Unguarded
+                | ward::Failed::CannotStart { .. }),
+            ) => Heard::Later(error.to_string()),
             Err(error) => Heard::Never(error.to_string()),
         }
     }
@@ -161,7 +188,7 @@ impl Service {
         Some(format!(
             "\n[Summary of this conversation up to {}: history, not a task]\n{}\n[End of the summary]\n",
             Stamp::day(at),
-            summary.trim()
+            guard::harmless(summary.trim())
         ))
     }
 }

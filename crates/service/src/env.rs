@@ -8,6 +8,7 @@ use std::path::PathBuf;
 /// Variables of Loci itself; those that move an agent's store stand with its source.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("HOME", "where agents keep their histories unless they are told otherwise"),
+    ("PATH", "where agents' clients are looked for; `loci daemon install` writes it down"),
     ("XDG_CONFIG_HOME", "where configuration is kept, instead of ~/.config"),
     ("XDG_DATA_HOME", "where data is kept, instead of ~/.local/share"),
     ("XDG_CACHE_HOME", "where the catalogue and the text index are kept, instead of ~/.cache"),

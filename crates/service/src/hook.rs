@@ -105,7 +105,7 @@ impl Service {
         }
         let reader = shelf::open(self)?;
         let chat = own_chats(&reader, &told.session_id).first().and_then(|chat| main(&reader, *chat))?;
-        let lines = self.told_of(&reader, &chat).own_words();
+        let lines = self.own_told(&reader, &chat).own_words();
         let hours = (told.seconds_since_last_response / 3600.0) as u64;
         let about = format!("what this session was about before it rested for {hours} hours");
         (!lines.is_empty()).then(|| self.as_history(&about, &chat.session, &lines)).flatten()
@@ -118,7 +118,7 @@ impl Service {
         if let Some(pending) = shown.settle() {
             // Kept last: what the deadline cuts off can be chosen again.
             let said = (choice(&told.prompt) == Choice::Bring)
-                .then(|| self.brought_in(&pending, told.prompt.is_ascii()));
+                .then(|| self.brought_in(&pending, !has_han(&told.prompt)));
             cards.keep(&shown).ok()?;
             if said.is_some() {
                 return said;
@@ -184,7 +184,7 @@ impl Service {
         let pending = Pending { chat_id: card.chat_id.clone(), source: card.source.clone() };
         shown.pending = Some(pending);
         cards.keep(&shown).ok()?;
-        Some(self.text(&card, told.prompt.is_ascii()))
+        Some(self.text(&card, !has_han(&told.prompt)))
     }
 
     /// The card as the agent shows it to the person: in the language of the prompt, each choice on a line.
@@ -226,4 +226,8 @@ fn line(session: &Session) -> String {
     };
     let id: String = session.session_id.chars().take(13).collect();
     format!("- {} {id} ({}){title}", session.ended_at.day(), session.source)
+}
+/// Which of the two languages a card is shown in; a dash or an apostrophe says nothing of it.
+fn has_han(prompt: &str) -> bool {
+    prompt.chars().any(|c| matches!(c, '\u{3400}'..='\u{9fff}'))
 }

@@ -7,7 +7,7 @@ use crate::config::{self, Asked as Config};
 use crate::home::Home;
 use crate::ops::spending::session_of;
 use crate::prices::Prices;
-use crate::{Service, env, home, ingest};
+use crate::{Service, env, home, ingest, scope};
 use api::{Code, Error};
 use llm::{Key, Ledger, Limits, Misconfigured, Model, PROVIDERS, Provider, Settings};
 use record::Tokens;
@@ -40,7 +40,8 @@ pub(crate) fn configured(service: &Service) -> Result<Option<Configured>, Error>
     let (tokens_per_day, jobs_per_run) =
         (config.tokens_per_day.unwrap_or(TOKENS_PER_DAY), config.jobs_per_run.unwrap_or(JOBS_PER_RUN));
     let within = Duration::from_secs(config.seconds_per_job.unwrap_or(SECONDS_PER_JOB).max(1));
-    let projects_off = config.projects_off.iter().map(|path| expanded(service, path)).collect();
+    let projects_off =
+        config.projects_off.iter().map(|path| project_off(service, path)).collect::<Result<_, _>>()?;
     let model = Model::new(settings(service, config, provider)?).map_err(|error| wrong(&error))?;
     Ok(Some(Configured { model, tokens_per_day, jobs_per_run, within, price, projects_off }))
 }
@@ -52,7 +53,8 @@ impl Configured {
 
     /// Whether sessions of this project stay here whatever is configured.
     pub(crate) fn is_off(&self, project: &str) -> bool {
-        self.projects_off.iter().any(|off| Path::new(project).starts_with(off))
+        let real = scope::real(Path::new(project));
+        self.projects_off.iter().any(|off| real.starts_with(off) || Path::new(project).starts_with(off))
     }
 }
 
@@ -99,6 +101,16 @@ fn price(service: &Service, config: &Config, provider: &Provider) -> Result<Opti
     let listed = prices.cost(name, million(1_000_000, 0)).zip(prices.cost(name, million(0, 1_000_000)));
     let one = |own: Option<f64>, listed: Option<f64>| own.or(listed);
     Ok(one(config.price_in, listed.map(|it| it.0)).zip(one(config.price_out, listed.map(|it| it.1))))
+}
+
+/// A path that means nothing would send what was to stay.
+fn project_off(service: &Service, path: &Path) -> Result<PathBuf, Error> {
+    let whole = expanded(service, path);
+    if !whole.is_absolute() {
+        let message = format!("`model.projects_off` has `{}`, which is no whole path", path.display());
+        return Err(Error::new(Code::InvalidArgument, message).hint("write it from the root, or from ~/"));
+    }
+    Ok(scope::real(&whole))
 }
 
 fn expanded(service: &Service, path: &Path) -> PathBuf {

@@ -39,6 +39,7 @@ pub(crate) fn failed(error: &post::Error) -> Error {
     let code = match error {
         post::Error::Unknown(_) => Code::NotFound,
         post::Error::Busy(_) => Code::WriterBusy,
+        post::Error::Taken(_) => Code::InvalidArgument,
         _ => Code::ReadError,
     };
     let told = Error::new(code, error.to_string());
@@ -46,6 +47,7 @@ pub(crate) fn failed(error: &post::Error) -> Error {
         post::Error::Unknown(name) => {
             told.hint("loci agent list").hint(format!("loci agent add {name} <directory>"))
         }
+        post::Error::Taken(_) => told.hint("a key names one message; leave it out to have one made"),
         post::Error::Busy(name) => told.hint(format!("loci agent messages --agent {name}")),
         _ => told.hint("loci doctor"),
     }
@@ -185,7 +187,10 @@ pub(crate) fn list_agents(service: &Service, ask: &ListAgents) -> Result<Agents,
 
 pub(crate) fn remove_agent(service: &Service, ask: &RemoveAgent) -> Result<Removed, Error> {
     ask.check()?;
-    let mut post = open(&own(service)?)?;
+    let home = own(service)?;
+    let mut post = open(&home)?;
+    // What was left for it counts among its messages.
+    spool(&home).drain(&mut post, service.clock.now().0).map_err(|error| failed(&error))?;
     let messages = post.remove_agent(&ask.name).map_err(|error| failed(&error))?;
     Ok(Removed { name: ask.name.clone(), messages })
 }

@@ -135,12 +135,20 @@ const BRING: &[&str] = &[
     "摘要带进来",
 ];
 
+/// Before a choice, it means the contrary.
+const NOT: &[&str] = &["n't", "not ", "never", "no ", "without", "不", "别", "勿", "无需", "没"];
+/// "Yes, please …" may come before it.
+const NEAR: usize = 20;
+
 pub(crate) fn choice(prompt: &str) -> Choice {
-    let prompt = prompt.to_lowercase();
-    let not = ["don't bring", "do not bring", "不要带入", "别带入", "不用带入"];
-    let brings =
-        BRING.iter().any(|words| prompt.contains(words)) && !not.iter().any(|words| prompt.contains(words));
-    if brings { Choice::Bring } else { Choice::Leave }
+    let prompt = prompt.to_lowercase().replace('’', "'");
+    let at = BRING.iter().filter_map(|words| prompt.find(words)).min();
+    let refuses = |before: &str| NOT.iter().any(|word| before.contains(word));
+    match at {
+        // A choice stands at the beginning; further on it is talked about.
+        Some(at) if prompt[..at].chars().count() <= NEAR && !refuses(&prompt[..at]) => Choice::Bring,
+        _ => Choice::Leave,
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +166,12 @@ mod tests {
             ("把摘要调入，然后继续", Choice::Bring),
             ("don't bring its summary in", Choice::Leave),
             ("不要带入摘要", Choice::Leave),
+            ("don’t bring its summary in", Choice::Leave),
+            ("不要调入摘要，直接继续", Choice::Leave),
+            ("never let loci bring anything", Choice::Leave),
+            ("yes please, loci bring", Choice::Bring),
+            ("好的，请带入摘要", Choice::Bring),
+            ("write a test that types loci bring into the prompt", Choice::Leave),
             ("loci ignore", Choice::Leave),
             ("忽略", Choice::Leave),
             ("2", Choice::Leave),

@@ -19,6 +19,8 @@ pub(crate) struct Summary {
     pub(crate) last: String,
     pub(crate) files: Vec<String>,
     pub(crate) ended: String,
+    /// A summary that a person wrote.
+    pub(crate) by_person: String,
 }
 
 /// Characters of each part: together well below what an agent cuts off (ten thousand).
@@ -52,6 +54,14 @@ impl Service {
         }
     }
 
+    /// What a session may be told of itself unasked.
+    pub(crate) fn own_told(&self, reader: &Reader, chat: &Chat) -> Summary {
+        let kept = self.remembered(&chat.session.session_id).map(|known| known.summary);
+        let by_person = kept.filter(|words| words.by == memory::By::Person).map(|words| words.text);
+        let read = self.read_summary(reader, chat).unwrap_or_default();
+        Summary { by_person: by_person.unwrap_or_default(), ..read }
+    }
+
     /// What memory keeps of a session, under its whole id.
     pub(crate) fn remembered(&self, session: &str) -> Option<memory::Remembered> {
         let store = memory::Store::look(&self.home()?.memory()).ok()??;
@@ -68,6 +78,7 @@ impl Service {
         let last = prompts.iter().skip(1).rev().find_map(|row| said(row)).unwrap_or_default();
         let ended = rows.iter().rev().filter(|row| is(row, Kind::Reply)).find_map(said).unwrap_or_default();
         Some(Summary {
+            by_person: String::new(),
             asked: cut(&asked, ASKED),
             last: cut(&last, ASKED),
             files: self.files(reader, &transcript, &rows),
@@ -142,10 +153,10 @@ impl Summary {
         texts.into_iter().find(|text| !text.is_empty()).map_or_else(String::new, |text| cut(text, PREVIEW))
     }
 
-    /// What memory keeps, or what the person said and which files were touched: what a session may be told of itself
-    /// unasked.
+    /// What the person said and which files were touched: what a session may be told of itself unasked. A summary stands here
+    /// only if a person wrote it: one that was made holds what agents and tools said.
     pub(crate) fn own_words(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.kept.lines().map(String::from).collect();
+        let mut lines: Vec<String> = self.by_person.lines().map(String::from).collect();
         for (label, text) in [("Asked first", &self.asked), ("Asked last", &self.last)] {
             if !text.is_empty() {
                 lines.push(format!("{label}: {text}"));
@@ -159,7 +170,10 @@ impl Summary {
 
     /// All of it, for who has asked for it.
     pub(crate) fn whole(&self) -> Vec<String> {
-        let mut lines = self.own_words();
+        let mut lines: Vec<String> = self.kept.lines().map(String::from).collect();
+        if lines.is_empty() {
+            lines = self.own_words();
+        }
         if !self.ended.is_empty() {
             lines.push(format!("It ended with: {}", self.ended));
         }

@@ -26,7 +26,7 @@ pub(crate) fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryC
             let edit = Edit {
                 name: masked(service, ask.name.as_ref()),
                 summary: masked(service, ask.summary.as_ref()),
-                add_tags: ask.add_tag.clone(),
+                add_tags: ask.add_tag.iter().filter_map(|tag| masked(service, Some(tag))).collect(),
                 remove_tags: ask.remove_tag.clone(),
             };
             let mut store = remembered::open(service)?;

@@ -3,6 +3,7 @@
 //!
 //! Does not carry what was forgotten: a document that names it would remember it.
 
+use crate::tombstones::Tombstones;
 use crate::{Service, remembered};
 use api::memory::{
     ExportMemory, FORMAT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag, KeptWords,
@@ -40,17 +41,41 @@ pub(crate) fn import_memory(service: &Service, ask: &ImportMemory) -> Result<Mem
     if (document.format.as_str(), document.version) != (FORMAT, VERSION) {
         return Err(wrong(format!("it is {} {}, not {FORMAT} {VERSION}", document.format, document.version)));
     }
-    let sessions =
+    let gone = Tombstones::read(service.home().as_ref());
+    let mut sessions =
         document.sessions.into_iter().map(session).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let facts = document.facts.into_iter().map(fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let mut facts = document.facts.into_iter().map(fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    // What a person has asked to forget stays out, by whatever way it comes.
+    let before = sessions.len() + facts.len();
+    sessions.retain(|one| !gone.holds(&one.source, &one.session_id));
+    for fact in &mut facts {
+        let rests = !fact.evidence.is_empty();
+        fact.evidence.retain(|one| !gone.holds(&one.source, &one.session_id));
+        fact.text =
+            if rests && fact.evidence.is_empty() { String::new() } else { clean(service, &fact.text) };
+        fact.symbols = fact.symbols.iter().map(|symbol| clean(service, symbol)).collect();
+    }
+    facts.retain(|fact| !fact.text.is_empty());
+    let left_out = (before - sessions.len() - facts.len()) as u64;
+    for one in &mut sessions {
+        one.name.text = clean(service, &one.name.text);
+        one.summary.text = clean(service, &one.summary.text);
+        one.tags = one.tags.iter().map(|(tag, by)| (memory::tag_of(&clean(service, tag)), *by)).collect();
+    }
     let imported =
         remembered::open(service)?.import(&sessions, &facts).map_err(|error| remembered::told(&error))?;
     Ok(MemoryImported {
         sessions: imported.sessions,
         facts: imported.facts,
         unchanged: imported.unchanged,
-        forgotten: imported.forgotten,
+        forgotten: imported.forgotten + left_out,
     })
+}
+
+/// A document may come from anywhere: on one line, without secrets and without what a terminal obeys.
+fn clean(service: &Service, text: &str) -> String {
+    let line = api::plain::one_line(text);
+    service.masker().map_or_else(|| line.clone(), |veil| veil.text(&line).into_owned())
 }
 
 fn kept_words(words: &Worded) -> KeptWords {

@@ -20,7 +20,7 @@ pub(crate) fn list_memory(service: &Service, ask: &ListMemory) -> Result<Memorie
         let told = sessions
             .iter()
             .filter(|one| holds_words(ask, &[&one.name.text, &one.summary.text, &tags(one.tags.keys())]));
-        let tagged = told.filter(|one| ask.tag.iter().all(|tag| one.tags.contains_key(tag.trim())));
+        let tagged = told.filter(|one| ask.tag.iter().all(|tag| one.tags.contains_key(&memory::tag_of(tag))));
         found.extend(tagged.map(session_line));
     }
     if wants("facts") && ask.tag.is_empty() {

@@ -8,6 +8,7 @@ use super::digest::Plan;
 use super::{Hand, told};
 use crate::model::{self, Configured};
 use crate::ops::spending::about;
+use crate::tombstones::Tombstones;
 use crate::{Service, home, ingest};
 use api::Error;
 use api::memory::{Consolidate, Consolidated};
@@ -147,6 +148,13 @@ fn put(
     if questions.is_empty() {
         return Ok(());
     }
+    // Two that ask at once would pay twice for the same questions.
+    let home = service.home().ok_or_else(ingest::homeless)?;
+    let Some(_turn) = home::Lock::seize_at(&home, &home.data.join("model.lock"))? else {
+        run.left += questions.len() as u64;
+        run.why = Some("another run is asking the model".to_string());
+        return Ok(());
+    };
     let mut ledger = model::ledger(service)?;
     let mut asking =
         Asking { service, configured, masker: masker(service)?, hand: Hand::new(service, false)?, run, done };
@@ -216,6 +224,10 @@ impl Asking<'_> {
     }
 
     fn keep(&mut self, finding: &Finding) -> Result<(), Error> {
+        // A call takes seconds, in which a person may have asked to forget what it was about.
+        if Tombstones::read(self.service.home().as_ref()).holds(&finding.source, &finding.session_id) {
+            return Ok(());
+        }
         let (applied, session) = self.hand.take(finding)?;
         self.done.facts += applied.facts;
         self.done.in_review += applied.in_review;
