@@ -112,8 +112,7 @@ impl Folder {
     fn is_begun(&self) -> bool {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut names = entries.map(|entry| entry.file_name());
-        names.all(|name| name == LOCK || name.to_string_lossy().starts_with(IGNORE))
-            && !self.path(IGNORE).exists()
+        names.all(|name| name == LOCK || is_half(&name.to_string_lossy())) && !self.path(IGNORE).exists()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -344,6 +343,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine");
         // Killed before it was written, it is written the next time; taken away by a person, it is not.
         fs::remove_file(&ignore).unwrap();
+        fs::write(root.path().join(".loci/.4711.new"), "half").unwrap();
         Folder::make(root.path()).unwrap();
         assert!(ignore.exists());
         fs::remove_file(&ignore).unwrap();
