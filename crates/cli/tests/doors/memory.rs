@@ -328,6 +328,35 @@ fn a_memory_is_carried_to_another_machine() {
     }
 }
 
+/// A document may come from anywhere, and from before something was forgotten.
+#[test]
+fn what_is_imported_is_masked_and_brings_nothing_back() {
+    let home = history();
+    asked(&home, "memory consolidate");
+    let mut document = asked(&home, "memory export");
+    let before = serde_json::to_vec(&document).unwrap();
+    fs::write(home.path().join("m.json"), &before).unwrap();
+    typed(&home, &format!("forget {PAGER} --yes")).expect(0);
+    let told = asked(&home, "memory import m.json");
+    assert!(told["forgotten"].as_u64().unwrap() >= 1, "{told}");
+    assert!(!stands(&home, "500 rows") && !stands(&home, "Fix the pager"));
+    let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let billing =
+        document["sessions"].as_array_mut().unwrap().iter_mut().find(|s| s["chatId"] == BILLING).unwrap();
+    billing["summary"] = json!({"text": format!("The token is {token}\u{1b}[31m"), "by": "person", "at": 9_999_999_999_999_i64});
+    fs::write(home.path().join("m.json"), serde_json::to_vec(&document).unwrap()).unwrap();
+    asked(&home, "memory import m.json");
+    let shown = asked(&home, &format!("memory show {BILLING}")).to_string();
+    assert!(
+        shown.contains("The token is ⟦secret") && !stands(&home, &token) && !shown.contains("u001b"),
+        "{shown}"
+    );
+    // A tag is found as it was typed, and holds no secret.
+    asked(&home, &format!("memory edit {BILLING} --add-tag {token} --add-tag Foo-Bar"));
+    assert!(!stands(&home, &token.to_lowercase()));
+    assert_eq!(listed(&home, "--tag Foo-Bar").len(), 1);
+}
+
 #[test]
 fn secrets_are_remembered_by_nobody() {
     let secret = mask::specimen::secrets(7)
