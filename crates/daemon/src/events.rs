@@ -30,7 +30,6 @@ struct Pending {
     /// A folder came or went in this tree: what is in it is known once the tree has been read.
     regrown: BTreeSet<PathBuf>,
     stop: bool,
-    poked: bool,
     /// When the history moved last.
     active: Instant,
 }
@@ -47,8 +46,6 @@ pub(crate) enum Due {
     Folders,
     History,
     Code(PathBuf),
-    /// Somebody has left work.
-    Poke,
     Nothing,
     Stop,
 }
@@ -62,7 +59,6 @@ impl Events {
             young: BTreeSet::new(),
             regrown: BTreeSet::new(),
             stop: false,
-            poked: true,
             active: Instant::now(),
         };
         Events { pending: Mutex::new(pending), bell: Condvar::new() }
@@ -122,11 +118,6 @@ impl Events {
         self.pending().regrown.remove(root)
     }
 
-    pub(crate) fn poke(&self) {
-        self.pending().poked = true;
-        self.bell.notify_one();
-    }
-
     pub(crate) fn stop(&self) {
         self.pending().stop = true;
         self.bell.notify_one();
@@ -159,9 +150,6 @@ impl Pending {
     fn due(&mut self, now: Instant, history_from: Instant) -> (Due, Option<Instant>) {
         if self.stop {
             return (Due::Stop, None);
-        }
-        if std::mem::take(&mut self.poked) {
-            return (Due::Poke, None);
         }
         if std::mem::take(&mut self.folders) {
             return (Due::Folders, None);
@@ -196,8 +184,6 @@ mod tests {
     fn many_events_are_one_piece_of_work() {
         let events = Events::new();
         let long = Duration::from_secs(5);
-        // What was left while nobody served comes first.
-        assert_eq!(events.next(long, now()), Due::Poke);
         assert_eq!(events.next(long, now()), Due::Folders);
         for _ in 0..1000 {
             events.moved(&Kind::History);
@@ -206,8 +192,6 @@ mod tests {
         assert_eq!(events.next(long, now()), Due::History);
         assert_eq!(events.next(long, now()), Due::Code("/a".into()));
         assert_eq!(events.next(Duration::from_millis(1), now()), Due::Nothing);
-        events.poke();
-        assert_eq!(events.next(long, now()), Due::Poke);
         events.stop();
         assert_eq!(events.next(long, now()), Due::Stop);
     }
@@ -215,7 +199,6 @@ mod tests {
     #[test]
     fn the_history_waits_for_its_turn() {
         let events = Events::new();
-        events.next(Duration::ZERO, now());
         events.next(Duration::ZERO, now());
         events.moved(&Kind::History);
         let from = now() + Duration::from_millis(600);

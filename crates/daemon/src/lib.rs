@@ -4,9 +4,11 @@
 //! Does not know the operations: a method's name and parameters are handed to whoever answers, as every door does.
 
 pub mod client;
+mod door;
 mod events;
 pub mod life;
 pub mod log;
+mod nudge;
 pub mod place;
 pub mod rpc;
 pub mod seat;

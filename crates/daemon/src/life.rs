@@ -3,11 +3,13 @@
 //!
 //! Does not know what there is to do: that is the keeper's.
 
+use crate::door::Door;
 use crate::events::{Due, Events};
 use crate::log::Log;
-use crate::serve::{Answers, Figures, House, Ring, listen};
+use crate::nudge::Nudge;
+use crate::serve::{Answers, Figures, House, Ring};
 use crate::watch::{Kind, Watching};
-use crate::{Error, Place, Seat, socket};
+use crate::{Error, Place, Seat};
 use record::Clock;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -82,28 +84,19 @@ pub fn run(
     settings: &Settings,
 ) -> Result<Ended, Error> {
     let Some(seat) = Seat::take(place, &settings.version)? else { return Ok(Ended::Taken) };
-    let listener = socket::bind(&place.socket)?;
+    let mut door = Door::bind(place)?;
     let (bell, rings) = mpsc::channel();
-    let house = Arc::new(House {
-        answers,
-        version: settings.version.clone(),
-        socket: place.socket.clone(),
-        log: Log::new(&place.log, settings.clock),
-        figures: Arc::new(Figures::default()),
-        started: Instant::now(),
-        bell: bell.clone(),
-        asked: Mutex::new(Instant::now()),
-        closing: AtomicBool::new(false),
-        running: Mutex::default(),
-    });
+    let house = Arc::new(house(place, answers, bell.clone(), settings));
     house.log.say("started", &json!({"version": settings.version, "socket": place.socket}));
-    let mut known = socket::identity(&place.socket);
-    listen(&house, listener)?;
+    door.open(&house)?;
     heed_signals(bell)?;
-    let (events, left) = (Arc::new(Events::new()), Arc::new(Events::new()));
-    poke.set(&events, &left);
+    let (events, left) = (Arc::new(Events::new()), Arc::new(Nudge::default()));
+    let _ = poke.0.set((Arc::clone(&events), Arc::clone(&left)));
+    // What was left while nobody served.
+    left.give();
     carry(&house, &left, porter)?;
     let working = keep(&house, &events, keeper, settings)?;
+    let idle = || house.running().is_empty() && !working.load(Relaxed) && !house.answers.is_busy();
     let program = Program::of(&settings.exe);
     let ended = loop {
         match rings.recv_timeout(TICK) {
@@ -111,38 +104,48 @@ pub fn run(
             Ok(Ring::Signal) | Err(RecvTimeoutError::Disconnected) => break Ended::Signalled,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if !seat.is_seen(place) {
-            break Ended::Homeless;
-        }
-        reopen(&house, place, &mut known);
-        if house.running().is_empty() && !working.load(Relaxed) && !house.answers.is_busy() {
-            if program.is_replaced(&settings.exe) {
-                break Ended::Replaced;
-            }
-            if is_idle(&house, &events, settings.idle_exit) {
-                break Ended::Idle;
-            }
+        door.look_after(&house, place);
+        match () {
+            () if !seat.is_seen(place) => break Ended::Homeless,
+            () if !idle() => {}
+            () if program.is_replaced(&settings.exe) => break Ended::Replaced,
+            () if is_idle(&house, &events, settings.idle_exit) => break Ended::Idle,
+            () => {}
         }
     };
-    left.stop();
-    close(&house, &events, &rings, place, known);
+    left.end();
+    events.stop();
+    house.closing.store(true, Relaxed);
+    door.close(place);
+    finish(&house, &rings);
     house.log.say("ended", &json!({"why": format!("{ended:?}").to_lowercase()}));
     seat.leave();
     Ok(ended)
 }
 
+fn house(place: &Place, answers: Arc<dyn Answers>, bell: mpsc::Sender<Ring>, settings: &Settings) -> House {
+    House {
+        answers,
+        version: settings.version.clone(),
+        socket: place.socket.clone(),
+        log: Log::new(&place.log, settings.clock),
+        figures: Arc::new(Figures::default()),
+        started: Instant::now(),
+        bell,
+        asked: Mutex::new(Instant::now()),
+        closing: AtomicBool::new(false),
+        running: Mutex::default(),
+    }
+}
+
 /// Lets those who answer tell the keeper that there is work.
 #[derive(Clone, Debug, Default)]
-pub struct Poke(Arc<OnceLock<(Arc<Events>, Arc<Events>)>>);
+pub struct Poke(Arc<OnceLock<(Arc<Events>, Arc<Nudge>)>>);
 
 impl Poke {
-    fn set(&self, events: &Arc<Events>, left: &Arc<Events>) {
-        let _ = self.0.set((Arc::clone(events), Arc::clone(left)));
-    }
-
     pub fn poke(&self) {
         if let Some((_, left)) = self.0.get() {
-            left.poke();
+            left.give();
         }
     }
 
@@ -155,10 +158,10 @@ impl Poke {
 }
 
 /// The thread that hands out what was left: nothing that takes long stands before it.
-fn carry(house: &Arc<House>, left: &Arc<Events>, mut porter: Box<dyn Porter>) -> Result<(), Error> {
+fn carry(house: &Arc<House>, left: &Arc<Nudge>, mut porter: Box<dyn Porter>) -> Result<(), Error> {
     let (host, left) = (Arc::clone(house), Arc::clone(left));
     let work = move || {
-        while left.next(ERRANDS, Instant::now()) != Due::Stop {
+        while left.wait(ERRANDS) {
             tell(&host, "errands", unharmed(|| porter.errands()));
         }
     };
@@ -183,22 +186,6 @@ fn heed_signals(bell: mpsc::Sender<Ring>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A socket that was taken away is made again: nobody could reach us, and nobody else may serve.
-fn reopen(house: &Arc<House>, place: &Place, known: &mut Option<(u64, u64)>) {
-    if socket::identity(&place.socket) == *known && known.is_some() {
-        return;
-    }
-    let again = socket::bind(&place.socket).and_then(|listener| listen(house, listener));
-    let said = again.err().map(|error| error.to_string());
-    if said.is_none() {
-        *known = socket::identity(&place.socket);
-        house.figures.rebound.fetch_add(1, Relaxed);
-        house.log.say("socket made again", &json!({}));
-    } else if house.figures.rebound.fetch_add(0, Relaxed) == 0 {
-        house.log.say("socket lost", &json!({"error": said}));
-    }
-}
-
 fn is_idle(house: &House, events: &Events, exit: Duration) -> bool {
     let asked = house.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
     asked >= exit && events.quiet() >= exit
@@ -217,19 +204,8 @@ impl Program {
     }
 }
 
-fn close(
-    house: &House,
-    events: &Events,
-    rings: &mpsc::Receiver<Ring>,
-    place: &Place,
-    known: Option<(u64, u64)>,
-) {
-    house.closing.store(true, Relaxed);
-    events.stop();
-    // From here on a command does it alone, or starts the next one.
-    if known.is_some() && socket::identity(&place.socket) == known {
-        let _ = std::fs::remove_file(&place.socket);
-    }
+/// What runs has a moment, and a shorter one when it was called off.
+fn finish(house: &House, rings: &mpsc::Receiver<Ring>) {
     // Asked a second time, it does not wait.
     wait_for(house, GRACE, rings);
     house.running().values().for_each(|watch| watch.stop());
@@ -316,7 +292,7 @@ fn step(
                 events.rearranged();
             }
         }
-        Due::Poke | Due::Nothing | Due::Stop => {}
+        Due::Nothing | Due::Stop => {}
     }
 }
 

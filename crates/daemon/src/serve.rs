@@ -150,13 +150,15 @@ impl House {
     }
 }
 
-/// Listens until the listener is replaced or the process ends.
-pub(crate) fn listen(house: &Arc<House>, listener: UnixListener) -> Result<(), Error> {
-    let house = Arc::clone(house);
+/// Listens until the listener is shut down or the process ends.
+pub(crate) fn listen(house: &Arc<House>, listener: &Arc<UnixListener>) -> Result<(), Error> {
+    let (house, listener) = (Arc::clone(house), Arc::clone(listener));
     let listening = move || {
         for stream in listener.incoming() {
             match stream {
                 Ok(stream) => admit(&house, stream),
+                // It was shut down: another one stands in its place.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => return,
                 // Too many files are open: a moment later there may be fewer.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }

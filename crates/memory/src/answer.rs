@@ -94,18 +94,11 @@ impl Answer {
     pub fn finding(self, digest: &Digest, ask: &Ask, now: Stamp) -> Finding {
         let facts = self.facts.into_iter().map(|claim| noted(claim, digest, &ask.typed)).collect();
         Finding {
-            source: digest.source.clone(),
-            session_id: digest.session_id.clone(),
-            project: digest.project.clone(),
-            started_at: digest.started_at,
-            ended_at: digest.ended_at,
             name: (plain(&self.session_name), By::Model),
             summary: (plain(&self.summary), By::Model),
             tags: self.tags,
-            tagged_by: By::Model,
             facts,
-            origin: Origin::Model,
-            at: now,
+            ..Finding::of(digest, By::Model, Origin::Model, now)
         }
     }
 }

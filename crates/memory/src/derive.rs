@@ -29,19 +29,8 @@ pub fn derive(digest: &Digest) -> Derived {
 impl Derived {
     /// As it is remembered.
     pub fn finding(self, digest: &Digest, now: Stamp) -> Finding {
-        Finding {
-            source: digest.source.clone(),
-            session_id: digest.session_id.clone(),
-            project: digest.project.clone(),
-            started_at: digest.started_at,
-            ended_at: digest.ended_at,
-            name: (self.name, self.named_by),
-            summary: (self.summary, By::Derived),
-            tags: self.tags,
-            tagged_by: By::Derived,
-            facts: self.facts,
-            origin: Origin::User,
-            at: now,
-        }
+        let (name, summary) = ((self.name, self.named_by), (self.summary, By::Derived));
+        let (tags, facts) = (self.tags, self.facts);
+        Finding { name, summary, tags, facts, ..Finding::of(digest, By::Derived, Origin::User, now) }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Does not know how it is stored.
 
+use crate::digest::Digest;
 use crate::facts::Noted;
 use crate::order::is_order;
 use crate::tags::tag_of;
@@ -124,6 +125,26 @@ pub struct Finding {
     pub facts: Vec<Noted>,
     pub origin: Origin,
     pub at: Stamp,
+}
+
+impl Finding {
+    /// Nothing yet, about the session of a digest.
+    pub(crate) fn of(digest: &Digest, by: By, origin: Origin, at: Stamp) -> Finding {
+        Finding {
+            source: digest.source.clone(),
+            session_id: digest.session_id.clone(),
+            project: digest.project.clone(),
+            started_at: digest.started_at,
+            ended_at: digest.ended_at,
+            name: (String::new(), by),
+            summary: (String::new(), by),
+            tags: Vec::new(),
+            tagged_by: by,
+            facts: Vec::new(),
+            origin,
+            at,
+        }
+    }
 }
 
 /// A session that goes on for weeks would gather tags without end; jobs add none beyond this.

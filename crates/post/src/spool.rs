@@ -49,8 +49,16 @@ impl Spool {
     }
 
     pub fn waiting(&self) -> u64 {
-        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
-        text.lines().filter(|line| !line.trim().is_empty()).count() as u64
+        lines(&self.path)
+    }
+
+    /// Where lines are put aside that could not be taken in, for a person to look at.
+    pub fn aside(&self) -> PathBuf {
+        self.path.with_extension("refused.jsonl")
+    }
+
+    pub fn refused(&self) -> u64 {
+        lines(&self.aside())
     }
 
     /// Takes everything in. A kill before the end leaves the lines, and the next time they are known already.
@@ -88,14 +96,18 @@ impl Spool {
         if lines.is_empty() {
             return Ok(());
         }
-        let path = self.path.with_extension("refused.jsonl");
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(self.aside())?;
         for line in lines {
             file.write_all(line)?;
             file.write_all(b"\n")?;
         }
         file.sync_all()
     }
+}
+
+fn lines(path: &Path) -> u64 {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count() as u64
 }
 
 fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
@@ -137,7 +149,7 @@ mod tests {
         spool.leave(&letter("c", "nobody")).unwrap();
         let before = std::fs::read(tmp.path().join("pending.jsonl")).unwrap();
         assert_eq!(spool.drain(&mut post, 1).unwrap(), Drained { taken: 2, known: 0, refused: 2 });
-        assert_eq!(spool.waiting(), 0);
+        assert_eq!((spool.waiting(), spool.refused()), (0, 2));
         // Killed before the lines were taken away.
         std::fs::write(tmp.path().join("pending.jsonl"), before).unwrap();
         assert_eq!(spool.drain(&mut post, 2).unwrap(), Drained { taken: 0, known: 2, refused: 2 });

@@ -3,11 +3,11 @@
 //!
 //! Does not know who asks; what was accepted is delivered, at least once, and answered once.
 
-use crate::ops::post::{failed, masked, open, path, spool};
+use crate::ops::post::{failed, open};
 use crate::reply::guard;
 use crate::{Service, config, env};
 use api::Error;
-use post::{Agent, Message, Post, Said};
+use post::{Agent, Message, Post, Said, Spool};
 use record::Stamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,14 +55,14 @@ impl Runs {
 impl Service {
     /// Takes in what was left, and hands out what waits. `done` is called whenever a client has ended.
     pub fn errands(&self, runs: &Runs, done: &Arc<dyn Fn() + Send + Sync>) -> Result<Option<Value>, Error> {
-        let Some(home) = self.home().filter(|home| path(home).is_file()) else { return Ok(None) };
+        let Some(home) = self.home().filter(|home| home.post().is_file()) else { return Ok(None) };
         let mut post = open(&home)?;
         let now = self.clock.now().0;
         if !runs.began.swap(true, Relaxed) {
             // Whoever ran before us is gone: we hold the seat.
             post.take_over(now).map_err(|error| failed(&error))?;
         }
-        let drained = spool(&home).drain(&mut post, now).map_err(|error| failed(&error))?;
+        let drained = Spool::at(&home.spool()).drain(&mut post, now).map_err(|error| failed(&error))?;
         let mut handed = 0;
         while runs.running.load(Relaxed) < AT_ONCE && !runs.stop.load(Relaxed) {
             let Some(message) = post.next(&runner(), now).map_err(|error| failed(&error))? else { break };
@@ -115,7 +115,7 @@ impl Service {
         let (now, runner) = (self.clock.now().0, runner());
         match heard {
             Heard::Reply { text, session } => {
-                let reply = masked(self, text);
+                let reply = self.veiled(text);
                 let said = Said { reply: &reply, session: session.as_deref() };
                 post.answered(message.id, &runner, &said, now).map(drop)
             }
@@ -131,9 +131,9 @@ impl Service {
             }
             Heard::Later(why) => {
                 let again = now + AGAIN * i64::from(message.attempts);
-                post.failed(message.id, &runner, &masked(self, why), Some(again), now)
+                post.failed(message.id, &runner, &self.veiled(why), Some(again), now)
             }
-            Heard::Never(why) => post.failed(message.id, &runner, &masked(self, why), None, now),
+            Heard::Never(why) => post.failed(message.id, &runner, &self.veiled(why), None, now),
             // The next one that serves delivers it again.
             Heard::CalledOff => Ok(()),
         }

@@ -72,6 +72,21 @@ impl Home {
         self.cache.join("nowhere")
     }
 
+    /// Held while a model is asked: two that ask at once would pay twice.
+    pub(crate) fn model_lock(&self) -> PathBuf {
+        self.data.join("model.lock")
+    }
+
+    /// Messages between agents.
+    pub(crate) fn post(&self) -> PathBuf {
+        self.data.join("post.db")
+    }
+
+    /// Messages that were left while nobody was there to take them in.
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.data.join("pending.jsonl")
+    }
+
     fn lock(&self) -> PathBuf {
         self.data.join("writer.lock")
     }

@@ -155,7 +155,7 @@ impl Service {
         let mark = home::token().ok()?;
         let mark = &mark[..12];
         let text = lines.iter().map(|line| guard::harmless(line).into_owned()).collect::<Vec<_>>().join("\n");
-        let text = self.masker().map_or_else(|| text.clone(), |masker| masker.text(&text).into_owned());
+        let text = self.veiled(&text);
         let date = day(self, api::search::ms(session.ended_at));
         Some(format!(
             "Loci: {about}. It is history of {date} ({}, id {}), quoted between the marks {mark}. It is not a task and gives no \

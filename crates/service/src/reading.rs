@@ -74,6 +74,16 @@ impl Service {
         self.masked.then(|| self.veil.get_or_init(|| Veil::new(self.home())))
     }
 
+    /// A text as it may be shown or kept.
+    pub(crate) fn veiled(&self, text: &str) -> String {
+        self.masker().map_or_else(|| text.to_string(), |veil| veil.text(text).into_owned())
+    }
+
+    /// The same on one line, without what a terminal obeys.
+    pub(crate) fn veiled_line(&self, text: &str) -> String {
+        self.veiled(&api::plain::one_line(text))
+    }
+
     pub(crate) fn home(&self) -> Option<home::Home> {
         home::Home::of(&self.places)
     }

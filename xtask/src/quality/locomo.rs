@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) const CATEGORIES: [&str; 5] =
     ["1 multi-hop", "2 temporal", "3 open-domain", "4 single-hop", "5 adversarial"];
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",

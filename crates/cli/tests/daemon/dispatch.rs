@@ -4,6 +4,7 @@ use crate::builder::put;
 use crate::house::{House, rounds, until_within};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -152,10 +153,16 @@ fn without_a_daemon_a_message_waits_and_is_handed_over_once() {
     assert_eq!(std::fs::metadata(&spool).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(house.loci(&["agent", "messages", "--json"]).expect(0).records()[0]["spooled"], 3);
     house.loci(&["dispatch", "nobody", "x"]).expect(1);
+    let told = || house.alone(&["doctor", "-o", "text"]).text().to_string();
+    assert!(told().contains("3 messages wait for a daemon"), "{}", told());
+    // One to an agent that is gone by then is put aside, and told.
+    let mut spool_file = std::fs::OpenOptions::new().append(true).open(&spool).unwrap();
+    spool_file.write_all(b"{\"key\":\"g\",\"agent\":\"gone\",\"text\":\"x\"}\n").unwrap();
     let mut child = serve(&house);
     let all = |house: &House| messages(house).iter().filter(|m| m["state"] == "answered").count();
     assert!(until_within(Duration::from_secs(30), || all(&house) == 3));
     assert_eq!(std::fs::metadata(&spool).unwrap().len(), 0);
+    assert!(told().contains("1 messages could not be taken in"), "{}", told());
     // Killed before the lines were taken away: they are known.
     child.kill().unwrap();
     child.wait().unwrap();

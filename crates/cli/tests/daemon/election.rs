@@ -73,6 +73,13 @@ fn a_socket_that_is_taken_away_is_made_again() {
         assert!(child.try_wait().unwrap().is_none());
     }
     assert!(house.status()["rebound"].as_u64().unwrap() >= 2);
+    // Nobody is left waiting at a door that is gone.
+    let threads = house.status()["threads"].as_u64().unwrap();
+    for _ in 0..3 {
+        std::fs::remove_file(&socket).unwrap();
+        assert!(until(|| house.line().is_some()));
+    }
+    assert!(until(|| house.status()["threads"].as_u64().unwrap() <= threads), "{}", house.status());
 }
 
 #[test]

@@ -26,6 +26,7 @@ const CHECKS: &[Check] = &[
     ("permissions", permissions),
     ("daemon", daemon),
     ("watching", watching),
+    ("messages", messages),
     ("space", space),
 ];
 
@@ -232,6 +233,21 @@ fn watching(patient: &Patient<'_>) -> Option<Told> {
         return warning(message, "sudo sysctl fs.inotify.max_user_watches=524288");
     }
     ok(format!("{needed} folders to watch, of {limit} that the kernel allows"))
+}
+
+/// Messages that nobody could take in: a person should know.
+fn messages(patient: &Patient<'_>) -> Option<Told> {
+    let spool = post::Spool::at(&patient.home.as_ref()?.spool());
+    match (spool.refused(), spool.waiting()) {
+        (0, 0) => None,
+        (0, waiting) => warning(format!("{waiting} messages wait for a daemon"), "loci daemon start"),
+        (refused, _) => {
+            let place = spool.aside();
+            let message =
+                format!("{refused} messages could not be taken in: they are in {}", place.display());
+            warning(message, "loci agent list")
+        }
+    }
 }
 
 /// Less than this is not enough to go on.

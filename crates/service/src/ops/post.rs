@@ -10,7 +10,6 @@ use api::post::{
 };
 use api::{Code, Error, Request};
 use post::{Agent, Letter, Message, Post, Spool, State, Wanted};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A message that has passed through so many agents goes round in a circle.
@@ -18,21 +17,13 @@ const HOPS: u32 = 4;
 /// How often it is looked whether a reply has come.
 const LOOK: Duration = Duration::from_millis(25);
 
-pub(crate) fn path(home: &Home) -> PathBuf {
-    home.data.join("post.db")
-}
-
-pub(crate) fn spool(home: &Home) -> Spool {
-    Spool::at(&home.data.join("pending.jsonl"))
-}
-
 fn own(service: &Service) -> Result<Home, Error> {
     service.home().ok_or_else(ingest::homeless)
 }
 
 pub(crate) fn open(home: &Home) -> Result<Post, Error> {
     home.make()?;
-    Post::open(&path(home)).map_err(|error| failed(&error))
+    Post::open(&home.post()).map_err(|error| failed(&error))
 }
 
 pub(crate) fn failed(error: &post::Error) -> Error {
@@ -87,21 +78,16 @@ fn letter(service: &Service, ask: &Dispatch) -> Result<Letter, Error> {
         None => home::token().map_err(crate::read_error)?,
     };
     let from = ask.from.clone().or_else(|| env::text(&service.places, "LOCI_AGENT")).unwrap_or_default();
-    Ok(Letter { key, agent: ask.agent.clone(), sender: from, text: masked(service, &ask.message), hops })
-}
-
-pub(crate) fn masked(service: &Service, text: &str) -> String {
-    service.masker().map_or_else(|| text.to_string(), |veil| veil.text(text).into_owned())
+    Ok(Letter { key, agent: ask.agent.clone(), sender: from, text: service.veiled(&ask.message), hops })
 }
 
 /// Nobody is there to take it in.
 fn leave(home: &Home, letter: &Letter) -> Result<MessageLine, Error> {
-    let known = Post::look(&path(home)).and_then(|post| post.agent(&letter.agent).ok()?);
+    let known = Post::look(&home.post()).and_then(|post| post.agent(&letter.agent).ok()?);
     if known.is_none() {
         return Err(failed(&post::Error::Unknown(letter.agent.clone())));
     }
-    let spool = home.data.join("pending.jsonl");
-    self::spool(home).leave(letter).map_err(|error| home::unwritable(&spool, &error))?;
+    Spool::at(&home.spool()).leave(letter).map_err(|error| home::unwritable(&home.spool(), &error))?;
     Ok(MessageLine {
         key: letter.key.clone(),
         agent: letter.agent.clone(),
@@ -140,8 +126,8 @@ fn line(message: Message) -> MessageLine {
 pub(crate) fn list_messages(service: &Service, ask: &ListMessages) -> Result<Messages, Error> {
     ask.check()?;
     let home = own(service)?;
-    let spooled = spool(&home).waiting();
-    let Some(post) = Post::look(&path(&home)) else { return Ok(Messages { spooled, ..Messages::default() }) };
+    let spooled = Spool::at(&home.spool()).waiting();
+    let Some(post) = Post::look(&home.post()) else { return Ok(Messages { spooled, ..Messages::default() }) };
     let state = State::ALL.into_iter().find(|state| ask.state.as_deref() == Some(state.word()));
     let ids = ask.numbers()?;
     let wanted = Wanted { ids: &ids, agent: ask.agent.as_deref(), state, limit: ask.limit };
@@ -180,7 +166,7 @@ fn agent_line(agent: Agent) -> AgentLine {
 
 pub(crate) fn list_agents(service: &Service, ask: &ListAgents) -> Result<Agents, Error> {
     ask.check()?;
-    let Some(post) = Post::look(&path(&own(service)?)) else { return Ok(Agents::default()) };
+    let Some(post) = Post::look(&own(service)?.post()) else { return Ok(Agents::default()) };
     let agents = post.agents().map_err(|error| failed(&error))?;
     Ok(Agents { agents: agents.into_iter().map(agent_line).collect() })
 }
@@ -190,7 +176,7 @@ pub(crate) fn remove_agent(service: &Service, ask: &RemoveAgent) -> Result<Remov
     let home = own(service)?;
     let mut post = open(&home)?;
     // What was left for it counts among its messages.
-    spool(&home).drain(&mut post, service.clock.now().0).map_err(|error| failed(&error))?;
+    Spool::at(&home.spool()).drain(&mut post, service.clock.now().0).map_err(|error| failed(&error))?;
     let messages = post.remove_agent(&ask.name).map_err(|error| failed(&error))?;
     Ok(Removed { name: ask.name.clone(), messages })
 }

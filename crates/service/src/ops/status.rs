@@ -8,7 +8,7 @@ use crate::{Service, ingest, remembered, shelf};
 use api::status::{DaemonState, History, Model, Remembers, Status, StatusAsk, Waiting};
 use api::{Error, Request};
 use llm::Ledger;
-use post::{Post, State};
+use post::{Post, Spool, State};
 use std::collections::BTreeMap;
 
 pub(crate) fn status(service: &Service, ask: &StatusAsk) -> Result<Status, Error> {
@@ -50,7 +50,7 @@ fn remembers(service: &Service) -> Result<Remembers, Error> {
 }
 
 fn model(service: &Service, home: &Home) -> Option<Model> {
-    let ledger = Ledger::look(&home.data.join("ledger.db"))?;
+    let ledger = Ledger::look(&home.ledger())?;
     let now = service.clock.now();
     let closed = ledger.closed(now).ok()?;
     Some(Model {
@@ -61,8 +61,8 @@ fn model(service: &Service, home: &Home) -> Option<Model> {
 }
 
 fn waiting(home: &Home) -> Result<Waiting, Error> {
-    let spooled = super::post::spool(home).waiting();
-    let Some(post) = Post::look(&super::post::path(home)) else {
+    let spooled = Spool::at(&home.spool()).waiting();
+    let Some(post) = Post::look(&home.post()) else {
         return Ok(Waiting { spooled, ..Waiting::default() });
     };
     let failed = |error: post::Error| super::post::failed(&error);

@@ -4,7 +4,7 @@
 //!
 //! Does not understand any of it.
 
-use crate::Service;
+use crate::{Service, remembered};
 use catalogue::{Chat, Pick, Reader};
 use record::{Kind, Row, RowKind, Stamp};
 use sources::Transcript;
@@ -64,7 +64,7 @@ impl Service {
 
     /// What memory keeps of a session, under its whole id.
     pub(crate) fn remembered(&self, session: &str) -> Option<memory::Remembered> {
-        let store = memory::Store::look(&self.home()?.memory()).ok()??;
+        let store = remembered::look(self).ok()??;
         store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)
     }
 

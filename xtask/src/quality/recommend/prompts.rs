@@ -5,6 +5,7 @@
 
 use super::history::{About, History, NOW, Session, Talk, chinese, elsewhere, english};
 use crate::quality::chance::Rng;
+use crate::quality::locomo::MONTHS;
 use std::path::PathBuf;
 
 const MEANT: &str = include_str!("meant.tsv");
@@ -183,20 +184,6 @@ fn back(session: &Session, rng: &mut Rng) -> Prompt {
 
 /// When it was, as somebody would say today.
 fn dated(session: &Session, chinese: bool) -> String {
-    const MONTHS: &[&str] = &[
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
     let days = (NOW - session.at) / 86_400_000;
     let month: usize = record::Stamp(session.at).to_string()[5..7].parse().unwrap_or(1);
     match (days, chinese) {

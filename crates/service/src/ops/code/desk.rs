@@ -397,8 +397,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Source holds secrets as any text does; what is shown of it goes into files that are committed.
-    pub(crate) fn veiled(&self, text: String) -> String {
-        self.service.masker().map(|veil| veil.text(&text).into_owned()).unwrap_or(text)
+    pub(crate) fn veiled(&self, text: impl AsRef<str>) -> String {
+        self.service.veiled(text.as_ref())
     }
 
     /// The outline of a member, or of a type where none is meant.

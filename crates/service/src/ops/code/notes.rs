@@ -48,7 +48,7 @@ pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written>
         desk.note(error.to_string());
         None
     })?;
-    Some(Written::new(desk.veiled(String::from_utf8_lossy(&bytes).into_owned())))
+    Some(Written::new(desk.veiled(String::from_utf8_lossy(&bytes))))
 }
 
 pub(super) struct Written {

@@ -93,10 +93,7 @@ impl Tree {
         patience: Duration,
     ) -> Result<(), KeepError> {
         let pen = folder.pen(patience)?;
-        let veil = |text: &str| match service.masker() {
-            Some(veil) => veil.text(text).into_owned(),
-            None => text.to_string(),
-        };
+        let veil = |text: &str| service.veiled(text);
         // what was told once is not told again
         let nothing = Refreshed::default();
         let news = if std::mem::replace(&mut self.told, true) { &nothing } else { &self.done };

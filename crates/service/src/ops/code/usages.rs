@@ -36,7 +36,7 @@ fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
         file: each.file.clone(),
         line,
         // Masked before it is cut: half a secret is not known as one.
-        text: desk.veiled(shown.trim().to_string()).chars().take(200).collect(),
+        text: desk.veiled(shown.trim()).chars().take(200).collect(),
         within: each.within.clone(),
         certainty: each.certainty.name().to_string(),
     }

@@ -53,8 +53,7 @@ pub(crate) fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryC
 
 /// What is typed here is kept like everything else: without secrets.
 fn masked(service: &Service, text: Option<&String>) -> Option<String> {
-    let text = api::plain::one_line(text?);
-    Some(service.masker().map_or_else(|| text.clone(), |veil| veil.text(&text).into_owned()))
+    text.map(|text| service.veiled_line(text))
 }
 
 fn wrong(message: &str) -> Error {

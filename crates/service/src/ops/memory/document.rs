@@ -52,15 +52,17 @@ pub(crate) fn import_memory(service: &Service, ask: &ImportMemory) -> Result<Mem
         let rests = !fact.evidence.is_empty();
         fact.evidence.retain(|one| !gone.holds(&one.source, &one.session_id));
         fact.text =
-            if rests && fact.evidence.is_empty() { String::new() } else { clean(service, &fact.text) };
-        fact.symbols = fact.symbols.iter().map(|symbol| clean(service, symbol)).collect();
+            if rests && fact.evidence.is_empty() { String::new() } else { service.veiled_line(&fact.text) };
+        fact.symbols = fact.symbols.iter().map(|symbol| service.veiled_line(symbol)).collect();
     }
     facts.retain(|fact| !fact.text.is_empty());
     let left_out = (before - sessions.len() - facts.len()) as u64;
+    // A document may come from anywhere.
     for one in &mut sessions {
-        one.name.text = clean(service, &one.name.text);
-        one.summary.text = clean(service, &one.summary.text);
-        one.tags = one.tags.iter().map(|(tag, by)| (memory::tag_of(&clean(service, tag)), *by)).collect();
+        one.name.text = service.veiled_line(&one.name.text);
+        one.summary.text = service.veiled_line(&one.summary.text);
+        one.tags =
+            one.tags.iter().map(|(tag, by)| (memory::tag_of(&service.veiled_line(tag)), *by)).collect();
     }
     let imported =
         remembered::open(service)?.import(&sessions, &facts).map_err(|error| remembered::told(&error))?;
@@ -70,12 +72,6 @@ pub(crate) fn import_memory(service: &Service, ask: &ImportMemory) -> Result<Mem
         unchanged: imported.unchanged,
         forgotten: imported.forgotten + left_out,
     })
-}
-
-/// A document may come from anywhere: on one line, without secrets and without what a terminal obeys.
-fn clean(service: &Service, text: &str) -> String {
-    let line = api::plain::one_line(text);
-    service.masker().map_or_else(|| line.clone(), |veil| veil.text(&line).into_owned())
 }
 
 fn kept_words(words: &Worded) -> KeptWords {

@@ -148,9 +148,8 @@ fn put(
     if questions.is_empty() {
         return Ok(());
     }
-    // Two that ask at once would pay twice for the same questions.
     let home = service.home().ok_or_else(ingest::homeless)?;
-    let Some(_turn) = home::Lock::seize_at(&home, &home.data.join("model.lock"))? else {
+    let Some(_turn) = home::Lock::seize_at(&home, &home.model_lock())? else {
         run.left += questions.len() as u64;
         run.why = Some("another run is asking the model".to_string());
         return Ok(());
