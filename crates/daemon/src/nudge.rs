@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn what_was_given_before_is_heard_and_once() {
         let nudge = Nudge::default();
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         nudge.give();
         nudge.give();
         assert!(nudge.wait(long));
