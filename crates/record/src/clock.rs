@@ -1,6 +1,10 @@
 //! What time it is, and what "since 3 days ago" means. The only reader of "now" in Loci.
 
 use crate::Stamp;
+use jiff::tz::TimeZone;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// A clock that tests can stop: `Clock::At` answers the same moment for ever.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,7 @@ impl Clock {
         if !day {
             return Some(start);
         }
-        let zoned = jiff::Timestamp::from_millisecond(start.0).ok()?.to_zoned(jiff::tz::TimeZone::system());
+        let zoned = jiff::Timestamp::from_millisecond(start.0).ok()?.to_zoned(zone());
         let next = zoned.date().tomorrow().ok()?;
         Some(Stamp(local(next)?.0 - 1))
     }
@@ -54,8 +58,8 @@ impl Clock {
     /// Year, month, day, hour and minute where the user is; a stopped clock stands in Greenwich.
     pub fn local(self, at: Stamp) -> Option<[i64; 5]> {
         let zone = match self {
-            Clock::System => jiff::tz::TimeZone::system(),
-            Clock::At(_) => jiff::tz::TimeZone::UTC,
+            Clock::System => zone(),
+            Clock::At(_) => TimeZone::UTC,
         };
         let there = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone);
         let (date, time) = (there.date(), there.time());
@@ -70,14 +74,54 @@ impl Clock {
 
     fn midnight(self, days_ago: i64) -> Option<Stamp> {
         let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
-        let today = now.to_zoned(jiff::tz::TimeZone::system()).date();
+        let today = now.to_zoned(zone()).date();
         local(today.checked_sub(jiff::Span::new().days(days_ago)).ok()?)
     }
 }
 
 fn local(date: jiff::civil::Date) -> Option<Stamp> {
-    let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    let zoned = date.to_zoned(zone()).ok()?;
     Some(Stamp(zoned.timestamp().as_millisecond()))
+}
+
+/// Who travels is in another zone after so long, also for a process that stays.
+const TRAVELS: Duration = Duration::from_mins(1);
+
+/// The machine's own time zone, read once in a while.
+#[allow(clippy::disallowed_methods)] // the one place
+fn zone() -> TimeZone {
+    static LAST: Mutex<Option<(Instant, TimeZone)>> = Mutex::new(None);
+    let Ok(mut last) = LAST.lock() else { return TimeZone::system() };
+    if let Some((at, zone)) = &*last
+        && at.elapsed() < TRAVELS
+    {
+        return zone.clone();
+    }
+    let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
+    let zone = read_zone(named.as_deref(), &zones()).unwrap_or_else(TimeZone::system);
+    *last = Some((Instant::now(), zone.clone()));
+    zone
+}
+
+#[allow(clippy::disallowed_methods)] // the one place
+fn zones() -> PathBuf {
+    std::env::var_os("TZDIR").map_or_else(|| PathBuf::from("/usr/share/zoneinfo"), PathBuf::from)
+}
+
+/// One file, where the library would first list every zone that the machine knows: 1,300 files here, which cost a hook more than
+/// all else it does for most prompts. None for what is not as simple as that, such as `CET-1CEST`.
+fn read_zone(named: Option<&str>, zones: &Path) -> Option<TimeZone> {
+    let file = match named {
+        None => PathBuf::from("/etc/localtime"),
+        Some(name) => zones.join(Some(name.trim_start_matches(':')).filter(|name| is_plain(name))?),
+    };
+    TimeZone::tzif("", &std::fs::read(file).ok()?).ok()
+}
+
+/// `Europe/Berlin`: nothing that leads elsewhere.
+fn is_plain(name: &str) -> bool {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "_-+/".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(fine)
 }
 
 fn span(text: &str) -> Option<i64> {
@@ -102,6 +146,25 @@ mod tests {
         let clock = Clock::At(Stamp(0));
         assert_eq!(clock.local(Stamp::parse(b"2026-11-15T12:34:56.000Z")), Some([2026, 11, 15, 12, 34]));
         assert_eq!(clock.local(Stamp::NONE), None);
+    }
+
+    #[test]
+    fn a_zone_is_read_from_its_file_as_the_library_would() {
+        let zones = zones();
+        let noon = jiff::Timestamp::from_second(1_794_744_000).unwrap();
+        let mut compared = 0;
+        for name in ["Europe/Berlin", ":Asia/Shanghai", "America/St_Johns", "UTC", "Etc/GMT+5"] {
+            let Some(ours) = read_zone(Some(name), &zones) else { continue }; // a machine without zones
+            let theirs = TimeZone::get(name.trim_start_matches(':')).unwrap();
+            assert_eq!(ours.to_datetime(noon), theirs.to_datetime(noon), "{name}");
+            compared += 1;
+        }
+        assert!(compared == 5 || !zones.exists(), "{compared} of 5");
+        for other in
+            ["CET-1CEST,M3.5.0,M10.5.0/3", "../../etc/localtime", "/etc/localtime", "Nowhere/Such", ":"]
+        {
+            assert!(read_zone(Some(other), &zones).is_none(), "{other}");
+        }
     }
 
     #[test]

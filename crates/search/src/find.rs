@@ -90,6 +90,9 @@ fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) ->
         near::add_forms(index, extra, &mut terms)?;
     }
     let mut sweep = Sweep::new(index, query, extra);
+    if query.telling {
+        sweep.leave_common(&mut terms)?;
+    }
     let excluded = exclude(&mut sweep, query, plain)?;
     let mut expanded = BTreeMap::new();
     if query.expand {

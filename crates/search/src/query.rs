@@ -47,6 +47,9 @@ pub struct Query<'a> {
     pub expand: bool,
     /// Chats in which one of these occurs are left out; of several words, when one message has them all.
     pub exclude: Vec<String>,
+    /// Words that very many messages hold are not looked for: they cost most and tell no conversation from another. A query
+    /// of nothing else finds nothing.
+    pub telling: bool,
     pub scope: Scope,
     pub parts: Parts,
     /// Milliseconds, both inclusive.
@@ -68,6 +71,7 @@ impl Query<'_> {
             fuzzy: false,
             expand: false,
             exclude: Vec::new(),
+            telling: false,
             scope: Scope::Both,
             parts: Parts::default(),
             from: None,

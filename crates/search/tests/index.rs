@@ -46,6 +46,25 @@ fn a_commit_is_found_with_its_number() {
 }
 
 #[test]
+fn words_of_very_many_messages_are_not_looked_for_where_only_telling_ones_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let many = (0..5_001_u32).map(|at| (at % 9, "the build is slow"));
+    let texts: Vec<(u32, &str)> = many.chain([(20, "the build needs libfoo")]).collect();
+    let docs: Vec<Doc> =
+        texts.iter().zip(1..).map(|((chat, text), event)| doc(1, *chat, event, text)).collect();
+    written(folder.path(), &docs);
+    let index = open(folder.path());
+    let found = |query: &str, telling: bool| {
+        let found = index.find(&Query { telling, ..Query::new(query) }, &[]).unwrap();
+        (found.total_chats, found.terms.list().len())
+    };
+    assert_eq!(found("build libfoo", false), (10, 2));
+    assert_eq!(found("build libfoo", true), (1, 1), "found by the other word alone");
+    assert_eq!(found("slow build", true), (0, 0), "nothing tells one from another");
+    assert_eq!(found("needs libfoo", true), found("needs libfoo", false));
+}
+
+#[test]
 fn a_second_writer_is_told_that_there_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let _writer = written(folder.path(), &[doc(1, 1, 1, "words")]);

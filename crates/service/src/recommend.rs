@@ -154,6 +154,7 @@ impl Service {
             to: reference.days.map(|(least, _)| ago(least)),
             allowed: Some(&may),
             limit_chats: RIVALS,
+            telling: true,
             ..Query::new(&subject)
         };
         index.find(&query, &[]).map_err(|_| Abstained::NothingKept)

@@ -176,6 +176,7 @@ impl<'s> Searched<'s> {
             fuzzy: ask.precision_mode == Precision::Fuzzy,
             expand: ask.expand == Expand::Auto,
             exclude: ask.exclude_terms.clone(),
+            telling: false,
             scope: match ask.scope {
                 // A title is nobody's in particular.
                 Wanted::Both if !ask.role_filter.is_empty() => Scope::Content,
