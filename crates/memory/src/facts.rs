@@ -21,14 +21,14 @@ pub struct Noted {
 /// The longest sentence that is still one: beyond it something was pasted.
 const LONGEST: usize = 300;
 const SHORTEST: usize = 8;
-/// A session that seems to decide more is a document that somebody pasted.
+/// A session that settles more is rare, and what was settled last counts: it often replaces what came before.
 const MOST: usize = 20;
 
 pub(crate) fn facts(digest: &Digest) -> Vec<Noted> {
     let mut found: Vec<Noted> = Vec::new();
     for said in &digest.prompts {
         for sentence in sentences(&prose(&said.text)) {
-            if found.len() < MOST && settles(sentence) {
+            if settles(sentence) {
                 keep(&mut found, sentence, said);
             }
         }
@@ -36,18 +36,23 @@ pub(crate) fn facts(digest: &Digest) -> Vec<Noted> {
     found
 }
 
+/// Puts a sentence behind the others. What is said again was said last, and the one longest unsaid makes room.
 fn keep(found: &mut Vec<Noted>, sentence: &str, said: &Said) {
     let text = plain(sentence).trim_end_matches(['.', '。', '!', '！']).to_string();
-    let known = found.iter_mut().find(|noted| normal(&noted.text) == normal(&text));
-    match known {
-        Some(noted) if noted.evidence.contains(&said.id) => {}
-        Some(noted) => noted.evidence.push(said.id.clone()),
-        None => {
-            let state = if is_order(&text) { State::Review } else { State::Fresh };
-            let (evidence, symbols) = (vec![said.id.clone()], symbols(sentence));
-            found.push(Noted { text, evidence, symbols, state });
-        }
+    let known = found.iter().position(|noted| normal(&noted.text) == normal(&text));
+    let mut noted = known.map_or_else(|| new(text, sentence), |at| found.remove(at));
+    if !noted.evidence.contains(&said.id) {
+        noted.evidence.push(said.id.clone());
     }
+    found.push(noted);
+    if found.len() > MOST {
+        found.remove(0);
+    }
+}
+
+fn new(text: String, sentence: &str) -> Noted {
+    let state = if is_order(&text) { State::Review } else { State::Fresh };
+    Noted { text, evidence: Vec::new(), symbols: symbols(sentence), state }
 }
 
 fn settles(sentence: &str) -> bool {
@@ -173,6 +178,23 @@ mod tests {
             ["Store::open", "src/db/store.rs", "main.rs"]
         );
         assert_eq!(symbols("不要再改config.toml了"), ["config.toml"]);
+    }
+
+    #[test]
+    fn of_many_decisions_the_latest_are_kept() {
+        let said = |at: usize| Said {
+            id: format!("m{at}"),
+            role: Role::User,
+            at: Stamp::NONE,
+            text: format!("We decided to use plan {at}."),
+        };
+        let mut prompts: Vec<Said> = (0..MOST + 5).map(said).collect();
+        prompts.push(said(7));
+        let noted = facts(&Digest { prompts, ..Digest::default() });
+        let texts: Vec<&str> = noted.iter().map(|noted| noted.text.as_str()).collect();
+        assert_eq!(noted.len(), MOST);
+        assert_eq!(texts[0], "We decided to use plan 5");
+        assert_eq!(texts[MOST - 1], "We decided to use plan 7", "what was said again was said last");
     }
 
     #[test]

@@ -387,6 +387,24 @@ fn several_at_once_come_to_the_same() {
     assert_eq!(desk.everything(), before);
 }
 
+/// Taking out ends with the folders that were made for Loci's own files; putting in begins with them.
+#[test]
+fn folders_belong_to_somebody_whoever_goes_while_another_comes() {
+    let desk = Desk::bare();
+    fs::create_dir_all(desk.path(".claude")).unwrap();
+    let before = desk.everything();
+    for round in 0..10 {
+        std::thread::scope(|scope| {
+            let desk = &desk;
+            let one = |at: usize| move || if at.is_multiple_of(2) { desk.remove() } else { desk.setup() };
+            (0..4).for_each(|at| drop(scope.spawn(one(at))));
+        });
+        desk.setup();
+        desk.remove();
+        assert_eq!(desk.everything(), before, "round {round}");
+    }
+}
+
 #[test]
 fn a_receipt_that_cannot_be_read_is_not_written_over() {
     let desk = Desk::used();
