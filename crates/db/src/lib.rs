@@ -8,7 +8,7 @@ pub mod kept;
 use rusqlite::OpenFlags;
 pub use rusqlite::{
     CachedStatement, Connection, Error, OptionalExtension, Params, Row, Statement, ToSql, Transaction,
-    params, types::ValueRef,
+    params, params_from_iter, types::ValueRef,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

@@ -24,5 +24,5 @@ pub use digest::{Digest, Said};
 pub use facts::Noted;
 pub use merge::{By, Evidence, Fact, Finding, Origin, Remembered, State, Worded, fact_id, normal};
 pub use order::is_order;
-pub use store::{Applied, Edit, Error, Imported, MadeFrom, Store, first};
+pub use store::{Applied, Called, Edit, Error, Imported, MadeFrom, Store, first};
 pub use tags::tag_of;

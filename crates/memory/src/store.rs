@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-pub use read::MadeFrom;
+pub use read::{Called, MadeFrom};
 
 use crate::merge::{self, Fact, Finding, Remembered, State};
 use db::kept::{self, Refused};

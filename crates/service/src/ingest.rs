@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use text::{Told, title_event};
-pub(crate) use text::{is_told, titled};
+pub(crate) use text::{is_name, is_told, name_event, titled};
 
 /// What catching up came to.
 #[derive(Debug, Default)]

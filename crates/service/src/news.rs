@@ -46,7 +46,7 @@ impl News {
 
     /// None: the event is the catalogue's.
     pub(crate) fn item(&self, event: u64) -> Option<&Item> {
-        (event & NEWS != 0 && ingest::titled(event).is_none())
+        (event & NEWS != 0 && ingest::titled(event).is_none() && !ingest::is_name(event))
             .then(|| self.items.get((event & !NEWS) as usize))
             .flatten()
     }

@@ -13,6 +13,7 @@ pub(crate) mod sure;
 mod words;
 
 use crate::ops::search_conversations::open_both;
+use crate::remembered::{Named, Names};
 use crate::tombstones::Tombstones;
 use crate::{Service, ingest, scope};
 use api::recommend::{Abstained, Card, Recommend};
@@ -45,6 +46,14 @@ pub(crate) struct Asker<'a> {
     pub(crate) cwd: &'a Path,
     /// Only conversations of this project.
     pub(crate) only: Option<PathBuf>,
+}
+
+/// What is looked through: the index, and what memory calls the conversations of this subject.
+struct Ground {
+    reader: Reader,
+    index: Index,
+    subject: String,
+    named: Vec<Named>,
 }
 
 /// The conversation that may be meant, and what speaks for it.
@@ -97,28 +106,32 @@ impl Service {
         let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(self), self.home()) else {
             return Err(Abstained::NothingKept);
         };
+        let subject = chinese::parted(&reference.subject, &|pair| index.frequency(pair));
+        let named = Names::of(self).called(&[&subject], Some(&reader));
+        let ground = Ground { reader, index, subject, named };
         let project = Some(asker.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
         let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
-        let mut found = self.look_up(&reader, &index, &reference, asker, &[])?;
-        let tied = tied(&reader, &found.chats, &is_here);
+        let mut found = self.look_up(&ground, &reference, asker, &[])?;
+        let reader = &ground.reader;
+        let tied = tied(reader, &found.chats, &is_here);
         // Looking again costs as much as looking once: only where another than the first is meant.
         if let Some((meant, others)) = tied.split_first().filter(|(meant, _)| **meant != found.chats[0].chat)
         {
-            found = self.look_up(&reader, &index, &reference, asker, others)?;
+            found = self.look_up(&ground, &reference, asker, others)?;
             found.chats.sort_by_key(|hit| hit.chat != *meant);
         }
         let first = found.chats.first().ok_or(Abstained::NothingFound)?;
-        let own = asker.session.is_some_and(|id| own_chats(&reader, id).contains(&first.chat));
+        let own = asker.session.is_some_and(|id| own_chats(reader, id).contains(&first.chat));
         if own {
             return Err(Abstained::OwnSession);
         }
-        let chat = main(&reader, first.chat).ok_or(Abstained::NothingFound)?;
+        let chat = main(reader, first.chat).ok_or(Abstained::NothingFound)?;
         if Tombstones::read(Some(&home)).holds(chat.session.source, &chat.session.session_id) {
             return Err(Abstained::NothingFound);
         }
         let here = is_here(&chat.session);
         let rival = |hit: &ChatHit| {
-            let elsewhere = here && main(&reader, hit.chat).is_none_or(|chat| !is_here(&chat.session));
+            let elsewhere = here && main(reader, hit.chat).is_none_or(|chat| !is_here(&chat.session));
             hit.score * if elsewhere { ELSEWHERE } else { 1.0 }
         };
         let rivals = found.chats[1..].iter().filter(|hit| !tied.contains(&hit.chat));
@@ -128,17 +141,18 @@ impl Service {
         let (plain, again) = (reference.plain, tied.len() > 1);
         let evidence = Evidence { of: found.evidence, margin, here, dated, again, plain };
         let confidence = f64::from(evidence.confidence());
+        let reader = ground.reader;
         Ok(Pick { chat, evidence, confidence, reference, found, here, reader })
     }
 
     fn look_up(
         &self,
-        reader: &Reader,
-        index: &Index,
+        ground: &Ground,
         reference: &Reference,
         asker: &Asker<'_>,
         but: &[u32],
     ) -> Result<Found, Abstained> {
+        let Ground { reader, index, subject, named } = ground;
         let own =
             asker.session.filter(|_| !asker.own_counts).map(|id| own_chats(reader, id)).unwrap_or_default();
         let only = asker.only.as_deref().map(|project| chats_of(reader, project));
@@ -148,16 +162,16 @@ impl Service {
                 && only.as_ref().is_none_or(|only| only.contains(&chat))
         };
         let ago = |days: f64| self.clock.now().0 - (days * DAY) as i64;
-        let subject = chinese::parted(&reference.subject, &|pair| index.frequency(pair));
         let query = Query {
             from: reference.days.map(|(_, most)| ago(most)),
             to: reference.days.map(|(least, _)| ago(least)),
             allowed: Some(&may),
             limit_chats: RIVALS,
             telling: true,
-            ..Query::new(&subject)
+            ..Query::new(subject)
         };
-        index.find(&query, &[]).map_err(|_| Abstained::NothingKept)
+        let named: Vec<_> = named.iter().map(Named::doc).collect();
+        index.find(&query, &named).map_err(|_| Abstained::NothingKept)
     }
 
     /// What memory calls it, or else its title.
@@ -193,7 +207,9 @@ impl Service {
         let mut words = BTreeSet::new();
         let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
         let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
-        for text in texts.chain([pick.chat.session.name().to_string()]) {
+        let session = &pick.chat.session;
+        let names = [session.name().to_string(), Names::of(self).whole(session)];
+        for text in texts.chain(names) {
             let cut = search::snippet(&text, &pick.found.terms, WIDTH);
             words.extend(cut.highlights.iter().map(|place| cut.text[place.clone()].to_lowercase()));
         }

@@ -225,6 +225,33 @@ fn what_a_person_says_stands() {
 }
 
 #[test]
+fn a_session_is_found_by_what_a_person_calls_it() {
+    let home = history();
+    asked(&home, "memory consolidate");
+    let found = |line: &str| {
+        let answer = typed(&home, &format!("search {line} -o json")).records().remove(0);
+        let chats = answer["results"].as_array().unwrap().iter();
+        chats.map(|chat| (chat["chatId"].clone(), chat["snippets"].clone())).collect::<Vec<_>>()
+    };
+    let card = |prompt: &str| one(loci(&home, &["recommend", "-o", "json", prompt]));
+    assert!(found("kestrel").is_empty() && found("仓库迁移").is_empty());
+    typed(&home, "memory edit aaaa1111 --name 'Kestrel handover' --add-tag 仓库迁移").expect(0);
+    let chats = found("kestrel");
+    assert_eq!((chats.len(), &chats[0].0), (1, &json!(PAGER)));
+    let snippet = &chats[0].1[0];
+    assert!(snippet["text"].as_str().unwrap().starts_with("Kestrel handover"), "{snippet}");
+    assert_eq!((&snippet["source"], snippet["highlights"].as_array().unwrap().len()), (&json!("title"), 1));
+    assert_eq!(found("仓库迁移")[0].0, PAGER);
+    assert!(found("kestrel --scope content").is_empty(), "nobody said it");
+    assert!(found("kestrel --until 2026-03-01").is_empty(), "it is as old as its session");
+    let offered = card("what did we decide in the kestrel handover last time?");
+    assert_eq!(offered["card"]["chatId"], PAGER, "{offered}");
+    assert_eq!(offered["card"]["why"], json!(["handover", "kestrel"]));
+    typed(&home, "memory edit aaaa1111 --name Pager --remove-tag 仓库迁移").expect(0);
+    assert!(found("kestrel").is_empty() && found("仓库迁移").is_empty());
+}
+
+#[test]
 fn a_fact_can_be_pinned_put_away_and_accepted() {
     let home = history();
     asked(&home, "memory consolidate");

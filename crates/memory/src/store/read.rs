@@ -66,6 +66,25 @@ fn fact_of(row: &Row<'_>) -> Result<Fact, db::Error> {
     })
 }
 
+/// What a person or a model calls a session: its name and its tags, where they are not derived.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    pub source: String,
+    pub session_id: String,
+    pub ended_at: Stamp,
+    pub called: String,
+}
+
+const GIVEN: &str = "select s.session_id, s.source, s.ended, \
+    case when s.name_by in ('model', 'person') then s.name else '' end || ' ' || coalesce((select group_concat(t.tag, ' ') \
+    from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
+    and t.given_by in ('model', 'person')), '') as called from sessions s";
+
+/// As many sessions are found by what they are called; a word that more share tells none of them.
+const CALLED: usize = 200;
+/// A name is a few words; what is asked may be a page.
+const WORDS: usize = 64;
+
 /// By source and id: the last activity that was known, and that of it which a model has seen.
 pub type MadeFrom = BTreeMap<(String, String), (Stamp, Stamp)>;
 
@@ -170,6 +189,30 @@ impl Store {
         let sql = "select name from sessions where session_id = ?1 and source = ?2 and name_by in ('model', 'person')";
         let found = self.connection.query_row(sql, [session_id, source], |row| row.get(0)).optional();
         found.map_err(self.fail())
+    }
+
+    /// Sessions that a person or a model has called something with one of these words in it, the latest first: their names
+    /// and tags. What was derived without a model stands in the transcript anyway.
+    pub fn called(&self, words: &[String]) -> Result<Vec<Called>, Error> {
+        let words = &words[..words.len().min(WORDS)];
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let any = (1..=words.len()).map(|at| format!("instr(lower(called), ?{at}) > 0"));
+        let any = any.collect::<Vec<_>>().join(" or ");
+        let sql = format!("select * from ({GIVEN}) where {any} order by ended desc limit {CALLED}");
+        self.rows(&sql, db::params_from_iter(words), |row| {
+            let called: String = row.get(3)?;
+            let called = called.trim().to_string();
+            Ok(Called { session_id: row.get(0)?, source: row.get(1)?, ended_at: time(row, 2)?, called })
+        })
+    }
+
+    /// The same of one session; empty where nobody has called it anything.
+    pub fn called_of(&self, source: &str, session_id: &str) -> Result<String, Error> {
+        let sql = format!("select called from ({GIVEN}) where session_id = ?1 and source = ?2");
+        let found = self.connection.query_row(&sql, [session_id, source], |row| row.get(0)).optional();
+        Ok(found.map_err(self.fail())?.map_or_else(String::new, |called: String| called.trim().to_string()))
     }
 
     /// Whether a fact is not to be remembered of a session, or, with no fact, nothing is.

@@ -56,6 +56,28 @@ fn what_was_found_is_there_when_it_is_opened_again() {
 }
 
 #[test]
+fn sessions_are_found_by_what_they_were_called() {
+    let (_folder, mut store) = store();
+    for (session, by) in [(1, By::Derived), (2, By::Model), (3, By::Model)] {
+        store.apply(&finding(session, session, by, i64::from(session), &[])).unwrap();
+    }
+    let called = |store: &Store, words: &[&str]| {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        store.called(&words).unwrap().into_iter().map(|one| one.session_id).collect::<Vec<_>>()
+    };
+    assert_eq!(called(&store, &["name"]), ["s3", "s2"], "what was derived stands in the transcript");
+    assert_eq!(called(&store, &["t2", "nothing"]), ["s2"]);
+    assert!(called(&store, &[]).is_empty() && called(&store, &["name 1", "%"]).is_empty());
+    let edit =
+        Edit { name: Some("Übung Kestrel".into()), remove_tags: vec!["t2".into()], ..Edit::default() };
+    store.edit_session("codex", "s2", &edit, Stamp(9)).unwrap();
+    assert_eq!(called(&store, &["kestrel"]), ["s2"]);
+    assert!(called(&store, &["t2"]).is_empty(), "a tag that was taken away");
+    assert_eq!(store.called_of("codex", "s2").unwrap(), "Übung Kestrel p");
+    assert_eq!(store.called_of("codex", "s1").unwrap(), "");
+}
+
+#[test]
 fn a_rehearsal_changes_nothing() {
     let (_folder, store) = store();
     let found = finding(1, 1, By::Derived, 5, &[1]);

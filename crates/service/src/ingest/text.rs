@@ -50,7 +50,18 @@ pub(crate) fn title_event(session: u32) -> u64 {
 
 /// The session whose title an event is.
 pub(crate) fn titled(event: u64) -> Option<u32> {
-    (event & TITLES != 0).then_some(event as u32)
+    (event & (TITLES | NAMES) == TITLES).then_some(event as u32)
+}
+
+/// What memory calls a conversation is in no transcript and in no index: it is handed in with each question.
+const NAMES: u64 = 1 << 60;
+
+pub(crate) fn name_event(chat: u32) -> u64 {
+    TITLES | NAMES | u64::from(chat)
+}
+
+pub(crate) fn is_name(event: u64) -> bool {
+    event & (TITLES | NAMES) == TITLES | NAMES
 }
 
 /// Whether anything was said in it: counts alone and the client's talk with itself are not searched.

@@ -5,7 +5,7 @@
 
 use crate::look::{Memory, State};
 use crate::news::{Gazette, News};
-use crate::remembered::Names;
+use crate::remembered::{Named, Names};
 use crate::{Service, gather, ingest, kept, scope, shelf};
 use api::search::{
     ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
@@ -170,6 +170,7 @@ impl<'s> Searched<'s> {
         let allowed = self.allowed(ask)?;
         let may = |chat: u32| allowed.holds(chat);
         let text = |event: u64| self.text(event).map(|(_, _, text)| text);
+        let named = self.names.called(&ask.intent_query.0, self.reader.as_ref());
         let query = Query {
             intents: ask.intent_query.0.clone(),
             match_all: ask.matching == Match::All,
@@ -192,7 +193,8 @@ impl<'s> Searched<'s> {
             limit_hits_per_chat: ask.limit_snippets_per_chat.max(1) as usize,
             text: Some(&text),
         };
-        let docs = self.news.docs();
+        let mut docs = self.news.docs();
+        docs.extend(named.iter().map(Named::doc));
         let found = match &self.index {
             Some(index) => index.find(&query, &docs),
             None => search::find_among(&query, &docs),
@@ -281,8 +283,10 @@ impl<'s> Searched<'s> {
         ask: &SearchConversations,
     ) -> Option<Snippet> {
         let window = ask.snippet_window as usize;
-        if ingest::titled(event.event).is_some() {
-            let cut = search::snippet(main.name(), terms, window);
+        let called = ingest::is_name(event.event).then(|| self.names.whole(main));
+        if called.is_some() || ingest::titled(event.event).is_some() {
+            let title = called.as_deref().unwrap_or_else(|| main.name());
+            let cut = search::snippet(title, terms, window);
             let (source, created_at) = (Origin::Title, ms(main.started_at));
             return Some(Snippet { source, created_at, ..quoted(&cut) });
         }
