@@ -16,6 +16,7 @@ mod home;
 mod id;
 mod java;
 mod language;
+pub mod note;
 mod outline;
 mod pack;
 mod picture;
