@@ -3,6 +3,7 @@
 //! One question goes one way: scope → transcripts → survey → copies joined → rows in order → records read
 //! again from their places → printed. Knows nothing of terminals or protocols.
 
+mod asking;
 pub mod config;
 mod deliver;
 mod doors;
