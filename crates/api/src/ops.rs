@@ -108,6 +108,7 @@ pub const OPERATIONS: &[Operation] = &[
     code::USAGES,
     code::GRAPH,
     code::SEMANTIC,
+    code::NOTES,
     code::BUILD,
     code::LIST,
     code::WINDOW,
@@ -270,6 +271,7 @@ mod tests {
     use crate::code::{
         BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
         GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
+        WriteNotes,
     };
     use crate::memory::{
         AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
@@ -352,6 +354,9 @@ mod tests {
         round_trip::<FindUsages>(json!({"path": "Store", "max_results": 3, "root": "src"}));
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
+        round_trip::<WriteNotes>(
+            json!({"path": "A", "filter": null, "limit": 2, "dry_run": true, "payload": true, "root": "src"}),
+        );
         round_trip::<ListPacks>(json!({"root": "src"}));
         round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
         round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));

@@ -9,6 +9,9 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Where a job about notes, and not about a session of an agent, comes from.
+pub const NOTE: &str = "note";
+
 const ONLY: &str = "Only these sessions: their ids, or the beginnings of them";
 
 pub const JOBS: Operation = Operation {

@@ -7,8 +7,8 @@ use api::chats::{GatherChats, Gathered};
 use api::code::{
     BuildPack, CodeContext, CodeGraph, CodeStatus, CodeStatusAsk, Dismiss, Drawn, FindUsages,
     GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, ListPacks,
-    Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
-    Unpin, Used,
+    Marked, Meant, NotesWritten, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols,
+    Semantic, Unpin, Used, WriteNotes,
 };
 use api::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
@@ -111,6 +111,10 @@ impl Caller for Service {
 
     fn get_semantic(&self, ask: &GetSemantic) -> Result<Semantic, Error> {
         ops::code::get_semantic(self, ask)
+    }
+
+    fn write_notes(&self, ask: &WriteNotes) -> Result<NotesWritten, Error> {
+        ops::code::write_notes(self, ask)
     }
 
     fn build_pack(&self, ask: &BuildPack) -> Result<PackBuilt, Error> {

@@ -2,8 +2,8 @@
 
 use super::{Ink, Look, Render, grouped, plural};
 use crate::code::{
-    CodeStatus, Coverage, Drawn, InFocus, IndexedCode, Marked, Meant, Outlined, PackBuilt, Packs,
-    PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
+    CodeStatus, Coverage, Drawn, InFocus, IndexedCode, Marked, Meant, NoteLine, NotesWritten, Outlined,
+    PackBuilt, Packs, PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
 };
 use crate::plain::{clean, put};
 
@@ -75,11 +75,46 @@ impl Render for Semantic {
         if let Some(note) = &self.text {
             put(&mut out, format_args!("\n{}", text(note)));
         }
+        if !self.with.is_empty() {
+            out.push_str(&named("it is about these as well:", &self.with));
+        }
+        if let Some(error) = &self.last_error {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &clean(error))));
+        }
         if let Some(next) = &self.next {
             put(&mut out, format_args!("{}\n", clean(next)));
         }
         out + &gaps(look, &self.coverage)
     }
+}
+
+impl Render for NotesWritten {
+    fn render(&self, look: &Look) -> String {
+        let mut out: String = self.notes.iter().map(|note| note_line(look, note)).collect();
+        if self.notes.is_empty() {
+            out.push_str("no note is asked for or out of date; `loci code notes NAME` writes one\n");
+        }
+        out.push_str(&self.model.told(look, "note", self.dry_run));
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+fn note_line(look: &Look, note: &NoteLine) -> String {
+    let ink = match note.outcome.as_str() {
+        "failed" => Ink::Bad,
+        "waiting" | "outdated" | "kept" => Ink::Warn,
+        _ => Ink::Dim,
+    };
+    let names = note.types.iter().map(|it| clean(&it.path)).collect::<Vec<_>>().join(", ");
+    let tokens = note.tokens.map_or(String::new(), |tokens| format!("at most {} tokens", grouped(tokens)));
+    let cost = note.cost.map_or(String::new(), |cost| format!("${cost:.4}"));
+    let class = note.change_class.clone().unwrap_or_default();
+    let facts = look.facts(&[class, note.sections.join(" "), tokens, cost, clean(&note.path)]);
+    let mut out = format!("{}  {}  {facts}\n", look.paint(ink, &note.outcome), look.paint(Ink::Bold, &names));
+    for told in note.why.iter().chain(&note.payload) {
+        out.push_str(&text(told).lines().fold(String::new(), |out, line| out + "    " + line + "\n"));
+    }
+    out
 }
 
 impl Render for PackBuilt {
@@ -195,7 +230,8 @@ impl Render for CodeStatus {
             ("packs", self.packs),
             ("pinned", self.pinned),
             ("notes", self.notes),
-            ("stale notes", self.semantic_queue_length),
+            ("notes wanted", self.semantic_queue_length),
+            ("in vain", self.semantic_failures),
         ] {
             put(&mut out, format_args!("  {name:<12}{:>12}\n", grouped(n)));
         }

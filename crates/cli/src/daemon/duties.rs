@@ -158,7 +158,10 @@ impl Keeper for Housekeeping {
         let service = self.service();
         let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
         let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
-        Ok(done.map(|done| json!({"named": done.named, "changed": done.changed, "facts": done.facts})))
+        let Some(done) = done else { return Ok(None) };
+        let notes = service.idle_notes(&done)?;
+        let told = json!({"named": done.named, "changed": done.changed, "facts": done.facts, "notes": notes});
+        Ok(Some(told))
     }
 }
 

@@ -21,5 +21,6 @@ mod claude;
 mod consolidate;
 mod desk;
 mod faults;
+mod notes;
 mod real;
 mod ward;
