@@ -63,6 +63,7 @@ impl Render for Answer {
             Answer::Drawn(answer) => answer.render(look),
             Answer::Semantic(answer) => answer.render(look),
             Answer::NotesWritten(answer) => answer.render(look),
+            Answer::Investigation(answer) => answer.render(look),
             Answer::PackBuilt(answer) => answer.render(look),
             Answer::Packs(answer) => answer.render(look),
             Answer::Window(answer) => answer.render(look),

@@ -14,6 +14,7 @@ mod graph;
 mod hash;
 mod home;
 mod id;
+pub mod inquiry;
 mod java;
 mod language;
 pub mod note;

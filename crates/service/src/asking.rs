@@ -128,9 +128,19 @@ pub(crate) fn not_now(claim: &Claim, run: &mut ModelRun) {
 
 /// Why nothing more is asked; none where only this one question has to wait.
 fn why(claim: &Claim) -> Option<String> {
+    matches!(claim, Claim::Closed { .. } | Claim::OverBudget { .. }).then(|| waits(claim))
+}
+
+/// Why a question was not put.
+pub(crate) fn waits(claim: &Claim) -> String {
     match claim {
-        Claim::Closed { until, message, .. } => Some(format!("not before {until}: {message}")),
-        Claim::OverBudget { used, cap, .. } => Some(over_budget(*used, *cap)),
-        _ => None,
+        Claim::Closed { until, message, .. } => format!("not before {until}: {message}"),
+        Claim::OverBudget { used, cap, .. } => over_budget(*used, *cap),
+        Claim::NotDue { until, error } => format!("not before {until}: {error}"),
+        Claim::Parked { error, .. } => {
+            format!("set aside: {error}; `loci memory jobs --retry` lets it be asked again")
+        }
+        Claim::Taken { until } => format!("another asks it, until {until} at most"),
+        Claim::Done | Claim::Answered(_) | Claim::Yours(_) => "it was answered".to_string(),
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{Ink, Look, Render, grouped, plural};
 use crate::code::{
-    CodeStatus, Coverage, Drawn, InFocus, IndexedCode, Marked, Meant, NoteLine, NotesWritten, Outlined,
-    PackBuilt, Packs, PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
+    CodeStatus, Coverage, Drawn, Found, InFocus, IndexedCode, Investigation, Marked, Meant, NoteLine,
+    NotesWritten, Outlined, PackBuilt, Packs, PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
 };
-use crate::plain::{clean, put};
+use crate::plain::{clean, one_line, put};
 
 impl Render for Outlined {
     fn render(&self, look: &Look) -> String {
@@ -113,6 +113,52 @@ fn note_line(look: &Look, note: &NoteLine) -> String {
     let mut out = format!("{}  {}  {facts}\n", look.paint(ink, &note.outcome), look.paint(Ink::Bold, &names));
     for told in note.why.iter().chain(&note.payload) {
         out.push_str(&text(told).lines().fold(String::new(), |out, line| out + "    " + line + "\n"));
+    }
+    out
+}
+
+impl Render for Investigation {
+    fn render(&self, look: &Look) -> String {
+        let kept = if self.kept { "answered before" } else { "" };
+        let scope = self.scope.join(" ");
+        let facts = look.facts(&[self.op.clone(), self.state.clone(), kept.to_string(), clean(&scope)]);
+        let mut out = format!("{}  {facts}\n", look.paint(Ink::Bold, &one_line(&self.question)));
+        for step in &self.events {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &format!("  {}", one_line(&step.text)))));
+        }
+        if let Some(found) = &self.answer {
+            out.push_str(&found_text(look, found));
+        }
+        for told in self.error.iter().chain(&self.hint) {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &clean(told))));
+        }
+        out
+    }
+}
+
+fn found_text(look: &Look, found: &Found) -> String {
+    let mut out = String::new();
+    if let Some(told) = &found.text {
+        put(&mut out, format_args!("\n{}\n", text(told).trim_end()));
+        out.extend(found.cites.iter().map(|symbol| format!("  {}", line(look, symbol))));
+    }
+    if let Some(why) = &found.why {
+        put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &clean(why))));
+    }
+    if found.evidence.is_empty() {
+        out.push_str(
+            "nothing in the code is called like anything in the question; --scope names where to look\n",
+        );
+    }
+    // Beside an answer what it cites is enough.
+    for exhibit in found.evidence.iter().filter(|_| found.text.is_none()) {
+        put(&mut out, format_args!("\n{}", text(&exhibit.outline)));
+        if let Some(note) = &exhibit.note {
+            out.push_str(&text(note));
+        }
+        for usage in &exhibit.usages {
+            put(&mut out, format_args!("  {}:{}  {}\n", clean(&usage.file), usage.line, clean(&usage.text)));
+        }
     }
     out
 }

@@ -4,7 +4,7 @@
 
 use super::{Ink, Look, Render, grouped, plural, short, size};
 use crate::plain::{clean, one_line, put};
-use crate::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, NOTE, PlannedCall};
+use crate::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, PlannedCall, is_session};
 
 impl Render for Jobs {
     fn render(&self, look: &Look) -> String {
@@ -36,7 +36,7 @@ fn line(job: &JobLine, look: &Look) -> String {
     let why =
         job.error.as_deref().map_or(String::new(), |error| format!("            {}\n", one_line(error)));
     // What is no session has a name, which says nothing by its first letters.
-    let about = if job.source == NOTE { one_line(&job.chat_id) } else { short(&job.chat_id) };
+    let about = if is_session(&job.source) { short(&job.chat_id) } else { one_line(&job.chat_id) };
     format!("{about:<8}  {}  {}\n{why}", look.paint(ink, &job.state), look.facts(&facts))
 }
 

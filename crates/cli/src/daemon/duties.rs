@@ -45,6 +45,7 @@ impl Counter {
         service.daemon = Some(teller(&self.places));
         let poke = self.poke.clone();
         service.stays = Some(Arc::new(move || poke.poke()));
+        service.lasts = true;
         service
     }
 }

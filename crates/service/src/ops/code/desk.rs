@@ -88,8 +88,16 @@ pub(crate) fn at_desk<T>(
     root: Option<&String>,
     ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tree = Tree::open(service, &root_of(service, root)?)?;
-    at_desk_with(service, tree, ask)
+    at_root(service, &root_of(service, root)?, ask)
+}
+
+/// The same of a tree that is known by its root.
+pub(crate) fn at_root<T>(
+    service: &Service,
+    root: &Path,
+    ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    at_desk_with(service, Tree::open(service, root)?, ask)
 }
 
 /// Asks something of a tree that is up to date.

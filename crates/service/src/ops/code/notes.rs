@@ -3,7 +3,7 @@
 //!
 //! Does not write notes: that is `write.rs`.
 
-mod harmless;
+pub(super) mod harmless;
 mod question;
 mod write;
 

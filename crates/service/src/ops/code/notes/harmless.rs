@@ -25,7 +25,7 @@ const POLITE: &[&str] = &["please", "now", "first", "then", "always", "you", "mu
 const LEFT_OUT: &str = "(A sentence that reads like an order was left out.)";
 
 /// The text without orders; `shown` is what the model was shown, whose addresses may be named.
-pub(super) fn harmless(text: &str, shown: &str) -> String {
+pub(in crate::ops::code) fn harmless(text: &str, shown: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for sentence in sentences(text) {
         let told = if is_order(sentence, shown) { LEFT_OUT } else { sentence };

@@ -5,6 +5,7 @@
 
 use super::{Written, read};
 use crate::ops::code::desk::Desk;
+use crate::ops::code::tree::name_of;
 use crate::{Service, asking, model};
 use api::Error;
 use api::code::{NoteLine, TypeRef};
@@ -14,7 +15,6 @@ use code::note::{Affected, Base, Before, Brief, Known, NoteAsk, Section, Section
 use code::{ChangeClass, Digest, Note, State};
 use llm::{Job, JobRow, MaskedPrompt};
 use mask::Masker;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What is asked about one note.
@@ -175,14 +175,9 @@ pub(super) fn wanted(desk: &Desk<'_>, of: u32) -> State {
 
 // ---- how a note is named in the ledger
 
-/// Two checkouts have types of the same names.
-fn tree(root: &Path) -> String {
-    Digest::of(root.as_os_str().as_bytes()).to_string()
-}
-
 fn about(root: &Path, types: &[TypeRef]) -> String {
     let names: Vec<String> = types.iter().map(|it| it.path.replace(' ', "")).collect();
-    format!("{NOTE} {} {}", tree(root), names.join(" "))
+    format!("{NOTE} {} {}", name_of(root), names.join(" "))
 }
 
 /// Whether a question was about a type of this name.
@@ -194,7 +189,7 @@ pub(super) fn is_about(about: &str, name: &str) -> bool {
 /// Questions about notes of this tree that were put in vain.
 pub(super) fn failed(service: &Service, desk: &Desk<'_>) -> Result<Vec<JobRow>, Error> {
     let Some(ledger) = model::look_at_ledger(service) else { return Ok(Vec::new()) };
-    let ours = format!("{NOTE} {} ", tree(desk.root()));
+    let ours = format!("{NOTE} {} ", name_of(desk.root()));
     let mut jobs = ledger.jobs().map_err(|error| model::told(&error))?;
     jobs.retain(|job| job.about.starts_with(&ours) && job.error.is_some());
     Ok(jobs)

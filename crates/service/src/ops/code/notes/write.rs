@@ -9,16 +9,16 @@ use super::read;
 use crate::home::Lock;
 use crate::model::{self, Configured};
 use crate::ops::code::access::PATIENTLY;
-use crate::ops::code::desk::{Desk, at_desk_with, folder_error, root_of};
+use crate::ops::code::desk::{Desk, at_root, folder_error, root_of};
 use crate::ops::code::graph::{named, parsed};
-use crate::ops::code::tree::{Tree, store_error};
+use crate::ops::code::tree::store_error;
 use crate::{Service, asking};
 use api::code::{Coverage, NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Request};
 use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
 use code::note::{self, SECTIONS, Said, Sections};
 use code::{Hashes, Note, State};
-use llm::{Claim, Ledger, Ran};
+use llm::{Ledger, Ran};
 use mask::Masker;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,11 +52,6 @@ fn no_model() -> Error {
         .hint("`loci code semantic` says where a note of your own would lie")
 }
 
-/// Asks something of the tree as it is now.
-fn at<T>(service: &Service, root: &Path, ask: impl Fn(&Desk<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    at_desk_with(service, Tree::open(service, root)?, ask)
-}
-
 fn write(
     service: &Service,
     ask: &WriteNotes,
@@ -65,7 +60,7 @@ fn write(
 ) -> Result<NotesWritten, Error> {
     let mut done =
         NotesWritten { model: asking::run_of(configured), dry_run: ask.dry_run, ..NotesWritten::default() };
-    let (jobs, coverage) = at(service, root, |desk| planned(desk, ask))?;
+    let (jobs, coverage) = at_root(service, root, |desk| planned(desk, ask))?;
     done.coverage = coverage;
     if configured.is_off(&root.to_string_lossy()) {
         done.model.off = jobs.len() as u64;
@@ -152,7 +147,7 @@ impl Run<'_> {
     fn rehearse(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
         let used = asking::used(self.service)?;
         let resting = asking::resting(self.service)?;
-        let questions = at(self.service, self.root, |desk| {
+        let questions = at_root(self.service, self.root, |desk| {
             Ok(jobs.iter().filter_map(|ids| Question::new(desk, ids, &self.masker)).collect::<Vec<_>>())
         })?;
         let mut planned = 0;
@@ -206,7 +201,7 @@ impl Run<'_> {
     /// Asks about one note, as its types are now.
     fn one(&mut self, ledger: &mut Ledger, ids: &[String], _turn: &Lock) -> Result<(), Error> {
         let resting = asking::resting(self.service)?;
-        let begun = at(self.service, self.root, |desk| {
+        let begun = at_root(self.service, self.root, |desk| {
             let Some(question) = Question::new(desk, ids, &self.masker) else { return Ok(None) };
             if let Some(line) = not_asked(&question, &resting) {
                 return Ok(Some(Err(line)));
@@ -255,7 +250,7 @@ impl Run<'_> {
 
     /// It stays asked for; the ledger knows when it may be asked again.
     fn in_vain(&mut self, question: &Question, ran: Ran<Sayings>) -> Result<(), Error> {
-        at(self.service, self.root, |desk| {
+        at_root(self.service, self.root, |desk| {
             for of in numbers(desk, &question.ids) {
                 desk.had(desk.store().give_up_note(desk.type_id(of), desk.now()));
             }
@@ -265,16 +260,15 @@ impl Run<'_> {
             Ran::Failed(failure) => {
                 let why = failure.message.clone();
                 asking::failed(self.configured, failure, &mut self.done.model);
-                ("failed", Some(why))
+                ("failed", why)
             }
             Ran::NotNow(claim) => {
                 asking::not_now(&claim, &mut self.done.model);
-                ("waiting", waits(&claim))
+                ("waiting", asking::waits(&claim))
             }
             Ran::Answered(..) => return Ok(()),
         };
-        let why = why.or_else(|| self.done.model.why.clone());
-        self.done.notes.push(NoteLine { why, ..question.line(outcome) });
+        self.done.notes.push(NoteLine { why: Some(why), ..question.line(outcome) });
         Ok(())
     }
 
@@ -287,7 +281,7 @@ impl Run<'_> {
             (Some(_), true) => "unchanged",
             (Some(_), false) => "updated",
         };
-        let told = at(self.service, self.root, |desk| {
+        let told = at_root(self.service, self.root, |desk| {
             let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
             let there = folder.read(&question.path).map_err(|error| folder_error(&error))?;
             let there = there.map(|bytes| desk.veiled(String::from_utf8_lossy(&bytes)));
@@ -351,15 +345,6 @@ fn not_asked(question: &Question, resting: &[llm::JobRow]) -> Option<NoteLine> {
     let aside = if rests.state == "parked" { "set aside: " } else { "" };
     let why = format!("{aside}{}", rests.error.as_deref().unwrap_or("it was lost"));
     Some(NoteLine { why: Some(why), ..question.line("waiting") })
-}
-
-fn waits(claim: &Claim) -> Option<String> {
-    match claim {
-        Claim::Taken { until } => Some(format!("another asks it, until {until} at most")),
-        Claim::NotDue { until, error } => Some(format!("not before {until}: {error}")),
-        Claim::Parked { error, .. } => Some(format!("set aside: {error}")),
-        _ => None,
-    }
 }
 
 /// Takes away what the new note stands for: notes of its types alone, and of circles that are another one now.
