@@ -5,9 +5,9 @@
 use crate::chats::{GatherChats, Gathered};
 use crate::code::{
     BuildPack, CodeContext, CodeGraph, CodeStatus, CodeStatusAsk, Dismiss, Drawn, FindUsages,
-    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, ListPacks,
-    Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
-    Unpin, Used,
+    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, Investigate,
+    Investigation, ListPacks, Marked, Meant, NotesWritten, Outlined, PackBuilt, Packs, Pin, PromptWindow,
+    ResolveSymbol, SearchSymbols, Semantic, StreamOp, Unpin, Used, WriteNotes,
 };
 use crate::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
@@ -55,6 +55,9 @@ pub trait Caller {
     fn code_graph(&self, ask: &CodeGraph) -> Result<Drawn, Error>;
     fn get_member_outline(&self, ask: &GetMemberOutline) -> Result<Outlined, Error>;
     fn get_semantic(&self, ask: &GetSemantic) -> Result<Semantic, Error>;
+    fn write_notes(&self, ask: &WriteNotes) -> Result<NotesWritten, Error>;
+    fn investigate(&self, ask: &Investigate) -> Result<Investigation, Error>;
+    fn stream_op(&self, ask: &StreamOp) -> Result<Investigation, Error>;
     fn build_pack(&self, ask: &BuildPack) -> Result<PackBuilt, Error>;
     fn list_packs(&self, ask: &ListPacks) -> Result<Packs, Error>;
     fn get_prompt_window(&self, ask: &GetPromptWindow) -> Result<PromptWindow, Error>;
@@ -106,6 +109,8 @@ pub enum Answer {
     Used(Used),
     Drawn(Drawn),
     Semantic(Semantic),
+    NotesWritten(NotesWritten),
+    Investigation(Investigation),
     PackBuilt(PackBuilt),
     Packs(Packs),
     Window(PromptWindow),
@@ -173,6 +178,9 @@ answers! {
     "code_graph" => code_graph: Drawn,
     "get_member_outline" => get_member_outline: Outlined,
     "get_semantic" => get_semantic: Semantic,
+    "write_notes" => write_notes: NotesWritten,
+    "investigate" => investigate: Investigation,
+    "stream_op" => stream_op: Investigation,
     "build_pack" => build_pack: PackBuilt,
     "list_packs" => list_packs: Packs,
     "get_prompt_window" => get_prompt_window: Window,
@@ -251,6 +259,11 @@ impl Answer {
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),
             Answer::MemoryDocument(all) => (all.sessions.is_empty() && all.facts.is_empty(), false),
             Answer::Semantic(note) => (note.text.is_none(), false),
+            Answer::NotesWritten(done) => (done.notes.is_empty(), done.model.fell_short()),
+            Answer::Investigation(it) => {
+                let nothing = it.answer.as_ref().is_some_and(|found| found.evidence.is_empty());
+                (nothing, matches!(it.state.as_str(), "failed" | "interrupted"))
+            }
             Answer::PackBuilt(pack) => (pack.types.is_empty(), false),
             Answer::Packs(found) => (found.packs.is_empty(), false),
             Answer::Window(window) => (window.shown.is_empty(), false),

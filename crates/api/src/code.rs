@@ -3,12 +3,16 @@
 //! Does not know how source is read.
 
 mod index;
+mod investigate;
+mod notes;
 mod pack;
 mod semantic;
 mod status;
 mod window;
 
 pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+pub use investigate::{Exhibit, Found, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp};
+pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
 pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
 pub use semantic::{GetSemantic, SEMANTIC, Semantic};
 pub use status::{CodeStatus, CodeStatusAsk, InLanguage, STATUS};

@@ -5,18 +5,41 @@
 use crate::envelope::Envelope;
 use crate::{Error, Tool};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// How far a long piece of work has come, and whether it is still wanted. Seen from both sides.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Watch {
     pub files: AtomicU64,
     pub of: AtomicU64,
     stop: AtomicBool,
+    hear: OnceLock<Hear>,
+}
+
+/// Takes a step in words.
+type Hear = Box<dyn Fn(&str) + Send + Sync>;
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "Watch({:?} of {:?}, stopped: {:?})", self.files, self.of, self.stop)
+    }
 }
 
 impl Watch {
+    /// Whoever wants to hear of each step says so once.
+    pub fn on_step(&self, hear: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.hear.set(Box::new(hear));
+    }
+
+    /// Tells a step, if anybody listens.
+    pub fn step(&self, told: &str) {
+        if let Some(hear) = self.hear.get() {
+            hear(told);
+        }
+    }
+
     /// Nobody waits for it any more.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);

@@ -108,6 +108,9 @@ pub const OPERATIONS: &[Operation] = &[
     code::USAGES,
     code::GRAPH,
     code::SEMANTIC,
+    code::NOTES,
+    code::INVESTIGATE,
+    code::STREAM,
     code::BUILD,
     code::LIST,
     code::WINDOW,
@@ -269,7 +272,8 @@ mod tests {
     use crate::chats::GatherChats;
     use crate::code::{
         BuildPack, CodeContext, CodeGraph, CodeStatusAsk, Dismiss, FindUsages, GetMemberOutline, GetOutline,
-        GetPromptWindow, GetSemantic, IndexCode, ListPacks, Pin, ResolveSymbol, SearchSymbols, Unpin,
+        GetPromptWindow, GetSemantic, IndexCode, Investigate, ListPacks, Pin, ResolveSymbol, SearchSymbols,
+        StreamOp, Unpin, WriteNotes,
     };
     use crate::memory::{
         AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
@@ -352,6 +356,11 @@ mod tests {
         round_trip::<FindUsages>(json!({"path": "Store", "max_results": 3, "root": "src"}));
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
+        round_trip::<WriteNotes>(
+            json!({"path": "A", "filter": null, "limit": 2, "dry_run": true, "payload": true, "root": "src"}),
+        );
+        round_trip::<Investigate>(json!({"question": "how?", "scope": ["A"], "root": "src"}));
+        round_trip::<StreamOp>(json!({"op": "O_a", "from": 1, "wait": 2, "root": "src"}));
         round_trip::<ListPacks>(json!({"root": "src"}));
         round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
         round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));

@@ -62,6 +62,8 @@ impl Render for Answer {
             Answer::Used(answer) => answer.render(look),
             Answer::Drawn(answer) => answer.render(look),
             Answer::Semantic(answer) => answer.render(look),
+            Answer::NotesWritten(answer) => answer.render(look),
+            Answer::Investigation(answer) => answer.render(look),
             Answer::PackBuilt(answer) => answer.render(look),
             Answer::Packs(answer) => answer.render(look),
             Answer::Window(answer) => answer.render(look),

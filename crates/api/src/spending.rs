@@ -9,6 +9,15 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What a question to a model was about, where it was no session of an agent.
+pub const NOTE: &str = "note";
+pub const INVESTIGATION: &str = "investigation";
+
+/// Whether a job is about a session, by where it comes from; else about something in a source tree.
+pub fn is_session(source: &str) -> bool {
+    ![NOTE, INVESTIGATION].contains(&source)
+}
+
 const ONLY: &str = "Only these sessions: their ids, or the beginnings of them";
 
 pub const JOBS: Operation = Operation {

@@ -134,6 +134,13 @@ pub const TOOLS: &[Tool] = &[
         "The note about what a type is for, and whether it still holds.",
     ),
     tool(
+        "investigate",
+        CODE,
+        Asks::Operation,
+        "Find what in the code answers a question. Gives an op; stream_op has the rest if it is still running.",
+    ),
+    tool("stream_op", CODE, Asks::Operation, "What an investigation has found since."),
+    tool(
         "build_pack",
         CODE,
         Asks::Operation,

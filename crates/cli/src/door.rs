@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// What is about this very process and its machine is never asked of another; nor what may need a model's key, which lies in
 /// the environment of whoever asks.
-const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate"];
+const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate", "write_notes", "investigate"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 

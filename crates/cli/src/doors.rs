@@ -260,6 +260,7 @@ impl Deed {
 
     fn call(&self, mut params: Map<String, Value>) -> Result<Answer, Error> {
         door::keyed(self.operation.name, &mut params);
+        self.service.progress.on_step(output::step);
         output::with_progress(&self.service, || {
             let asked = door::ask(&self.service, self.operation, &params);
             asked.unwrap_or_else(|| api::call(&self.service, self.operation, params))

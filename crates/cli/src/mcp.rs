@@ -111,6 +111,7 @@ impl Counter {
         let mut service =
             Service::new(places, Clock::System, self.cwd.clone(), self.exe.clone(), self.threads);
         service.progress = asker.watch.clone();
+        service.lasts = true;
         service
     }
 

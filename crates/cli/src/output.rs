@@ -260,6 +260,11 @@ fn note(text: &str) {
     complain(&format!("loci: {text}\n"));
 }
 
+/// A step of something that takes long.
+pub(crate) fn step(told: &str) {
+    note(&api::plain::one_line(told));
+}
+
 /// Writes to standard error, come what may of it.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -18,6 +18,9 @@ pub const PROMPT_WINDOW: &str = "prompt_window.md";
 /// The folder of outlines and notes, and that of packs.
 pub const TYPES: &str = "types";
 pub const PACKS: &str = "packs";
+/// The folder of notes about several types that hold each other, and that of investigations.
+pub const GROUPS: &str = "semantic";
+pub const OPS: &str = "ops";
 /// The projects; and the folder of lists of types, one for each folder of the source.
 pub const INDEX: &str = "index.json";
 pub const SHARDS: &str = "index";
@@ -28,7 +31,7 @@ const MAKING: Duration = Duration::from_mins(1);
 const LOCK: &str = "lock";
 const IGNORE: &str = ".gitignore";
 /// What one person looked at is no business of the others; the window and half-written files are made again.
-const IGNORED: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nlock\n.*.new\n";
+const IGNORED: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nops/\nlock\n.*.new\n";
 
 /// What is larger than this is not ours, and would only be held in memory.
 const MOST: u64 = 256 << 20;
@@ -41,6 +44,16 @@ pub fn outline_of(id: &str) -> String {
 /// Where the note about a type is kept.
 pub fn note_of(id: &str) -> String {
     format!("{TYPES}/{id}.semantic.md")
+}
+
+/// Where the note about types that hold each other is kept.
+pub fn group_note_of(group: &str) -> String {
+    format!("{GROUPS}/{group}.md")
+}
+
+/// Where an investigation is kept.
+pub fn op_of(id: &str) -> String {
+    format!("{OPS}/{id}.json")
 }
 
 pub fn pack_of(name: &str) -> String {
@@ -336,7 +349,9 @@ mod tests {
         assert!(Folder::at(root.path()).unwrap().is_none());
         Folder::make(root.path()).unwrap();
         let ignore = root.path().join(".loci/.gitignore");
-        assert!(fs::read_to_string(&ignore).unwrap().contains("\naccess.json*\nprompt_window.md\nlock\n"));
+        assert!(
+            fs::read_to_string(&ignore).unwrap().contains("\naccess.json*\nprompt_window.md\nops/\nlock\n")
+        );
         // Whoever wants to commit what they looked at may.
         fs::write(&ignore, "mine").unwrap();
         Folder::make(root.path()).unwrap();

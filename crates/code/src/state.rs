@@ -43,6 +43,8 @@ pub struct State {
     /// It was not changed itself: something it rests on was, in its structure.
     pub reached: bool,
     pub drift: Drift,
+    /// When the note was asked for, or when somebody began to write it, in milliseconds.
+    pub at: i64,
 }
 
 /// Changes that nobody else can see, since the note was written.
@@ -58,6 +60,8 @@ pub struct Drift {
 /// Each of these makes small changes count as a large one.
 const MOST_CHANGES: u32 = 5;
 const LONGEST: i64 = 24 * 60 * 60 * 1000;
+/// Whoever began to write a note and has not ended by then was killed over it.
+const LONGEST_WRITING: i64 = 15 * 60 * 1000;
 /// Saves within so many milliseconds are one change.
 pub const WINDOW: i64 = 10 * 60 * 1000;
 /// Changes of files that come within so many milliseconds are looked at together.
@@ -98,10 +102,13 @@ impl State {
         self.tick(at);
     }
 
-    /// Time passes: small changes that have waited for a day count as a large one.
+    /// Time passes: small changes that have waited for a day count as a large one, and nobody writes for ever.
     pub fn tick(&mut self, now: i64) {
         if self.drift.count >= MOST_CHANGES || (self.drift.count > 0 && now - self.drift.first >= LONGEST) {
             self.outdate();
+        }
+        if self.note == Note::Generating && now - self.at >= LONGEST_WRITING {
+            self.note = Note::Pending;
         }
     }
 
@@ -113,20 +120,25 @@ impl State {
     // ---- the note's own way
 
     /// False: it is on its way already, or true as it stands.
-    pub fn ask(&mut self) -> bool {
+    pub fn ask(&mut self, now: i64) -> bool {
         let asks = matches!(self.note, Note::None | Note::Stale);
         if asks {
-            self.note = Note::Pending;
+            (self.note, self.at) = (Note::Pending, now);
         }
         asks
     }
 
-    pub fn begin(&mut self) -> bool {
+    pub fn begin(&mut self, now: i64) -> bool {
         let begins = self.note == Note::Pending;
         if begins {
-            self.note = Note::Generating;
+            (self.note, self.at) = (Note::Generating, now);
         }
         begins
+    }
+
+    /// When it was asked for; what nobody asked for comes behind all others.
+    pub fn asked(&self) -> i64 {
+        if matches!(self.note, Note::Pending | Note::Generating) { self.at } else { i64::MAX }
     }
 
     /// A change while it was written has made it stale already; then it stays so.
@@ -234,14 +246,19 @@ mod tests {
     #[test]
     fn a_note_goes_its_way() {
         let mut state = State::default();
-        assert!(state.ask() && !state.ask() && state.begin() && !state.begin());
+        assert!(state.ask(5) && !state.ask(6) && state.asked() == 5 && state.begin(7) && !state.begin(8));
         state.end(false);
         assert_eq!(state.note, Note::Pending, "a failure is tried again");
-        state.begin();
+        state.begin(9);
         state.change(Structure, 0);
         state.end(true);
         assert_eq!(state.note, Note::Stale, "what changed while it was written is not in it");
-        assert!(state.ask() && state.begin());
+        assert!(state.ask(10) && state.begin(10));
+        state.tick(10 + LONGEST_WRITING - 1);
+        assert_eq!(state.note, Note::Generating);
+        let mut killed = state;
+        killed.tick(10 + LONGEST_WRITING);
+        assert_eq!(killed.note, Note::Pending, "whoever wrote it was killed");
         state.change(Internal, 1);
         state.end(true);
         assert_eq!((state.note, state.drifts()), (Note::Cached, false));

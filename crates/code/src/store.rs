@@ -9,6 +9,7 @@ mod card;
 mod delta;
 mod keep;
 mod look;
+mod noted;
 mod table;
 mod world;
 

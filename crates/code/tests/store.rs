@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use loci_code::note::Base;
 use loci_code::{ChangeClass, Moment, Note, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
@@ -321,4 +322,54 @@ fn a_file_that_cannot_be_read_is_told_and_costs_itself() {
     std::os::unix::fs::symlink("nowhere", root.path().join("App/Other.cs")).unwrap();
     store.refresh(NOW).unwrap();
     assert_eq!(store.types().unwrap().len(), before - 1);
+}
+
+#[test]
+fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
+    let tree = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(tree.path().join(name), text).unwrap();
+    write("A.cs", "public class A { public B Made; public int One() { return 1; } }");
+    write("B.cs", "public class B { public int Two; }");
+    let mut store = Store::in_memory(tree.path()).unwrap();
+    let mut now = 1_000_000;
+    let mut refresh = |store: &mut Store| {
+        now += 60_000;
+        store.refresh(Moment { now, threads: 1, tell: &|_, _| true }).unwrap();
+        now
+    };
+    let at = refresh(&mut store);
+    let id = store.types().unwrap().into_iter().find(|(_, name)| name == "A").unwrap().0;
+    let base = |store: &Store| {
+        let card = store.card(id).unwrap().unwrap();
+        let text = std::fs::read_to_string(tree.path().join("A.cs")).unwrap();
+        Base::of(&card, &|place, signature| {
+            let span = if signature { place.signature } else { place.span };
+            span.of(&text).to_string()
+        })
+    };
+    assert_eq!(store.ask_for_note(id, at).unwrap().note, Note::Pending);
+    assert_eq!(store.asked_for(at).unwrap().len(), 1);
+    assert_eq!(store.begin_note(id, at).unwrap().note, Note::Generating);
+    store.give_up_note(id, at).unwrap();
+    assert_eq!(store.asked_for(at).unwrap()[0].1.note, Note::Pending, "what failed is still wanted");
+    // something it uses gets another structure while it is written
+    store.begin_note(id, at).unwrap();
+    let then = base(&store);
+    write("B.cs", "public class B { public long Two; }");
+    refresh(&mut store);
+    assert_eq!(store.end_note(id, "a note", &then, true).unwrap().note, Note::Stale);
+    store.begin_note(id, at).unwrap();
+    assert_eq!(store.end_note(id, "a note", &then, true).unwrap().note, Note::Cached);
+    assert_eq!(store.since(id, "a note", true, at).unwrap().note, Note::Cached);
+    assert!(store.asked_for(at).unwrap().is_empty());
+    // what it was based on says what has changed
+    assert_eq!(store.base_of(id).unwrap().unwrap().change(&base(&store)), None);
+    write("A.cs", "public class A { public B Made; public int One() { return 11; } }");
+    refresh(&mut store);
+    let (class, members) = store.base_of(id).unwrap().unwrap().change(&base(&store)).unwrap();
+    assert_eq!((class, members.len()), (ChangeClass::PublicBehavior, 1));
+    assert_eq!(members[0].signature, "public int One()");
+    assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
+    // what was seen by another hand is another note
+    assert_eq!(store.since(id, "another", false, at).unwrap().note, Note::Stale);
 }

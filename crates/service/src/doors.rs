@@ -6,9 +6,9 @@ use crate::{Service, ops};
 use api::chats::{GatherChats, Gathered};
 use api::code::{
     BuildPack, CodeContext, CodeGraph, CodeStatus, CodeStatusAsk, Dismiss, Drawn, FindUsages,
-    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, ListPacks,
-    Marked, Meant, Outlined, PackBuilt, Packs, Pin, PromptWindow, ResolveSymbol, SearchSymbols, Semantic,
-    Unpin, Used,
+    GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, InFocus, IndexCode, IndexedCode, Investigate,
+    Investigation, ListPacks, Marked, Meant, NotesWritten, Outlined, PackBuilt, Packs, Pin, PromptWindow,
+    ResolveSymbol, SearchSymbols, Semantic, StreamOp, Unpin, Used, WriteNotes,
 };
 use api::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
@@ -111,6 +111,18 @@ impl Caller for Service {
 
     fn get_semantic(&self, ask: &GetSemantic) -> Result<Semantic, Error> {
         ops::code::get_semantic(self, ask)
+    }
+
+    fn write_notes(&self, ask: &WriteNotes) -> Result<NotesWritten, Error> {
+        ops::code::write_notes(self, ask)
+    }
+
+    fn investigate(&self, ask: &Investigate) -> Result<Investigation, Error> {
+        ops::code::investigate(self, ask)
+    }
+
+    fn stream_op(&self, ask: &StreamOp) -> Result<Investigation, Error> {
+        ops::code::stream_op(self, ask)
     }
 
     fn build_pack(&self, ask: &BuildPack) -> Result<PackBuilt, Error> {

@@ -72,6 +72,15 @@ impl Home {
         self.cache.join("nowhere")
     }
 
+    /// Held while an investigation is under way.
+    pub(crate) fn op_lock(&self, name: &str) -> PathBuf {
+        self.ops().join(format!("{name}.lock"))
+    }
+
+    pub(crate) fn ops(&self) -> PathBuf {
+        self.cache.join("ops")
+    }
+
     /// Held while a model is asked: two that ask at once would pay twice.
     pub(crate) fn model_lock(&self) -> PathBuf {
         self.data.join("model.lock")
@@ -215,6 +224,14 @@ impl Lock {
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = write!(file, "{}", std::process::id());
         Ok(Some(Lock { _file: file }))
+    }
+}
+
+impl Lock {
+    /// Whether a process is at work under this lock now.
+    pub(crate) fn is_held(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 }
 

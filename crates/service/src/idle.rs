@@ -45,6 +45,13 @@ impl Service {
         crate::ops::memory::improve(self, &mut done)?;
         Ok(Some(done))
     }
+
+    /// Has notes about types written that were asked for or are out of date, as far as what was just done has left room for
+    /// it; gives how many.
+    pub fn idle_notes(&self, done: &Consolidated) -> Result<u64, Error> {
+        let asked = done.model.as_ref().map_or(0, |run| run.answered + run.failed);
+        crate::ops::code::write_waiting(self, asked)
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! One question goes one way: scope → transcripts → survey → copies joined → rows in order → records read
 //! again from their places → printed. Knows nothing of terminals or protocols.
 
+mod asking;
 pub mod config;
 mod deliver;
 mod doors;
@@ -58,6 +59,8 @@ pub struct Service {
     pub masked: bool,
     /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
     pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// This process goes on after it has answered: what takes long is begun, and followed by whoever asked.
+    pub lasts: bool,
     /// Tells what can be said of the daemon, by whoever can reach it.
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
@@ -101,7 +104,19 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
-        Service { places, clock, cwd, exe, threads, masked: true, stays: None, daemon: None, progress, veil }
+        Service {
+            places,
+            clock,
+            cwd,
+            exe,
+            threads,
+            masked: true,
+            stays: None,
+            lasts: false,
+            daemon: None,
+            progress,
+            veil,
+        }
     }
 
     /// Answers one question.

@@ -18,6 +18,7 @@ use std::time::Duration;
 /// Defaults that a person can live with: some forty sessions a day, and no run that takes the evening.
 const TOKENS_PER_DAY: u64 = 200_000;
 const JOBS_PER_RUN: u64 = 20;
+const NOTES_PER_RUN: u64 = 5;
 const SECONDS_PER_JOB: u64 = 120;
 
 /// What is known of the model and what it may take.
@@ -25,10 +26,34 @@ pub(crate) struct Configured {
     pub(crate) model: Model,
     pub(crate) tokens_per_day: u64,
     pub(crate) jobs_per_run: u64,
+    /// Of them notes that nobody waits for.
+    pub(crate) notes_per_run: u64,
     pub(crate) within: Duration,
     /// Dollars for a million tokens, in and out.
     pub(crate) price: Option<(f64, f64)>,
-    projects_off: Vec<PathBuf>,
+    off: Off,
+}
+
+/// Folders of which nothing is sent.
+pub(crate) struct Off(Vec<PathBuf>);
+
+impl Off {
+    fn read(service: &Service, config: &Config) -> Result<Off, Error> {
+        let all = config.projects_off.iter().map(|path| project_off(service, path));
+        all.collect::<Result<_, _>>().map(Off)
+    }
+
+    /// Whether what is said or written in this project stays here whatever is configured.
+    pub(crate) fn holds(&self, project: &str) -> bool {
+        let real = scope::real(Path::new(project));
+        self.0.iter().any(|off| real.starts_with(off) || Path::new(project).starts_with(off))
+    }
+}
+
+/// What is never sent, where a model is configured; its key is not looked for, nor whether it can be reached.
+pub(crate) fn wished(service: &Service) -> Result<Option<Off>, Error> {
+    let config = config::read(&service.places)?.model;
+    config.provider.is_some().then(|| Off::read(service, &config)).transpose()
 }
 
 /// The model that may be asked; none where nobody configured one.
@@ -39,11 +64,11 @@ pub(crate) fn configured(service: &Service) -> Result<Option<Configured>, Error>
     let price = price(service, &config, provider)?;
     let (tokens_per_day, jobs_per_run) =
         (config.tokens_per_day.unwrap_or(TOKENS_PER_DAY), config.jobs_per_run.unwrap_or(JOBS_PER_RUN));
+    let notes_per_run = config.notes_per_run.unwrap_or(NOTES_PER_RUN);
     let within = Duration::from_secs(config.seconds_per_job.unwrap_or(SECONDS_PER_JOB).max(1));
-    let projects_off =
-        config.projects_off.iter().map(|path| project_off(service, path)).collect::<Result<_, _>>()?;
+    let off = Off::read(service, &config)?;
     let model = Model::new(settings(service, config, provider)?).map_err(|error| wrong(&error))?;
-    Ok(Some(Configured { model, tokens_per_day, jobs_per_run, within, price, projects_off }))
+    Ok(Some(Configured { model, tokens_per_day, jobs_per_run, notes_per_run, within, price, off }))
 }
 
 impl Configured {
@@ -51,10 +76,8 @@ impl Configured {
         Limits { within: self.within, max_tokens }
     }
 
-    /// Whether sessions of this project stay here whatever is configured.
     pub(crate) fn is_off(&self, project: &str) -> bool {
-        let real = scope::real(Path::new(project));
-        self.projects_off.iter().any(|off| real.starts_with(off) || Path::new(project).starts_with(off))
+        self.off.holds(project)
     }
 }
 

@@ -56,8 +56,10 @@ pub struct CodeStatus {
     pub packs: u64,
     pub pinned: u64,
     pub notes: u64,
-    /// Notes that are out of date.
+    /// Notes that were asked for or are out of date.
     pub semantic_queue_length: u64,
+    /// Notes that a model could not write: set aside, or to be asked for again later.
+    pub semantic_failures: u64,
     /// What this process holds; left out where the system does not say.
     #[serde(rename = "memoryMB", skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,

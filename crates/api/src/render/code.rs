@@ -2,10 +2,10 @@
 
 use super::{Ink, Look, Render, grouped, plural};
 use crate::code::{
-    CodeStatus, Coverage, Drawn, InFocus, IndexedCode, Marked, Meant, Outlined, PackBuilt, Packs,
-    PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
+    CodeStatus, Coverage, Drawn, Found, InFocus, IndexedCode, Investigation, Marked, Meant, NoteLine,
+    NotesWritten, Outlined, PackBuilt, Packs, PromptWindow, Semantic, SymbolRef, TypeRef, Used, Work,
 };
-use crate::plain::{clean, put};
+use crate::plain::{clean, one_line, put};
 
 impl Render for Outlined {
     fn render(&self, look: &Look) -> String {
@@ -75,11 +75,92 @@ impl Render for Semantic {
         if let Some(note) = &self.text {
             put(&mut out, format_args!("\n{}", text(note)));
         }
+        if !self.with.is_empty() {
+            out.push_str(&named("it is about these as well:", &self.with));
+        }
+        if let Some(error) = &self.last_error {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &clean(error))));
+        }
         if let Some(next) = &self.next {
             put(&mut out, format_args!("{}\n", clean(next)));
         }
         out + &gaps(look, &self.coverage)
     }
+}
+
+impl Render for NotesWritten {
+    fn render(&self, look: &Look) -> String {
+        let mut out: String = self.notes.iter().map(|note| note_line(look, note)).collect();
+        if self.notes.is_empty() {
+            out.push_str("no note is asked for or out of date; `loci code notes NAME` writes one\n");
+        }
+        out.push_str(&self.model.told(look, "note", self.dry_run));
+        out + &gaps(look, &self.coverage)
+    }
+}
+
+fn note_line(look: &Look, note: &NoteLine) -> String {
+    let ink = match note.outcome.as_str() {
+        "failed" => Ink::Bad,
+        "waiting" | "outdated" | "kept" => Ink::Warn,
+        _ => Ink::Dim,
+    };
+    let names = note.types.iter().map(|it| clean(&it.path)).collect::<Vec<_>>().join(", ");
+    let tokens = note.tokens.map_or(String::new(), |tokens| format!("at most {} tokens", grouped(tokens)));
+    let cost = note.cost.map_or(String::new(), |cost| format!("${cost:.4}"));
+    let class = note.change_class.clone().unwrap_or_default();
+    let facts = look.facts(&[class, note.sections.join(" "), tokens, cost, clean(&note.path)]);
+    let mut out = format!("{}  {}  {facts}\n", look.paint(ink, &note.outcome), look.paint(Ink::Bold, &names));
+    for told in note.why.iter().chain(&note.payload) {
+        out.push_str(&text(told).lines().fold(String::new(), |out, line| out + "    " + line + "\n"));
+    }
+    out
+}
+
+impl Render for Investigation {
+    fn render(&self, look: &Look) -> String {
+        let kept = if self.kept { "answered before" } else { "" };
+        let scope = self.scope.join(" ");
+        let facts = look.facts(&[self.op.clone(), self.state.clone(), kept.to_string(), clean(&scope)]);
+        let mut out = format!("{}  {facts}\n", look.paint(Ink::Bold, &one_line(&self.question)));
+        for step in &self.events {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &format!("  {}", one_line(&step.text)))));
+        }
+        if let Some(found) = &self.answer {
+            out.push_str(&found_text(look, found));
+        }
+        for told in self.error.iter().chain(&self.hint) {
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &clean(told))));
+        }
+        out
+    }
+}
+
+fn found_text(look: &Look, found: &Found) -> String {
+    let mut out = String::new();
+    if let Some(told) = &found.text {
+        put(&mut out, format_args!("\n{}\n", text(told).trim_end()));
+        out.extend(found.cites.iter().map(|symbol| format!("  {}", line(look, symbol))));
+    }
+    if let Some(why) = &found.why {
+        put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &clean(why))));
+    }
+    if found.evidence.is_empty() {
+        out.push_str(
+            "nothing in the code is called like anything in the question; --scope names where to look\n",
+        );
+    }
+    // Beside an answer what it cites is enough.
+    for exhibit in found.evidence.iter().filter(|_| found.text.is_none()) {
+        put(&mut out, format_args!("\n{}", text(&exhibit.outline)));
+        if let Some(note) = &exhibit.note {
+            out.push_str(&text(note));
+        }
+        for usage in &exhibit.usages {
+            put(&mut out, format_args!("  {}:{}  {}\n", clean(&usage.file), usage.line, clean(&usage.text)));
+        }
+    }
+    out
 }
 
 impl Render for PackBuilt {
@@ -195,7 +276,8 @@ impl Render for CodeStatus {
             ("packs", self.packs),
             ("pinned", self.pinned),
             ("notes", self.notes),
-            ("stale notes", self.semantic_queue_length),
+            ("notes wanted", self.semantic_queue_length),
+            ("in vain", self.semantic_failures),
         ] {
             put(&mut out, format_args!("  {name:<12}{:>12}\n", grouped(n)));
         }

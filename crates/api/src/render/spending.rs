@@ -4,7 +4,7 @@
 
 use super::{Ink, Look, Render, grouped, plural, short, size};
 use crate::plain::{clean, one_line, put};
-use crate::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, PlannedCall};
+use crate::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, PlannedCall, is_session};
 
 impl Render for Jobs {
     fn render(&self, look: &Look) -> String {
@@ -35,7 +35,9 @@ fn line(job: &JobLine, look: &Look) -> String {
     ];
     let why =
         job.error.as_deref().map_or(String::new(), |error| format!("            {}\n", one_line(error)));
-    format!("{:<8}  {}  {}\n{why}", short(&job.chat_id), look.paint(ink, &job.state), look.facts(&facts))
+    // What is no session has a name, which says nothing by its first letters.
+    let about = if is_session(&job.source) { short(&job.chat_id) } else { one_line(&job.chat_id) };
+    format!("{about:<8}  {}  {}\n{why}", look.paint(ink, &job.state), look.facts(&facts))
 }
 
 fn closed(door: &ClosedDoor, look: &Look) -> String {
@@ -75,25 +77,33 @@ fn row(one: &CostLine, look: &Look) -> String {
 
 impl Render for ModelRun {
     fn render(&self, look: &Look) -> String {
+        self.told(look, "session", !self.planned.is_empty())
+    }
+}
+
+impl ModelRun {
+    /// What was asked about so many of something, or would be.
+    pub(super) fn told(&self, look: &Look, of: &str, planned: bool) -> String {
         let mut out = String::new();
         let name = [self.provider.as_str(), self.model.as_str()].join(" ");
         let (name, cost) =
             (one_line(name.trim()), self.cost.map_or(String::new(), |cost| format!("${cost:.4}")));
         let tokens = format!("{} + {} tokens", grouped(self.tokens_in), grouped(self.tokens_out));
-        if !self.planned.is_empty() {
-            let many = plural(self.planned.len() as u64, "session");
+        if planned && self.tokens_in > 0 {
+            let many = plural(self.planned.len() as u64, of);
+            let many = if self.planned.is_empty() { String::new() } else { format!(" about {many}") };
             let most = look.facts(&[format!("at most {tokens}"), cost]);
-            put(&mut out, format_args!("{name} would be asked about {many}  {most}\n"));
+            put(&mut out, format_args!("{name} would be asked{many}  {most}\n"));
         } else if self.answered + self.failed > 0 {
             let failed = if self.failed == 0 { String::new() } else { format!(", {} in vain", self.failed) };
-            let many = plural(self.answered + self.failed, "session");
+            let many = plural(self.answered + self.failed, of);
             put(
                 &mut out,
                 format_args!("{name} was asked about {many}{failed}  {}\n", look.facts(&[tokens, cost])),
             );
         }
-        out.extend(self.planned.iter().map(|call| planned(call, look)));
-        let left = plural(self.left, "session");
+        out.extend(self.planned.iter().map(|call| planned_call(call, look)));
+        let left = plural(self.left, of);
         match (&self.why, self.left) {
             (Some(why), 0) => put(&mut out, format_args!("no model was asked: {}\n", one_line(why))),
             (Some(why), _) => put(&mut out, format_args!("{left} not asked about: {}\n", one_line(why))),
@@ -106,7 +116,7 @@ impl Render for ModelRun {
     }
 }
 
-fn planned(call: &PlannedCall, look: &Look) -> String {
+fn planned_call(call: &PlannedCall, look: &Look) -> String {
     let cost = call.cost.map_or(String::new(), |cost| format!("${cost:.4}"));
     let facts = [one_line(&call.source), format!("at most {} tokens", grouped(call.tokens)), cost];
     let payload =

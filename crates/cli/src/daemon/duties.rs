@@ -45,6 +45,7 @@ impl Counter {
         service.daemon = Some(teller(&self.places));
         let poke = self.poke.clone();
         service.stays = Some(Arc::new(move || poke.poke()));
+        service.lasts = true;
         service
     }
 }
@@ -158,7 +159,10 @@ impl Keeper for Housekeeping {
         let service = self.service();
         let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
         let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
-        Ok(done.map(|done| json!({"named": done.named, "changed": done.changed, "facts": done.facts})))
+        let Some(done) = done else { return Ok(None) };
+        let notes = service.idle_notes(&done)?;
+        let told = json!({"named": done.named, "changed": done.changed, "facts": done.facts, "notes": notes});
+        Ok(Some(told))
     }
 }
 

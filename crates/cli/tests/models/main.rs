@@ -21,5 +21,7 @@ mod claude;
 mod consolidate;
 mod desk;
 mod faults;
+mod investigate;
+mod notes;
 mod real;
 mod ward;

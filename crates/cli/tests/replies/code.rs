@@ -43,6 +43,14 @@ fn the_set_of_code_answers_like_the_command_line() {
     let window = agent.call("get_prompt_window", json!({"budget": 500, "pack": "core"}));
     assert_eq!(window["data"], typed(&home, "code window --budget 500 --pack core").expect(0).records()[0]);
     assert_eq!(agent.call("code_status", json!({}))["data"]["pinned"], 1);
+    // What takes long goes on while the agent asks for more; without a model it is done at once.
+    let begun =
+        agent.call("investigate", json!({"question": "who keeps nodes?", "scope": ["Memo"]}))["data"].take();
+    assert_eq!((&begun["state"], &begun["answer"]["by"]), (&json!("done"), &json!("evidence")), "{begun}");
+    let op = begun["op"].as_str().unwrap();
+    let followed = agent.call("stream_op", json!({"op": op, "from": 1, "wait": 1}))["data"].take();
+    assert_eq!((&followed["answer"], &followed["events"]), (&begun["answer"], &json!([])), "{followed}");
+    assert_eq!(typed(&home, &format!("code op {op}")).expect(0).records()[0]["answer"], begun["answer"]);
     assert_eq!(agent.call("dismiss", json!({"path": "Store"}))["data"]["changed"], true);
     let code = |tool: &&Tool| tool.sets.contains(&Set::Code);
     for tool in TOOLS.iter().filter(code) {

@@ -13,7 +13,6 @@ use crate::outline::Outliner;
 use crate::project::Project;
 use crate::resolve::{Certainty, Edge, Mention, Resolver};
 use crate::scip::{self, Declared, Exact};
-use crate::state::{Note, State};
 use crate::store::card::{Card, Offered};
 use crate::symbol::{Named, last_word};
 use crate::usage::{Usage, Usages};
@@ -192,14 +191,19 @@ impl Store {
     }
 
     /// Writes something that is known all the same if it cannot be written now.
-    fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
-        let Some(path) = &self.only_read else {
-            let _ = write(&mut Table::new(&self.db));
-            return;
-        };
-        if let Ok((db, _)) = db::derived::open_writer(path, LAYOUT) {
-            let _ = db.busy_timeout(Duration::ZERO).and_then(|()| write(&mut Table::new(&db)));
-        }
+    pub(super) fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
+        let _ = self.write_within(Duration::ZERO, write);
+    }
+
+    /// Writes something, and waits no longer than this for whoever else writes.
+    pub(super) fn write_within(
+        &self,
+        patience: Duration,
+        write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>,
+    ) -> Result<(), db::Error> {
+        let Some(path) = &self.only_read else { return write(&mut Table::new(&self.db)) };
+        let (db, _) = db::derived::open_writer(path, LAYOUT)?;
+        db.busy_timeout(patience).and_then(|()| write(&mut Table::new(&db)))
     }
 
     /// Who uses whom: edges between positions in `ids`, which are sorted.
@@ -317,29 +321,6 @@ impl Store {
             unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
         });
         found.places.extend(told);
-    }
-
-    /// What has happened to a type since it was first seen.
-    pub fn state(&self, of: TypeId) -> Result<State, StoreError> {
-        Ok(Table::new(&self.db).state(of)?.unwrap_or_default())
-    }
-
-    /// What has happened to a type since a text was written about it. One that is seen for the first time is taken for true if
-    /// it `holds`, and for out of date otherwise.
-    pub fn since(&self, of: TypeId, text: &str, holds: bool, now: i64) -> Result<State, StoreError> {
-        let mut table = Table::new(&self.db);
-        let note = Digest::of(text.as_bytes()).0;
-        let mut state = table.state(of)?.unwrap_or_default();
-        if table.note_of(of)? != Some(note) {
-            let note_now = if holds { Note::Cached } else { Note::Stale };
-            state = State { note: note_now, changed: state.changed, ..State::default() };
-            self.scribble(|table| {
-                table.set_state(of, &state)?;
-                table.set_note(of, note)
-            });
-        }
-        state.tick(now);
-        Ok(state)
     }
 
     /// Types that have another name now.

@@ -76,6 +76,18 @@ impl Store {
         Ok(kept)
     }
 
+    /// Does something in the folder that leaves outlines and lists as they are, such as writing a note: it is no reason to
+    /// look at all of them again.
+    pub fn undisturbed<T>(&self, folder: &Folder, work: impl FnOnce() -> T) -> T {
+        let as_left: Option<Vec<Option<Stamp>>> = Table::new(&self.db).meta(AS_LEFT).unwrap_or_default();
+        let untouched = as_left == Some(looks(folder));
+        let done = work();
+        if untouched {
+            self.scribble(|table| table.set_meta(AS_LEFT, &looks(folder)));
+        }
+        done
+    }
+
     /// Whether the files are as they should be, and nothing is to be told besides.
     pub fn is_kept(&self, folder: &Folder, done: &Refreshed) -> Result<bool, StoreError> {
         let mut table = Table::new(&self.db);

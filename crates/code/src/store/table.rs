@@ -6,6 +6,7 @@
 use crate::codebase::SourceFile;
 use crate::file::FileFacts;
 use crate::id::TypeId;
+use crate::note::Base;
 use crate::resolve::{Certainty, Edge};
 use crate::state::State;
 use crate::store::card::Card;
@@ -20,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
-pub(crate) const LAYOUT: i64 = 6;
+pub(crate) const LAYOUT: i64 = 7;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -42,6 +43,7 @@ pub(crate) const SCHEMA: &str = "
         primary key (user, used)) without rowid;
     create index users on edges (used, user);
     create table states (type integer primary key, noted integer not null, told blob not null);
+    create table bases (type integer primary key, told blob not null);
     create table aliases (old integer primary key, name text not null, told blob not null);
     create table tokens (type integer, key text, outline integer not null, source integer not null, primary key (type, key)) without rowid;
     create table pending (type integer, folder text, primary key (type, folder)) without rowid;
@@ -526,9 +528,36 @@ impl<'a> Table<'a> {
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
+    /// Every type to which something has happened.
+    pub(crate) fn states(&mut self) -> Result<Vec<(TypeId, State)>, Error> {
+        let mut statement = self.db.prepare_cached("select type, told from states order by type")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let bytes = row.get_ref(1)?.as_blob().map_err(Error::from)?;
+            self.read += bytes.len() as u64;
+            found.push((TypeId(row.get::<_, i64>(0)? as u64), unpacked(bytes)?));
+        }
+        Ok(found)
+    }
+
+    /// What the note about a type was based on.
+    pub(crate) fn base(&mut self, of: TypeId) -> Result<Option<Base>, Error> {
+        let found = self.blob("select told from bases where type = ?1", id_key(of))?;
+        found.map(|bytes| unpacked(&bytes)).transpose()
+    }
+
+    pub(crate) fn set_base(&mut self, of: TypeId, base: &Base) -> Result<(), Error> {
+        let bytes = packed(base);
+        self.written += bytes.len() as u64;
+        self.run("insert or replace into bases values (?1, ?2)", params![id_key(of), bytes])
+    }
+
     /// What happened to a type happened to the one it has become.
     pub(crate) fn move_state(&mut self, old: TypeId, new: TypeId) -> Result<(), Error> {
-        self.run("update or replace states set type = ?2 where type = ?1", [id_key(old), id_key(new)])
+        let both = [id_key(old), id_key(new)];
+        self.run("update or replace states set type = ?2 where type = ?1", both)?;
+        self.run("update or replace bases set type = ?2 where type = ?1", both)
     }
 
     pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, told: &impl Serialize) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 
 use crate::{Service, model};
 use api::search::ms;
-use api::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs};
+use api::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
 use api::{Code, Error, Request};
 use llm::{JobRow, Ledger, Receipt};
 use record::Stamp;
@@ -72,6 +72,8 @@ pub(crate) fn session_of(about: &str) -> (&str, &str) {
 
 fn line(job: &JobRow, now: Stamp) -> JobLine {
     let (source, chat_id) = session_of(&job.about);
+    // Of what is in a tree: which tree, then what.
+    let chat_id = if is_session(source) { chat_id } else { session_of(chat_id).1 };
     JobLine {
         chat_id: chat_id.to_string(),
         source: source.to_string(),

@@ -9,12 +9,14 @@ use crate::{Service, scope};
 use api::code::{Coverage, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::folder::{Folder, FolderError};
+use code::note::Base;
 use code::{
-    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Offered, Place, State, StoreError, Symbol, TypeId,
-    count_tokens,
+    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Note, Offered, Place, State, Store, StoreError,
+    Symbol, TypeId, count_tokens,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -44,6 +46,8 @@ struct Met {
     names: FxHashMap<u32, Rc<Named>>,
     cards: FxHashMap<u32, Rc<Card>>,
     texts: FxHashMap<String, Rc<str>>,
+    /// Notes about circles: which file, and at which place in it, is about a type.
+    groups: Option<BTreeMap<u32, (String, usize)>>,
     /// Whether every type of the tree has a number.
     all: bool,
 }
@@ -84,8 +88,16 @@ pub(crate) fn at_desk<T>(
     root: Option<&String>,
     ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tree = Tree::open(service, &root_of(service, root)?)?;
-    at_desk_with(service, tree, ask)
+    at_root(service, &root_of(service, root)?, ask)
+}
+
+/// The same of a tree that is known by its root.
+pub(crate) fn at_root<T>(
+    service: &Service,
+    root: &Path,
+    ask: impl Fn(&Desk<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    at_desk_with(service, Tree::open(service, root)?, ask)
 }
 
 /// Asks something of a tree that is up to date.
@@ -127,7 +139,7 @@ impl<'a> Desk<'a> {
     }
 
     /// An answer of what is kept; what went wrong with it is told in the end.
-    fn had<T: Default>(&self, told: Result<T, StoreError>) -> T {
+    pub(super) fn had<T: Default>(&self, told: Result<T, StoreError>) -> T {
         told.unwrap_or_else(|error| {
             let damaged = matches!(error, StoreError::Damaged(_));
             self.failed.borrow_mut().get_or_insert(Failure { error: store_error(&error), damaged });
@@ -192,11 +204,11 @@ impl<'a> Desk<'a> {
         self.met.borrow().ids.len() as u32
     }
 
-    fn type_id(&self, of: u32) -> TypeId {
+    pub(super) fn type_id(&self, of: u32) -> TypeId {
         self.met.borrow().ids[of as usize]
     }
 
-    fn card(&self, of: u32) -> Option<Rc<Card>> {
+    pub(super) fn card(&self, of: u32) -> Option<Rc<Card>> {
         if let Some(known) = self.met.borrow().cards.get(&of) {
             return Some(known.clone());
         }
@@ -435,6 +447,60 @@ impl<'a> Desk<'a> {
     /// What has happened to a type since a text was written about it.
     pub(crate) fn since(&self, of: u32, text: &str, holds: bool) -> State {
         self.had(self.tree.store.since(self.type_id(of), text, holds, self.now))
+    }
+
+    /// How the note about a type stands, as far as that is remembered.
+    pub(crate) fn note_state(&self, of: u32) -> State {
+        let mut state = self.had(self.tree.store.state(self.type_id(of)));
+        state.tick(self.now);
+        state
+    }
+
+    /// Somebody wants the note about a type.
+    pub(crate) fn ask_for_note(&self, of: u32) -> Note {
+        let asked = self.tree.store.ask_for_note(self.type_id(of), self.now);
+        match asked {
+            Ok(state) => state.note,
+            Err(error) => {
+                self.note(format!("not remembered as asked for: {error}"));
+                self.note_state(of).note
+            }
+        }
+    }
+
+    /// Types whose note is asked for or being written.
+    pub(crate) fn asked_for(&self) -> Vec<(u32, State)> {
+        let asked = self.had(self.tree.store.asked_for(self.now));
+        let there = |id: TypeId| self.number(&id.to_string());
+        asked.into_iter().filter_map(|(id, state)| Some((there(id)?, state))).collect()
+    }
+
+    /// What is kept of the tree.
+    pub(crate) fn store(&self) -> &Store {
+        &self.tree.store
+    }
+
+    /// What a note about a type as it is now is based on.
+    pub(crate) fn base(&self, of: u32) -> Option<Base> {
+        let card = self.card(of)?;
+        Some(Base::of(&card, &|place, signature| {
+            let span = if signature { place.signature } else { place.span };
+            span.of(&self.text(&card.files[place.file as usize])).to_string()
+        }))
+    }
+
+    /// The note of the circle that a type is part of, looked for once.
+    pub(crate) fn group_note(
+        &self,
+        of: u32,
+        find: impl FnOnce() -> BTreeMap<u32, (String, usize)>,
+    ) -> Option<(String, usize)> {
+        let known = self.met.borrow().groups.is_some();
+        if !known {
+            let found = find();
+            self.met.borrow_mut().groups = Some(found);
+        }
+        self.met.borrow().groups.as_ref()?.get(&of).cloned()
     }
 
     // ---- who depends on whom

@@ -1,85 +1,207 @@
-//! The note that a model wrote about a type: whether there is one, what it says, and whether the type has changed since.
+//! The note that a model wrote about a type: whether there is one, what it says, whether the type has changed since, and what happens
+//! next. Who asks for one that is missing or stale has asked for it to be written.
 //!
-//! Does not write notes.
+//! Does not write notes: that is `write.rs`.
+
+pub(super) mod harmless;
+mod question;
+mod write;
+
+pub(super) use write::counted;
+pub(crate) use write::{write_notes, write_waiting};
 
 use super::desk::{Desk, at_desk};
-use crate::Service;
-use api::code::{GetSemantic, Semantic};
+use crate::{Service, model};
+use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Request};
-use code::folder::{Folder, NAME, note_of};
+use code::folder::{Folder, GROUPS, NAME, group_note_of, note_of};
+use code::note::{self, Head, Section, Sections};
 use code::{Hashes, Note, State, Symbol};
+use std::collections::BTreeMap;
 
 /// The parts of a note, the most important first.
-const PARTS: &[&str] = &["ROLE", "LIFECYCLE", "LIMITATIONS", "RECOMMENDATIONS", "EDGE_CASES"];
-
-/// How a note comes to be, with the head that it needs.
-fn none_yet(now: &Hashes) -> String {
-    format!(
-        "a model writes it, and none is asked to yet; whatever is put at this path is taken for the note, and holds as long as the \
-         type does if its first lines are `StructureHash: {}` and `ImplHash: {}`",
-        now.structure,
-        now.implementation()
-    )
-}
+const PARTS: &[Section] =
+    &[Section::Role, Section::Lifecycle, Section::Limitations, Section::Recommendations, Section::EdgeCases];
 
 pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Semantic, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let of = desk.one_type(&ask.path)?;
-        let note = desk.folder().and_then(|folder| read(desk, &folder, of));
-        let now = desk.hashes(of);
-        let (state, why) = note.as_ref().map_or((Note::None, Vec::new()), |note| note.standing(desk, of));
+        let folder = desk.folder();
+        let note = folder.as_ref().and_then(|folder| read(desk, folder, of));
+        let (state, why) = standing(desk, of, note.as_ref());
+        let may = may_be_asked(service, desk, note.as_ref(), folder.is_some())?;
+        let asked = matches!((&may, state), (Asked::Yes, Note::None | Note::Stale));
+        let state = if asked { desk.ask_for_note(of) } else { state };
         desk.asked(of);
         Ok(Semantic {
             resolved: desk.told(Symbol { of, member: None }),
             state: state.name().to_string(),
             why,
-            next: note.is_none().then(|| none_yet(&now)),
+            next: next(desk, of, state, &may),
+            with: note.as_ref().map_or_else(Vec::new, |note| note.others(desk, of)),
+            last_error: last_error(service, desk, of)?,
+            path: format!(
+                "{NAME}/{}",
+                note.as_ref().map_or_else(|| note_of(&desk.id(of)), |it| it.path.clone())
+            ),
             text: note.map(|note| note.text),
-            path: format!("{NAME}/{}", note_of(&desk.id(of))),
             coverage: desk.coverage(),
         })
     })
 }
 
-/// The note about a type, if there is one that can be read.
+/// How the note about a type stands, whether there is one or not.
+fn standing(desk: &Desk<'_>, of: u32, note: Option<&Written>) -> (Note, Vec<String>) {
+    match (note, desk.note_state(of).note) {
+        (Some(note), _) => note.standing(desk, of),
+        (None, waits @ (Note::Pending | Note::Generating)) => (waits, Vec::new()),
+        (None, _) => (Note::None, Vec::new()),
+    }
+}
+
+/// Whether a model may be asked to write a note.
+enum Asked {
+    Yes,
+    /// Nobody configured one.
+    NoModel,
+    /// The tree has no folder to put it into, and a question makes none.
+    NoFolder,
+    /// This project is never sent.
+    Off,
+    /// A person wrote it, or changed it.
+    ByHand,
+}
+
+fn may_be_asked(
+    service: &Service,
+    desk: &Desk<'_>,
+    note: Option<&Written>,
+    has_folder: bool,
+) -> Result<Asked, Error> {
+    if note.is_some_and(|note| !note.head.untouched) {
+        return Ok(Asked::ByHand);
+    }
+    Ok(match model::wished(service)? {
+        None => Asked::NoModel,
+        Some(off) if off.holds(&desk.root().to_string_lossy()) => Asked::Off,
+        Some(_) if !has_folder => Asked::NoFolder,
+        Some(_) => Asked::Yes,
+    })
+}
+
+/// What happens next, in words; nothing where the note holds.
+fn next(desk: &Desk<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
+    let now = desk.hashes(of);
+    let head = format!(
+        "whatever is put at this path is taken for the note, and holds as long as the type does if its first lines are \
+         `StructureHash: {}` and `ImplHash: {}`",
+        now.structure,
+        now.implementation()
+    );
+    let typed = format!("`loci code notes {}`", desk.name(of));
+    match (state, may) {
+        (Note::Cached, _) => None,
+        (Note::Generating, _) => Some("it is being written".to_string()),
+        (Note::Pending, Asked::Yes) => {
+            Some(format!("it is asked for: the daemon writes it when nobody is at work, and {typed} at once"))
+        }
+        (Note::None, Asked::NoModel) => {
+            Some(format!("a model writes it, and none is configured (`model.provider`); {head}"))
+        }
+        (Note::None, Asked::Off) => {
+            Some(format!("nothing of this project is sent (`model.projects_off`); {head}"))
+        }
+        (Note::None, Asked::NoFolder) => Some(format!("{typed} has it written; {head}")),
+        (_, Asked::ByHand) => Some(format!(
+            "a person wrote or changed it, so no model does; delete it to have it written anew, or {head}"
+        )),
+        (_, Asked::NoModel) => {
+            Some("no model is configured that could write it anew (`model.provider`)".to_string())
+        }
+        (_, Asked::Off) => Some("nothing of this project is sent (`model.projects_off`)".to_string()),
+        (_, _) => Some(format!("{typed} has it written")),
+    }
+}
+
+/// Why a model could not write the note about a type when it was asked last.
+fn last_error(service: &Service, desk: &Desk<'_>, of: u32) -> Result<Option<String>, Error> {
+    let name = desk.veiled(desk.name(of));
+    let failed = question::failed(service, desk)?;
+    Ok(failed.into_iter().find(|job| question::is_about(&job.about, &name)).and_then(|job| job.error))
+}
+
+/// The note about a type, if there is one that can be read: its own, or that of the circle it is part of.
 pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
-    let bytes = folder.read(&note_of(&desk.id(of))).unwrap_or_else(|error| {
+    let own = note_of(&desk.id(of));
+    if let Some(text) = text(desk, folder, &own) {
+        return Some(Written::new(own, text, 0));
+    }
+    let (path, at) = desk.group_note(of, || groups(desk, folder))?;
+    text(desk, folder, &path).map(|text| Written::new(path, text, at))
+}
+
+fn text(desk: &Desk<'_>, folder: &Folder, name: &str) -> Option<String> {
+    let bytes = folder.read(name).unwrap_or_else(|error| {
         desk.note(error.to_string());
         None
     })?;
-    Some(Written::new(desk.veiled(String::from_utf8_lossy(&bytes))))
+    Some(desk.veiled(String::from_utf8_lossy(&bytes)))
+}
+
+/// Which note of a circle is about a type, and at which place among its types.
+fn groups(desk: &Desk<'_>, folder: &Folder) -> BTreeMap<u32, (String, usize)> {
+    let mut found = BTreeMap::new();
+    for file in folder.list(GROUPS).unwrap_or_default() {
+        let Some(name) = file.strip_suffix(".md").map(group_note_of) else { continue };
+        let Some((head, _)) = text(desk, folder, &name).map(|text| note::read(&text)) else { continue };
+        for (at, id) in head.types.iter().enumerate() {
+            let Some(of) = desk.number(id) else { continue };
+            // A circle that has changed leaves two notes for a while: the one that fits is meant.
+            let fits = head.structure.get(at) == Some(&desk.hashes(of).structure.to_string());
+            if fits || !found.contains_key(&of) {
+                found.insert(of, (name.clone(), at));
+            }
+        }
+    }
+    found
 }
 
 pub(super) struct Written {
+    /// Below the tree's folder.
+    path: String,
     pub(super) text: String,
-    /// What the type was when it was written, as the head of the note says.
-    structure: Option<String>,
-    implementation: Option<String>,
+    head: Head,
+    sections: Sections,
+    /// Which of the types in its head is meant.
+    at: usize,
 }
 
 impl Written {
-    fn new(text: String) -> Written {
-        let head = |name: &str| {
-            let mut lines = text.lines().take_while(|line| !is_part(line));
-            let line = lines.find_map(|line| line.strip_prefix(name))?;
-            line.trim_start().strip_prefix(':').map(|value| value.trim().to_string())
-        };
-        let (structure, implementation) = (head("StructureHash"), head("ImplHash"));
-        Written { text, structure, implementation }
+    fn new(path: String, text: String, at: usize) -> Written {
+        let (head, sections) = note::read(&text);
+        Written { path, text, head, sections, at }
+    }
+
+    /// The other types that it is about.
+    fn others(&self, desk: &Desk<'_>, of: u32) -> Vec<TypeRef> {
+        let all = self.head.types.iter().filter_map(|id| desk.number(id));
+        all.filter(|other| *other != of).map(|other| desk.type_ref(other)).collect()
     }
 
     /// Whether its head fits the type as it is, and what does not.
     fn fits(&self, now: &Hashes) -> Vec<String> {
-        if self.structure.is_none() || self.implementation.is_none() {
+        let (Some(structure), Some(implementation)) =
+            (self.head.structure.get(self.at), self.head.implementation.get(self.at))
+        else {
             return vec!["it does not say which StructureHash and ImplHash it was written for".to_string()];
-        }
+        };
         let both = [
-            (&self.structure, now.structure, "its structure"),
-            (&self.implementation, now.implementation(), "what it does"),
+            (structure, now.structure, "its structure"),
+            (implementation, now.implementation(), "what it does"),
         ];
         let differs = both.into_iter().filter_map(|(then, now, what)| {
-            let (then, now) = (then.as_deref()?, now.to_string());
+            let now = now.to_string();
             let changed = !then.eq_ignore_ascii_case(&now);
             changed.then(|| format!("{what} has changed since: {then} then, {now} now"))
         });
@@ -96,7 +218,8 @@ impl Written {
 
     /// What it says, without its head.
     pub(super) fn body(&self) -> &str {
-        let head = self.text.split_inclusive('\n').take_while(|line| !is_part(line)).map(str::len).sum();
+        let is_head = |line: &&str| note::section_of(line).is_none();
+        let head = self.text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
         self.text[head..].trim_end()
     }
 
@@ -131,16 +254,13 @@ fn judged(mut why: Vec<String>, since: &State) -> (Note, Vec<String>) {
         };
         why.push(format!("{what} changed since it was written"));
     }
-    (Note::Stale, why)
+    let waits = matches!(since.note, Note::Pending | Note::Generating);
+    (if waits { since.note } else { Note::Stale }, why)
 }
 
 fn rank(line: &str) -> Option<usize> {
-    let heading = line.split_once(':')?.0;
-    PARTS.iter().position(|part| *part == heading)
-}
-
-fn is_part(line: &str) -> bool {
-    rank(line).is_some()
+    let section = note::section_of(line)?;
+    PARTS.iter().position(|part| *part == section)
 }
 
 /// A heading alone tells nobody anything.
@@ -158,10 +278,15 @@ mod tests {
         Hashes { structure: digest, public: digest, internal: digest, cosmetic: digest, doc: digest }
     }
 
+    fn read_as(text: &str) -> Written {
+        Written::new("types/x.md".to_string(), text.to_string(), 0)
+    }
+
     fn written(structure: &str, implementation: &str) -> Written {
         let head = format!("# Semantic: N.A T_x\nStructureHash: {structure}\nImplHash: {implementation}\n");
-        Written::new(
-            head + "Dependencies: T_y\n\nROLE: keeps\n nodes\nLIFECYCLE:\nEDGE_CASES: none\nLIMITATIONS: one\n",
+        read_as(
+            &(head
+                + "Dependencies: T_y\n\nROLE: keeps\n nodes\nLIFECYCLE:\nEDGE_CASES: none\nLIMITATIONS: one\n"),
         )
     }
 
@@ -175,8 +300,8 @@ mod tests {
             (written("00000000", &both), 1),
             (written(&structure, "00000000"), 1),
             (written("00000000", "00000000"), 2),
-            (Written::new("ROLE: by hand\nStructureHash: in the text\n".to_string()), 1),
-            (Written::new(String::new()), 1),
+            (read_as("ROLE: by hand\nStructureHash: in the text\n"), 1),
+            (read_as(""), 1),
         ] {
             let why = note.fits(&now);
             assert_eq!(why.len(), reasons, "{}: {why:?}", note.text);
@@ -190,6 +315,6 @@ mod tests {
         let note = written("a", "b");
         assert_eq!(note.parts(), ["ROLE: keeps\n nodes\n", "LIMITATIONS: one\n", "EDGE_CASES: none\n"]);
         assert!(note.body().starts_with("ROLE: keeps") && note.body().ends_with("LIMITATIONS: one"));
-        assert_eq!(Written::new("nothing like it".to_string()).parts(), [""; 0]);
+        assert_eq!(read_as("nothing like it").parts(), [""; 0]);
     }
 }

@@ -3,12 +3,12 @@
 //! Does not know what a daemon would: how long it runs, what failed before.
 
 use super::desk::{Desk, at_desk};
-use super::notes;
+use super::notes::counted;
 use crate::Service;
 use api::code::{CodeStatus, CodeStatusAsk, InLanguage};
 use api::{Error, Request};
-use code::folder::{Folder, PACKS, TYPES};
-use code::{Note, language_of};
+use code::folder::PACKS;
+use code::language_of;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) fn code_status(service: &Service, ask: &CodeStatusAsk) -> Result<Code
     at_desk(service, ask.root.as_ref(), |desk| {
         let (extent, folder) = (desk.extent(), desk.folder());
         let packs = folder.as_ref().and_then(|folder| folder.list(PACKS).ok()).unwrap_or_default();
-        let (notes, stale) = folder.as_ref().map_or((0, 0), |folder| noted(desk, folder));
+        let (notes, wanted, failures) = counted(service, desk)?;
         Ok(CodeStatus {
             root: desk.root().to_string_lossy().into_owned(),
             projects: extent.projects,
@@ -31,7 +31,8 @@ pub(crate) fn code_status(service: &Service, ask: &CodeStatusAsk) -> Result<Code
             packs: packs.iter().filter_map(|name| name.strip_suffix(".md")).count() as u64,
             pinned: desk.access.pinned.len() as u64,
             notes,
-            semantic_queue_length: stale,
+            semantic_queue_length: wanted,
+            semantic_failures: failures,
             memory_mb: memory(),
             coverage: desk.coverage(),
         })
@@ -50,18 +51,6 @@ fn languages(desk: &Desk<'_>) -> Vec<InLanguage> {
     let mut all: Vec<InLanguage> = count.into_iter().map(told).collect();
     all.sort_by_key(|each| std::cmp::Reverse(each.files));
     all
-}
-
-/// How many notes there are on types of this tree, and how many of them are out of date.
-fn noted(desk: &Desk<'_>, folder: &Folder) -> (u64, u64) {
-    let files = folder.list(TYPES).unwrap_or_else(|error| {
-        desk.note(error.to_string());
-        Vec::new()
-    });
-    let types = files.iter().filter_map(|name| desk.number(name.strip_suffix(".semantic.md")?));
-    let stale =
-        types.filter_map(|of| Some(notes::read(desk, folder, of)?.standing(desk, of).0 == Note::Stale));
-    stale.fold((0, 0), |(all, stale), is_stale| (all + 1, stale + u64::from(is_stale)))
 }
 
 /// What this process holds, in megabytes, where the system says so.

@@ -123,8 +123,12 @@ impl From<std::io::Error> for Trouble {
 
 /// The file that is kept for a tree: by its path, since two checkouts of one repository differ.
 fn place(service: &Service, root: &Path) -> Option<PathBuf> {
-    let name = Digest::of(root.as_os_str().as_bytes());
-    Some(Home::of(&service.places)?.code().join(format!("{name}.db")))
+    Some(Home::of(&service.places)?.code().join(format!("{}.db", name_of(root))))
+}
+
+/// What a tree is called where its path would be too much.
+pub(crate) fn name_of(root: &Path) -> Digest {
+    Digest::of(root.as_os_str().as_bytes())
 }
 
 fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), Trouble> {

@@ -28,7 +28,7 @@ pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, E
     })
 }
 
-fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
+pub(super) fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
     let text = desk.text(&each.file);
     let line = line_of(&text, each.at as usize);
     let shown = text.lines().nth(line as usize - 1).unwrap_or_default();

@@ -9,11 +9,11 @@ use super::{Hand, told};
 use crate::model::{self, Configured};
 use crate::ops::spending::about;
 use crate::tombstones::Tombstones;
-use crate::{Service, home, ingest};
+use crate::{Service, asking};
 use api::Error;
 use api::memory::{Consolidate, Consolidated};
 use api::spending::{ModelRun, PlannedCall};
-use llm::{Claim, Desk, Fault, Job, Ledger, MaskedPrompt, Ran};
+use llm::{Job, Ledger, MaskedPrompt, Ran};
 use mask::Masker;
 use memory::{Digest, Finding, Origin, derive};
 use record::Stamp;
@@ -26,6 +26,12 @@ struct Question {
     job: Job,
 }
 
+impl Question {
+    fn words(&self) -> asking::Words<'_> {
+        (&self.prompt, &self.asked.schema, self.asked.max_tokens)
+    }
+}
+
 /// Asks about what is new, or says what would be asked. What goes wrong with a model leaves what was derived as it is.
 pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolidated) -> Result<(), Error> {
     if ask.no_model {
@@ -34,11 +40,7 @@ pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolida
     match model::configured(service) {
         Ok(None) => {}
         Ok(Some(configured)) => {
-            let mut run = ModelRun {
-                provider: configured.model.provider.name.to_string(),
-                model: configured.model.name.clone(),
-                ..ModelRun::default()
-            };
+            let mut run = asking::run_of(&configured);
             let questions = questions(service, ask, &configured, &mut run)?;
             if ask.dry_run {
                 plan(service, ask, &configured, &questions, &mut run)?;
@@ -64,13 +66,14 @@ fn questions(
 ) -> Result<Vec<Question>, Error> {
     let mut plan = Plan::for_model(service, ask)?;
     run.off = plan.leave_out(&|_, wanted| configured.is_off(&wanted.project));
-    let resting = resting(service)?;
+    // A session that has gone on since is asked about all the same.
+    let resting = asking::resting(service)?;
     let rests = |name: &(String, String), ended: Stamp| {
-        resting.iter().any(|(known, since)| *known == about(&name.0, &name.1) && *since >= ended)
+        resting.iter().any(|job| job.about == about(&name.0, &name.1) && job.changed >= ended)
     };
     run.left = plan.leave_out(&|name, wanted| rests(name, wanted.ended_at));
     run.left += plan.limit(Some(configured.jobs_per_run));
-    let masker = masker(service)?;
+    let masker = asking::masker(service)?;
     let mut questions = Vec::new();
     plan.each(service, &mut |digest| {
         questions.push(question(digest, &masker));
@@ -88,20 +91,6 @@ fn question(digest: &Digest, masker: &Masker) -> Question {
     Question { digest: digest.clone(), asked, prompt, job }
 }
 
-/// What was set aside, and what is not due yet: a session that has gone on since is asked about all the same.
-fn resting(service: &Service) -> Result<Vec<(String, Stamp)>, Error> {
-    let Some(ledger) = model::look_at_ledger(service) else { return Ok(Vec::new()) };
-    let now = service.clock.now();
-    let jobs = ledger.jobs().map_err(|error| model::told(&error))?;
-    let rests = |job: &llm::JobRow| job.state == "parked" || job.state == "open" && job.due > now;
-    Ok(jobs.into_iter().filter(rests).map(|job| (job.about, job.changed)).collect())
-}
-
-fn masker(service: &Service) -> Result<Masker, Error> {
-    let home = service.home().ok_or_else(ingest::homeless)?;
-    Ok(Masker::new(home::mask_key(Some(&home))))
-}
-
 /// What would be asked, what it can come to, and with `payload` the very text.
 fn plan(
     service: &Service,
@@ -110,31 +99,16 @@ fn plan(
     questions: &[Question],
     run: &mut ModelRun,
 ) -> Result<(), Error> {
-    let used = match model::look_at_ledger(service) {
-        Some(ledger) => ledger.used(service.clock.now()).map_err(|error| model::told(&error))?,
-        None => 0,
-    };
+    let used = asking::used(service)?;
     for question in questions.iter().filter(|question| !question.asked.shown.is_empty()) {
-        let (schema, limits) = (&question.asked.schema, configured.limits(question.asked.max_tokens));
-        let tokens = llm::expected(&question.prompt, schema, limits);
-        if used + run.tokens_in + run.tokens_out + tokens > configured.tokens_per_day {
-            run.left += 1;
-            run.why = Some(over_budget(used, configured.tokens_per_day));
+        let Some(price) = asking::weigh(configured, question.words(), (used, ask.payload), run) else {
             continue;
-        }
-        let (sent, received) = (tokens - u64::from(limits.max_tokens), u64::from(limits.max_tokens));
-        let cost = configured.price.map(|price| llm::price_of(sent, received, price));
-        (run.tokens_in, run.tokens_out) = (run.tokens_in + sent, run.tokens_out + received);
-        run.cost = cost.map(|cost| run.cost.unwrap_or(0.0) + cost).or(run.cost);
-        let payload = ask.payload.then(|| configured.model.payload(&question.prompt, schema, limits));
+        };
         let (chat_id, source) = (question.digest.session_id.clone(), question.digest.source.clone());
+        let asking::Price { tokens, cost, payload } = price;
         run.planned.push(PlannedCall { chat_id, source, tokens, cost, payload });
     }
     Ok(())
-}
-
-fn over_budget(used: u64, cap: u64) -> String {
-    format!("{used} of {cap} tokens a day are used (`model.tokens_per_day`)")
 }
 
 /// Puts the questions, one after the other, until there are none or no more may be asked.
@@ -148,15 +122,20 @@ fn put(
     if questions.is_empty() {
         return Ok(());
     }
-    let home = service.home().ok_or_else(ingest::homeless)?;
-    let Some(_turn) = home::Lock::seize_at(&home, &home.model_lock())? else {
+    let Some(_turn) = asking::turn(service)? else {
         run.left += questions.len() as u64;
         run.why = Some("another run is asking the model".to_string());
         return Ok(());
     };
     let mut ledger = model::ledger(service)?;
-    let mut asking =
-        Asking { service, configured, masker: masker(service)?, hand: Hand::new(service, false)?, run, done };
+    let mut asking = Asking {
+        service,
+        configured,
+        masker: asking::masker(service)?,
+        hand: Hand::new(service, false)?,
+        run,
+        done,
+    };
     for (at, question) in questions.iter().enumerate() {
         if service.progress.stopped() {
             asking.run.why = Some("it was called off".to_string());
@@ -186,38 +165,21 @@ impl Asking<'_> {
             let finding = derive(&question.digest).finding(&question.digest, self.service.clock.now());
             return self.keep(&Finding { origin: Origin::Model, ..finding });
         }
-        let limits = self.configured.limits(question.asked.max_tokens);
-        let asked = (&question.prompt, &question.asked.schema, limits);
-        let Configured { model, tokens_per_day, price, .. } = self.configured;
-        let (clock, tokens_per_day, price) = (self.service.clock, *tokens_per_day, *price);
-        let mut desk = Desk { ledger, model, clock, tokens_per_day, price };
         let masker = &self.masker;
         let judge = |text: &str| {
             memory::read_answer(&masker.json(text), &question.asked).map_err(|why| why.to_string())
         };
-        let mut ran = desk.run(&question.job, asked, judge).map_err(|error| model::told(&error))?;
-        if matches!(ran, Ran::NotNow(Claim::Done)) {
-            // It was answered and put away, and the memory it was put into is gone.
-            desk.ledger.reopen(&question.job.key, clock.now()).map_err(|error| model::told(&error))?;
-            ran = desk.run(&question.job, asked, judge).map_err(|error| model::told(&error))?;
-        }
+        let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
         match ran {
             Ran::Answered(answer, usage) => {
-                self.keep(&answer.finding(&question.digest, &question.asked, clock.now()))?;
-                ledger.done(&question.job.key, clock.now()).map_err(|error| model::told(&error))?;
-                self.spent(&usage);
+                let now = self.service.clock.now();
+                self.keep(&answer.finding(&question.digest, &question.asked, now))?;
+                ledger.done(&question.job.key, now).map_err(|error| model::told(&error))?;
+                asking::spent(self.configured, &usage, self.run);
                 self.run.answered += 1;
             }
-            Ran::Failed(failure) => {
-                self.spent(&failure.usage);
-                self.run.failed += 1;
-                self.run.why = (failure.fault != Fault::Job).then_some(failure.message);
-            }
-            Ran::NotNow(claim) => {
-                self.run.left += 1;
-                self.run.why = why(&claim);
-                self.run.trouble = matches!(claim, Claim::Closed { .. });
-            }
+            Ran::Failed(failure) => asking::failed(self.configured, failure, self.run),
+            Ran::NotNow(claim) => asking::not_now(&claim, self.run),
         }
         Ok(())
     }
@@ -245,23 +207,5 @@ impl Asking<'_> {
         self.done.unchanged = self.done.unchanged.saturating_sub(1);
         self.done.sessions.push(line);
         Ok(())
-    }
-
-    fn spent(&mut self, usage: &llm::Usage) {
-        self.run.tokens_in += usage.tokens_in;
-        self.run.tokens_out += usage.tokens_out;
-        let priced =
-            self.configured.price.map(|price| llm::price_of(usage.tokens_in, usage.tokens_out, price));
-        let cost = usage.cost.or(priced.filter(|_| usage.told));
-        self.run.cost = cost.map(|cost| self.run.cost.unwrap_or(0.0) + cost).or(self.run.cost);
-    }
-}
-
-/// Why nothing more is asked; none where only this one question has to wait.
-fn why(claim: &Claim) -> Option<String> {
-    match claim {
-        Claim::Closed { until, message, .. } => Some(format!("not before {until}: {message}")),
-        Claim::OverBudget { used, cap, .. } => Some(over_budget(*used, *cap)),
-        _ => None,
     }
 }

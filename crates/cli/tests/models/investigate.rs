@@ -1,0 +1,238 @@
+//! `loci code investigate` and `loci code op`: the evidence without a model, the answer with one, what is kept, what is checked, and
+//! what becomes of one that is killed.
+
+use crate::builder::put;
+use crate::desk::Desk;
+use crate::script::{Act, Server, chat, ok};
+use serde_json::{Value, json};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "src/Batch.cs",
+        "namespace Memo.Core { /// <summary>Takes many rows at once.</summary>\npublic class BatchQueue { public void Push(int row) { } } }",
+    ),
+    (
+        "src/Import.cs",
+        "namespace Memo.Core { public class Importer { BatchQueue queue; public void ProcessBatch() { queue.Push(1); } } }",
+    ),
+    ("src/Report.cs", "namespace Memo.Print { public class Report { public void Draw() { } } }"),
+];
+
+fn tree(settings: &str) -> Desk {
+    let desk = Desk::new(settings);
+    for (name, text) in FILES {
+        put(&desk.path("shop").join(name), text.as_bytes());
+    }
+    desk
+}
+
+fn with(server: &Server, more: &str) -> Desk {
+    tree(&format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{}\"\n{more}\n",
+        server.url
+    ))
+}
+
+fn says(answer: &Value) -> Server {
+    Server::new(vec![ok(chat(&answer.to_string()))])
+}
+
+const HOW: &str = "'How are large batches processed?'";
+
+impl Desk {
+    fn ask(&self, line: &str, code: i32) -> Value {
+        self.answer(&format!("code investigate {line} --root shop"), code)
+    }
+
+    fn op(&self, line: &str, code: i32) -> Value {
+        self.answer(&format!("code op {line} --root shop"), code)
+    }
+}
+
+fn names(told: &Value) -> Vec<&str> {
+    told["answer"]["evidence"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["symbol"]["path"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn without_a_model_the_answer_is_the_evidence() {
+    let desk = tree("");
+    let told = desk.ask(HOW, 0);
+    assert_eq!((&told["state"], &told["answer"]["by"]), (&json!("done"), &json!("evidence")), "{told}");
+    assert_eq!(names(&told), ["Memo.Core.BatchQueue", "Memo.Core.Importer"]);
+    let first = &told["answer"]["evidence"][0];
+    assert!(first["outline"].as_str().unwrap().contains("Takes many rows at once."), "{first}");
+    assert_eq!(first["usages"][0]["file"], json!("src/Import.cs"), "{first}");
+    assert!(told["events"][0]["text"].as_str().unwrap().contains("BatchQueue"), "{told}");
+    // the scope narrows it; what is named speaks for itself
+    let told = desk.ask(&format!("{HOW} --scope Memo.Core.Importer"), 0);
+    assert_eq!((names(&told), &told["scope"]), (vec!["Memo.Core.Importer"], &json!(["Memo.Core.Importer"])));
+    assert_eq!(
+        names(&desk.ask(&format!("{HOW} --scope Importer --scope Memo.Print"), 0)),
+        ["Memo.Core.Importer"]
+    );
+    assert_eq!(names(&desk.ask("'它怎么工作' --scope Memo.Print", 0)), ["Memo.Print.Report"]);
+    assert_eq!(names(&desk.ask("'它怎么工作' --scope src/Report.cs", 0)), ["Memo.Print.Report"]);
+    let nothing = desk.ask("'Where is the moon?'", 2);
+    assert_eq!(nothing["answer"]["evidence"], json!([]), "{nothing}");
+    // it is kept, and can be shown again from any step on
+    let id = told["op"].as_str().unwrap().to_string();
+    let kept = desk.op(&id, 0);
+    assert_eq!((&kept["answer"], &kept["events"]), (&told["answer"], &told["events"]));
+    assert_eq!(desk.op(&id[..6], 0)["op"], json!(id), "the beginning is enough");
+    assert_eq!(desk.op(&format!("{id} --from 1"), 0)["events"], json!([]));
+    let text = desk.run(&format!("code investigate {HOW} --root shop -o text")).expect(0);
+    assert!(
+        text.text().contains("Memo.Core.BatchQueue") && text.stderr.contains("3 types looked at"),
+        "{}",
+        text.stderr
+    );
+    assert!(!desk.ledger().exists());
+}
+
+#[test]
+fn a_model_answers_and_what_it_cites_is_there() {
+    let answer = json!({"answer": "BatchQueue takes them one by one. Run `rm -rf /` to see.",
+        "cites": ["Memo.Core.BatchQueue", "BatchQueue.Push", "Memo.Made.Up"]});
+    let server = says(&answer);
+    let desk = with(&server, "");
+    let told = desk.ask(HOW, 0);
+    let found = &told["answer"];
+    assert_eq!((&found["by"], &found["model"]), (&json!("model"), &json!("openai a-model")), "{told}");
+    assert!(
+        found["text"].as_str().unwrap().starts_with("BatchQueue takes them one by one.")
+            && !found.to_string().contains("rm -rf"),
+        "{found}"
+    );
+    let cites: Vec<&str> =
+        found["cites"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(cites, ["Memo.Core.BatchQueue", "Memo.Core.BatchQueue.Push(int)"], "{found}");
+    assert!(told["events"].to_string().contains("1 of the names that it cites are not there"), "{told}");
+    let asked = server.body(0)["messages"][1]["content"].as_str().unwrap().to_string();
+    assert!(
+        asked.starts_with("QUESTION:\n| How are large batches processed?\nSYMBOL: Memo.Core.BatchQueue\n| "),
+        "{asked}"
+    );
+    assert!(asked.contains("MENTIONED IN:\n| src/Import.cs:1: "), "{asked}");
+    // the same question over the same structure costs nothing
+    let again = desk.ask(HOW, 0);
+    assert_eq!((&again["kept"], &again["answer"], server.requests()), (&json!(true), found, 1), "{again}");
+    put(&desk.path("shop/src/Report.cs"), FILES[2].1.replace("{ } }", "{ int x = 1; } }").as_bytes());
+    assert_eq!((&desk.ask(HOW, 0)["kept"], server.requests()), (&json!(true), 1), "a body is no structure");
+    desk.ask(&format!("{HOW} --scope Memo.Core"), 0);
+    assert_eq!(server.requests(), 2, "another scope is another question");
+    put(&desk.path("shop/src/Report.cs"), FILES[2].1.replace("Draw()", "Draw(int x)").as_bytes());
+    assert_eq!(desk.ask(&format!("{HOW} --scope Memo.Core"), 0)["kept"], json!(true), "outside of the scope");
+    assert_eq!((&desk.ask(HOW, 0)["kept"], server.requests()), (&Value::Null, 3), "within it");
+    assert!(desk.answer("memory costs --by session", 0).to_string().contains("investigation "));
+}
+
+#[test]
+fn what_goes_wrong_with_a_model_leaves_the_evidence() {
+    let nothing = json!({"answer": "It does.", "cites": ["Memo.Made.Up"]});
+    for (server, more, why) in [
+        (Server::new(vec![ok(chat("no"))]), "", "not the JSON object"),
+        (says(&nothing), "", "cites nothing that is there"),
+        (says(&nothing), "tokens_per_day = 10", "of 10 tokens a day"),
+        (Server::new(vec![Act::Say(500, &[], "broken".to_string())]), "", "500"),
+        (says(&nothing), "key_env = \"NO_SUCH_KEY\"", "NO_SUCH_KEY is not set"),
+    ] {
+        let desk = with(&server, more);
+        let told = desk.ask(HOW, 0);
+        assert_eq!((&told["state"], &told["answer"]["by"]), (&json!("done"), &json!("evidence")), "{told}");
+        assert!(told["answer"]["why"].as_str().unwrap().contains(why), "{why}: {told}");
+        assert_eq!(names(&told)[0], "Memo.Core.BatchQueue");
+    }
+    let server = says(&nothing);
+    let desk = tree("");
+    desk.configure(&format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\nprojects_off = [\"{}\"]\n",
+        server.url,
+        desk.path("shop").display()
+    ));
+    assert!(desk.ask(HOW, 0)["answer"]["why"].as_str().unwrap().contains("projects_off"));
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn one_that_was_killed_is_not_running_for_ever() {
+    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]});
+    let server = Server::new(vec![Act::Silence, ok(chat(&good.to_string()))]);
+    let desk = with(&server, "");
+    let mut child = desk
+        .command(&format!("code investigate {HOW} --root shop"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while server.requests() == 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let running = desk.op("O_", 0);
+    assert_eq!(running["state"], json!("running"), "{running}");
+    assert!(running["hint"].as_str().unwrap().contains("loci code op O_"), "{running}");
+    // somebody else who asks the same follows the one that runs
+    assert_eq!((&desk.ask(HOW, 0)["state"], server.requests()), (&json!("running"), 1));
+    let waited = Instant::now();
+    assert_eq!(desk.op(&format!("O_ --wait 1 --from {}", running["next"]), 0)["state"], json!("running"));
+    assert!(waited.elapsed() >= Duration::from_millis(900), "it waits for a step that does not come");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = desk.op("O_", 3);
+    assert_eq!(ended["state"], json!("interrupted"), "{ended}");
+    desk.let_time_pass();
+    let told = desk.ask(HOW, 0);
+    assert_eq!((&told["answer"]["by"], server.requests()), (&json!("model"), 2), "{told}");
+}
+
+#[test]
+fn an_answer_that_was_paid_for_is_not_paid_for_again() {
+    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let desk = with(&server, "");
+    desk.ask(HOW, 0);
+    // as if it had been killed before it could keep what it heard
+    let kept = json!({"answer": "From the ledger.", "cites": ["BatchQueue"]}).to_string();
+    desk.change(&format!("update job set state = 'answered', answer = '{kept}'"));
+    std::fs::remove_dir_all(desk.path("shop/.loci/ops")).unwrap();
+    let told = desk.ask(HOW, 0);
+    assert_eq!((&told["answer"]["text"], server.requests()), (&json!("From the ledger."), 1), "{told}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let desk = tree("");
+    for (line, says) in [
+        ("investigate ''", "question is missing"),
+        ("investigate how --scope Nothing.Here", "nothing is called"),
+        ("investigate how --scope ''", "name is missing"),
+        ("op O_nothing", "no investigation"),
+        ("op O_x --wait 61", "at most 60"),
+        ("op ''", "name is missing"),
+    ] {
+        let refused = desk.run(&format!("code {line} --root shop")).expect(1);
+        assert!(refused.stderr.contains(says), "{line}: {}", refused.stderr);
+    }
+    let long = "x".repeat(2_000);
+    assert!(
+        desk.run(&format!("code investigate {long} --root shop")).expect(1).stderr.contains("at most 1000")
+    );
+    desk.ask(HOW, 0);
+    desk.ask("'What is a report?'", 0);
+    let refused = desk.run("code op O_ --root shop").expect(1);
+    assert!(refused.stderr.contains("several investigations"), "{}", refused.stderr);
+    for file in std::fs::read_dir(desk.path("shop/.loci/ops")).unwrap().flatten() {
+        std::fs::write(file.path(), "{half").unwrap();
+        let id = file.file_name().to_string_lossy().trim_end_matches(".json").to_string();
+        assert!(
+            desk.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("cannot be understood")
+        );
+    }
+    assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
+}

@@ -1,0 +1,291 @@
+//! A question about the code in a person's words: begun, followed and answered. What happens on the way is kept in `.loci/ops`, so that
+//! it can be followed from elsewhere and is not asked twice while nothing it rests on has changed.
+//!
+//! Does not know what evidence is, nor how a model is asked about it.
+
+mod evidence;
+mod model;
+
+use super::access::PATIENTLY;
+use super::desk::{Desk, at_root, folder_error, root_of};
+use super::tree::name_of;
+use crate::home::{self, Lock};
+use crate::{Service, ingest};
+use api::code::{Found, Investigate, Investigation, Step, StreamOp};
+use api::{Code, Error, Request};
+use code::Digest;
+use code::folder::{Folder, OPS, op_of};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Whoever can follow it waits no longer than this: without a model it is done by then.
+const AT_ONCE: Duration = Duration::from_secs(2);
+/// How often it is looked whether something has happened.
+const LOOK: Duration = Duration::from_millis(50);
+/// More than anybody goes back to; the oldest go.
+const MOST: usize = 200;
+
+pub(crate) fn investigate(service: &Service, ask: &Investigate) -> Result<Investigation, Error> {
+    ask.check()?;
+    let root = root_of(service, ask.root.as_ref())?;
+    let case = at_root(service, &root, |desk| Case::new(desk, ask))?;
+    let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
+    if let Some(kept) = case.kept(service, &folder) {
+        return Ok(kept);
+    }
+    let Some(lock) = case.seize(service)? else { return read(service, &root, &case.id) };
+    if !service.lasts {
+        return Course::begin(service, case, &folder)?.run(lock);
+    }
+    let op = case.id.clone();
+    begin_apart(service, case, lock)?;
+    let asked = StreamOp { op, wait: AT_ONCE.as_secs(), ..StreamOp::default() };
+    followed(service, &root, &asked, |now| now.state != RUNNING)
+}
+
+/// Goes on in a thread of its own, whatever becomes of whoever asked.
+fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
+    let (places, exe) = (service.places.clone(), service.exe.clone());
+    let own = Service::new(places, service.clock, service.cwd.clone(), exe, service.threads);
+    let folder = Folder::make(&case.root).map_err(|error| folder_error(&error))?;
+    // It is there before anybody can ask for it.
+    Course::begin(&own, case.clone(), &folder)?;
+    let work = move || {
+        if let Ok(course) = Course::begin(&own, case, &folder) {
+            let _ = course.run(lock);
+        }
+    };
+    std::thread::Builder::new()
+        .name("investigation".to_string())
+        .spawn(work)
+        .map(|_| ())
+        .map_err(crate::read_error)
+}
+
+pub(crate) fn stream_op(service: &Service, ask: &StreamOp) -> Result<Investigation, Error> {
+    ask.check()?;
+    let root = root_of(service, ask.root.as_ref())?;
+    let op = named(&root, &ask.op)?;
+    let asked = StreamOp { op, ..ask.clone() };
+    let mut told = followed(service, &root, &asked, |now| now.state != RUNNING || now.next > asked.from)?;
+    told.events.retain(|step| step.n >= asked.from);
+    Ok(told)
+}
+
+/// Looks at it until enough has happened or nobody waits any more.
+fn followed(
+    service: &Service,
+    root: &Path,
+    ask: &StreamOp,
+    enough: impl Fn(&Investigation) -> bool,
+) -> Result<Investigation, Error> {
+    let until = Instant::now() + Duration::from_secs(ask.wait);
+    loop {
+        let now = read(service, root, &ask.op)?;
+        if enough(&now) || Instant::now() >= until || service.progress.stopped() {
+            return Ok(now);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+const RUNNING: &str = "running";
+const DONE: &str = "done";
+
+/// The one investigation whose id begins so.
+fn named(root: &Path, start: &str) -> Result<String, Error> {
+    let folder = Folder::at(root).map_err(|error| folder_error(&error))?;
+    let files =
+        folder.map_or(Ok(Vec::new()), |folder| folder.list(OPS)).map_err(|error| folder_error(&error))?;
+    let ids: Vec<&str> = files.iter().filter_map(|name| name.strip_suffix(".json")).collect();
+    let fit: Vec<&&str> = ids.iter().filter(|id| id.starts_with(start.trim())).collect();
+    match fit[..] {
+        [one] => Ok((*one).to_string()),
+        [] => Err(Error::new(Code::NotFound, format!("there is no investigation `{start}` in this tree"))
+            .hint("`loci code investigate` begins one")),
+        _ => Err(Error::new(
+            Code::AmbiguousId,
+            format!("several investigations have an id that begins with `{start}`"),
+        )
+        .hint(format!("one of: {}", fit.iter().take(9).map(|id| **id).collect::<Vec<_>>().join(", ")))),
+    }
+}
+
+/// What is kept of it. What nobody works on any more is not running, whatever the file says.
+fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error> {
+    let mut told = kept(root, id)?.ok_or_else(|| {
+        Error::new(Code::NotFound, format!("the investigation `{id}` is gone"))
+            .hint("`loci code investigate` begins it anew")
+    })?;
+    if told.state == RUNNING {
+        let held = service.home().is_some_and(|home| Lock::is_held(&home.op_lock(&lock_name(root, id))));
+        told.hint = Some(format!("`loci code op {id} --wait 30` has the rest"));
+        if !held {
+            // It may have ended since it was read.
+            told = kept(root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
+                state: "interrupted".to_string(),
+                hint: Some("whoever looked into it was ended; ask again to begin anew".to_string()),
+                ..told
+            });
+        }
+    }
+    Ok(told)
+}
+
+fn kept(root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
+    let Some(folder) = Folder::at(root).map_err(|error| folder_error(&error))? else { return Ok(None) };
+    let bytes = folder.read(&op_of(id)).map_err(|error| folder_error(&error))?;
+    let read = |bytes: Vec<u8>| {
+        serde_json::from_slice(&bytes).map_err(|error| {
+            Error::new(Code::ReadError, format!("`.loci/{}` cannot be understood: {error}", op_of(id)))
+                .hint("delete it, and ask again")
+        })
+    };
+    bytes.map(read).transpose()
+}
+
+/// Two checkouts may ask the same.
+fn lock_name(root: &Path, id: &str) -> String {
+    format!("{}-{id}", name_of(root))
+}
+
+/// What is to be found out, and where.
+#[derive(Clone)]
+struct Case {
+    root: PathBuf,
+    /// Over the question, where it is asked, and the structure of all that is looked at.
+    id: String,
+    question: String,
+    scope: Vec<String>,
+    /// Whole ids of the types in scope; none: all.
+    within: Option<Vec<String>>,
+}
+
+impl Case {
+    fn new(desk: &Desk<'_>, ask: &Investigate) -> Result<Case, Error> {
+        let question = ask.question.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut scope: Vec<String> = ask.scope.iter().map(|path| path.trim().to_string()).collect();
+        scope.sort();
+        scope.dedup();
+        let within = (!scope.is_empty()).then(|| evidence::scoped(desk, &scope)).transpose()?;
+        let basis = evidence::basis(desk, within.as_deref());
+        let told = format!("{}\n{}\n{}", question, scope.join("\n"), basis.0);
+        Ok(Case {
+            root: desk.root().to_path_buf(),
+            id: format!("O_{}", Digest::of(told.as_bytes())),
+            question: desk.veiled(question),
+            scope: scope.iter().map(|path| desk.veiled(path)).collect(),
+            within,
+        })
+    }
+
+    /// What a model has said about it already. Evidence costs nothing, and is looked for again.
+    fn kept(&self, service: &Service, folder: &Folder) -> Option<Investigation> {
+        if !folder.path(&op_of(&self.id)).exists() {
+            return None;
+        }
+        let told = read(service, &self.root, &self.id).ok().filter(|told| told.state == DONE);
+        let by_model = |told: &Investigation| told.answer.as_ref().is_some_and(|found| found.by == model::BY);
+        told.filter(by_model).map(|told| Investigation { kept: true, ..told })
+    }
+
+    /// None: another process is at it.
+    fn seize(&self, service: &Service) -> Result<Option<Lock>, Error> {
+        let home = service.home().ok_or_else(ingest::homeless)?;
+        let ops = home.ops();
+        home::make(&ops).map_err(|error| home::unwritable(&ops, &error))?;
+        Lock::seize_at(&home, &home.op_lock(&lock_name(&self.root, &self.id)))
+    }
+}
+
+/// A case that is being looked into.
+struct Course<'a> {
+    service: &'a Service,
+    folder: &'a Folder,
+    case: Case,
+    told: Investigation,
+}
+
+impl<'a> Course<'a> {
+    fn begin(service: &'a Service, case: Case, folder: &'a Folder) -> Result<Course<'a>, Error> {
+        let told = Investigation {
+            op: case.id.clone(),
+            state: RUNNING.to_string(),
+            question: case.question.clone(),
+            scope: case.scope.clone(),
+            ..Investigation::default()
+        };
+        let course = Course { service, folder, case, told };
+        course.keep()?;
+        Ok(course)
+    }
+
+    /// Looks into it to the end; the lock is held until then.
+    fn run(mut self, lock: Lock) -> Result<Investigation, Error> {
+        let outcome = self.find();
+        let failed = outcome.as_ref().err().cloned();
+        match outcome {
+            Ok(found) => self.done(&found)?,
+            Err(error) => {
+                self.told.state = "failed".to_string();
+                self.told.error = Some(error.to_string());
+                self.keep()?;
+            }
+        }
+        drop(lock);
+        self.clear();
+        failed.map_or(Ok(self.told), Err)
+    }
+
+    fn find(&mut self) -> Result<Found, Error> {
+        let (service, root) = (self.service, self.case.root.clone());
+        let (question, within) = (self.case.question.clone(), self.case.within.clone());
+        let found = at_root(service, &root, |desk| Ok(evidence::gather(desk, &question, within.as_deref())))?;
+        let names: Vec<&str> = found.exhibits.iter().map(|it| it.symbol.path.as_str()).collect();
+        self.step(format!(
+            "{} types looked at, {} fit the question: {}",
+            found.looked_at,
+            names.len(),
+            names.join(", ")
+        ))?;
+        model::answered(self, found)
+    }
+
+    fn done(&mut self, found: &Found) -> Result<(), Error> {
+        self.told.state = DONE.to_string();
+        self.told.answer = Some(found.clone());
+        self.keep()
+    }
+
+    fn step(&mut self, text: String) -> Result<(), Error> {
+        self.service.progress.step(&text);
+        let at = self.service.clock.now().0;
+        self.told.events.push(Step { n: self.told.next, at, text });
+        self.told.next += 1;
+        self.keep()
+    }
+
+    fn keep(&self) -> Result<(), Error> {
+        let mut bytes = serde_json::to_vec_pretty(&self.told).unwrap_or_default();
+        bytes.push(b'\n');
+        let pen = self.folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
+        pen.write(&op_of(&self.case.id), &bytes).map(|_| ()).map_err(|error| folder_error(&error))
+    }
+
+    /// Takes the lock's file away, and what nobody goes back to.
+    fn clear(&self) {
+        if let Some(home) = self.service.home() {
+            let _ = std::fs::remove_file(home.op_lock(&lock_name(&self.case.root, &self.case.id)));
+        }
+        let files = self.folder.list(OPS).unwrap_or_default();
+        let since = |name: &String| {
+            std::fs::metadata(self.folder.path(OPS).join(name)).and_then(|it| it.modified()).ok()
+        };
+        let mut dated: Vec<_> = files.iter().map(|name| (since(name), name)).collect();
+        dated.sort();
+        let Ok(pen) = self.folder.pen(PATIENTLY) else { return };
+        for (_, name) in dated.iter().take(files.len().saturating_sub(MOST)) {
+            let _ = pen.remove(&format!("{OPS}/{name}"));
+        }
+    }
+}
