@@ -204,9 +204,11 @@ fn size(bytes: u64) -> String {
     if unit == "bytes" { plural(bytes, "byte") } else { format!("{n:.1} {unit}") }
 }
 
-/// The beginning of an id, long enough to be typed.
+/// The beginning of an id, long enough to be typed; `ses_` and the like are the same for all.
 fn short(id: &str) -> String {
-    clean(id).chars().take(8).collect()
+    let id = clean(id);
+    let same = id.find('_').filter(|at| *at < 5).map_or(0, |at| at + 1);
+    id.chars().take(same + 8).collect()
 }
 
 /// An id as far as one needs it to tell it from the others.
@@ -284,5 +286,6 @@ mod tests {
         assert_eq!(shown("", 8), [""]);
         assert_eq!(told_apart("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
         assert_eq!(told_apart("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");
+        assert_eq!(short("ses_e2391965cffez"), "ses_e2391965", "four of the eight would be the same for all");
     }
 }

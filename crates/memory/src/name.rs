@@ -38,8 +38,11 @@ fn titled(digest: &Digest) -> Option<(String, By)> {
     let (title, by) = best.max_by_key(|(_, by)| *by)?;
     let shown = plain(title);
     // A person's own words stand as they are, only on one line.
-    let shown =
-        if *by == By::Renamed { shown } else { usable(unquoted(&shown)).unwrap_or_else(|| cut(&shown)) };
+    let shown = if *by == By::Renamed {
+        shown
+    } else {
+        usable(unquoted(&shown)).unwrap_or_else(|| cut(unquoted(&shown)))
+    };
     (!shown.is_empty()).then_some((shown, *by))
 }
 

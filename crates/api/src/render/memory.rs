@@ -2,7 +2,7 @@
 //!
 //! Does not know how it was made.
 
-use super::{Ink, Look, Render, plural, short, wrapped};
+use super::{Ink, Look, Render, plural, short, told_apart, wrapped};
 use crate::memory::{
     Consolidated, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryLine,
     MemoryShown, Quote,
@@ -64,7 +64,9 @@ impl Render for Memories {
                 "nothing is remembered that fits; `loci memory consolidate` makes memories\n{waiting}"
             );
         }
-        let mut out: String = self.memories.iter().map(|one| line(one, look)).collect();
+        let ids = || self.memories.iter().map(|one| one.id.as_str());
+        let lines = self.memories.iter().map(|one| line(one, &told_apart(&one.id, ids()), look));
+        let mut out: String = lines.collect();
         let more = self.total.saturating_sub(self.memories.len() as u64);
         if more > 0 {
             put(
@@ -87,12 +89,9 @@ fn waiting(in_review: u64) -> String {
     }
 }
 
-/// An id as far as it is typed: a fact's whole, a session's beginning.
-fn id_of(one: &MemoryLine) -> String {
-    if one.kind == "fact" { one_line(&one.id) } else { short(&one.id) }
-}
-
-fn line(one: &MemoryLine, look: &Look) -> String {
+/// A fact's id is short and typed whole, a session's by its beginning.
+fn line(one: &MemoryLine, head: &str, look: &Look) -> String {
+    let id = if one.kind == "fact" { one_line(&one.id) } else { head.to_string() };
     let pinned = if one.pinned { "* " } else { "" };
     let text = look.paint(Ink::Bold, &one_line(&one.text));
     let state = one.state.as_deref().filter(|state| *state != "fresh").unwrap_or("");
@@ -105,12 +104,12 @@ fn line(one: &MemoryLine, look: &Look) -> String {
         one.project.as_deref().map_or(String::new(), |path| look.path(path)),
         one_line(&one.tags.join(" ")),
     ];
-    format!("{:<14}  {pinned}{text}\n                {}\n", id_of(one), look.facts(&facts))
+    format!("{id:<14}  {pinned}{text}\n                {}\n", look.facts(&facts))
 }
 
 impl Render for MemoryShown {
     fn render(&self, look: &Look) -> String {
-        let mut out = line(&self.memory, look);
+        let mut out = line(&self.memory, &short(&self.memory.id), look);
         if let Some(summary) = &self.summary {
             let text: Vec<(char, bool)> = one_line(summary).chars().map(|c| (c, false)).collect();
             for row in wrapped(&text, look.width.saturating_sub(2).max(20)) {
@@ -152,7 +151,7 @@ fn quoted(quote: &Quote, look: &Look) -> String {
 
 impl Render for MemoryChanged {
     fn render(&self, look: &Look) -> String {
-        let mut out = line(&self.memory, look);
+        let mut out = line(&self.memory, &short(&self.memory.id), look);
         if !self.changed {
             out.push_str("it was so before\n");
         }
@@ -165,7 +164,7 @@ impl Render for MemoryChanged {
 
 impl Render for MemoryForgotten {
     fn render(&self, look: &Look) -> String {
-        let mut out: String = self.memories.iter().map(|one| line(one, look)).collect();
+        let mut out: String = self.memories.iter().map(|one| line(one, &short(&one.id), look)).collect();
         let many = plural(self.memories.len() as u64, "memory").replace("memorys", "memories");
         let verb =
             if self.dry_run { "would be forgotten" } else { "forgotten, and no later run brings it back" };

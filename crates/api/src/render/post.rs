@@ -73,6 +73,9 @@ impl Render for AgentLine {
 
 impl Render for Agents {
     fn render(&self, look: &Look) -> String {
+        if self.agents.is_empty() {
+            return "no agent has a name yet: `loci agent add NAME DIRECTORY`\n".to_string();
+        }
         self.agents.iter().map(|agent| agent.render(look)).collect()
     }
 }

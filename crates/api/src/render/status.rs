@@ -1,6 +1,6 @@
 //! How Loci stands, as a person reads it.
 
-use super::{Ink, Look, Render, plural};
+use super::{Ink, Look, Render, plural, size};
 use crate::plain::{clean, put};
 use crate::status::Status;
 
@@ -45,7 +45,7 @@ impl Render for Status {
         }
         row("daemon", daemon(self));
         let total: u64 = self.sizes.values().sum();
-        row("disk", format!("{} MB: {}", total >> 20, sizes(self)));
+        row("disk", format!("{}{}", size(total), sizes(self)));
         out
     }
 }
@@ -94,6 +94,7 @@ fn daemon(status: &Status) -> String {
 }
 
 fn sizes(status: &Status) -> String {
-    let one = |(name, bytes): (&String, &u64)| format!("{name} {} MB", bytes >> 20);
-    status.sizes.iter().map(one).collect::<Vec<_>>().join(", ")
+    let kept = status.sizes.iter().filter(|(_, bytes)| **bytes > 0);
+    let each: Vec<String> = kept.map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+    if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) }
 }
