@@ -8,6 +8,7 @@ use crate::{Service, ingest};
 use api::{Code, Error};
 use memory::Store;
 use record::Session;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Opened for writing; made if there is none.
@@ -59,6 +60,14 @@ impl Names {
             self.0.as_ref().and_then(|store| store.given_name(session.source, &session.session_id).ok()?);
         given.unwrap_or_else(|| session.name().to_string())
     }
+}
+
+/// Sessions of which a model has said what it had to say, and it is remembered.
+pub(crate) fn heard(service: &Service) -> Result<BTreeSet<(String, String)>, Error> {
+    let Some(store) = look(service)? else { return Ok(BTreeSet::new()) };
+    let known = store.made_from().map_err(|error| told(&error))?;
+    let heard = known.into_iter().filter(|(_, (ended, seen))| seen.is_some() && seen >= ended);
+    Ok(heard.map(|(name, _)| name).collect())
 }
 
 /// Takes sessions out of memory, with the facts that stand nowhere else, so that not a byte of them is left.
