@@ -11,6 +11,7 @@ mod facts;
 mod merge;
 mod name;
 mod order;
+mod pasted;
 mod prose;
 mod store;
 mod summary;
