@@ -16,6 +16,7 @@ mod prose;
 mod store;
 mod summary;
 mod tags;
+mod unsaid;
 mod words;
 
 pub use answer::{Answer, Claim, Why, read_answer};
