@@ -7,6 +7,7 @@ pub mod client;
 mod door;
 mod events;
 pub mod life;
+mod line;
 pub mod log;
 mod nudge;
 pub mod place;

@@ -135,6 +135,7 @@ fn house(place: &Place, answers: Arc<dyn Answers>, bell: mpsc::Sender<Ring>, set
         asked: Mutex::new(Instant::now()),
         closing: AtomicBool::new(false),
         running: Mutex::default(),
+        beside: Arc::default(),
     }
 }
 

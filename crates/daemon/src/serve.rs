@@ -1,8 +1,9 @@
-//! Who connects is listened to: a thread for each connection, another for each call that takes time, so that a long answer
-//! keeps nobody waiting. A connection that closes calls off what it asked.
+//! Who connects is listened to: a thread for each connection, another for what it asks, so that a long answer keeps nobody
+//! waiting. A connection that closes calls off what it asked.
 //!
 //! Does not know the operations; what it answers itself is about itself (`hello`, `ping`, `daemon`, `drain`).
 
+use crate::line::Line;
 use crate::rpc::{self, LONGEST, Meta, PROTOCOL, Request};
 use crate::{Error, log::Log, socket};
 use api::{Code, Watch};
@@ -124,6 +125,8 @@ pub(crate) struct House {
     pub(crate) asked: Mutex<Instant>,
     pub(crate) closing: AtomicBool,
     pub(crate) running: Mutex<BTreeMap<u64, Arc<Watch>>>,
+    /// Calls that run beside the first of their connection.
+    pub(crate) beside: Arc<AtomicU64>,
 }
 
 impl House {
@@ -190,30 +193,10 @@ fn admit(house: &Arc<House>, stream: UnixStream) {
     }
 }
 
-/// What one connection has asked and is waiting for.
-#[derive(Clone)]
-struct Line {
-    to: Arc<Mutex<UnixStream>>,
-    calls: Arc<Mutex<BTreeMap<u64, Arc<Watch>>>>,
-}
-
-impl Line {
-    fn send(&self, text: &str) -> bool {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        to.write_all(text.as_bytes()).is_ok()
-    }
-
-    fn calls(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn converse(house: &Arc<House>, stream: &UnixStream) {
     let Ok(writing) = stream.try_clone() else { return };
-    // A client that does not read what it asked for must not hold a thread for good.
-    let _ = writing.set_write_timeout(Some(Duration::from_mins(1)));
     let _ = stream.set_read_timeout(Some(LINE));
-    let line = Line { to: Arc::new(Mutex::new(writing)), calls: Arc::default() };
+    let line = Line::new(writing, &house.beside);
     let mut reader = BufReader::new(stream);
     let mut frame = Vec::new();
     while next_frame(&mut reader, &mut frame) {
@@ -293,7 +276,7 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
         host.running().remove(&number);
         conn.calls().remove(&number);
     };
-    if std::thread::Builder::new().name("call".into()).spawn(work).is_err() {
+    if !line.give(Box::new(work)) {
         house.running().remove(&number);
         line.calls().remove(&number);
     }

@@ -1,11 +1,12 @@
 //! What the person decided or wants to be kept to: sentences of theirs that say so in so many words.
 //!
-//! Never looks at what an agent said or a tool printed, nor at what was pasted.
+//! Never looks at what an agent said or a tool printed, nor at what was pasted, as far as that can be told.
 
 use crate::digest::{Digest, Said};
 use crate::order::is_order;
+use crate::pasted::own;
 use crate::prose::{plain, prose, sentences};
-use crate::words::{BEGINNINGS, SETTLED, UNSETTLED};
+use crate::words::{BEGINNINGS, REPORTED, SETTLED, UNSETTLED};
 use crate::{State, normal};
 
 /// A sentence worth keeping, with the messages it stands in.
@@ -27,7 +28,7 @@ const MOST: usize = 20;
 pub(crate) fn facts(digest: &Digest) -> Vec<Noted> {
     let mut found: Vec<Noted> = Vec::new();
     for said in &digest.prompts {
-        for sentence in sentences(&prose(&said.text)) {
+        for sentence in sentences(&prose(&own(&said.text))) {
             if settles(sentence) {
                 keep(&mut found, sentence, said);
             }
@@ -64,8 +65,10 @@ fn settles(sentence: &str) -> bool {
         .fold(spoken, |text, opener| text.strip_prefix(opener).unwrap_or(text));
     (SHORTEST..=LONGEST).contains(&length)
         && !UNSETTLED.iter().any(|sign| low.contains(sign))
+        && !REPORTED.iter().any(|sign| low.contains(sign))
         && !is_quoted(sentence)
-        && (SETTLED.iter().any(|sign| has(&low, sign)) || BEGINNINGS.iter().any(|begin| bids(spoken, begin)))
+        && (SETTLED.iter().any(|sign| has(&unquoted(&low), sign))
+            || BEGINNINGS.iter().any(|begin| bids(spoken, begin)))
 }
 
 /// Somebody else's words: most of the sentence stands between marks of quotation.
@@ -76,6 +79,24 @@ fn is_quoted(sentence: &str) -> bool {
         && pairs.iter().any(|(open, close)| {
             trimmed.starts_with(*open) && trimmed.trim_end_matches(['.', '。']).ends_with(*close)
         })
+}
+
+/// A sentence without what it quotes: who tells what another decided has not decided it.
+fn unquoted(low: &str) -> String {
+    let pairs = [('“', '”'), ('「', '」'), ('『', '』'), ('"', '"')];
+    let mut text = low.to_string();
+    for (open, close) in pairs {
+        while let Some((start, end)) = quotation(&text, open, close) {
+            text.replace_range(start..end, " ");
+        }
+    }
+    text
+}
+
+fn quotation(text: &str, open: char, close: char) -> Option<(usize, usize)> {
+    let start = text.find(open)?;
+    let inside = start + open.len_utf8();
+    Some((start, inside + text[inside..].find(close)? + close.len_utf8()))
 }
 
 /// A sign in letters begins where a word begins.

@@ -11,10 +11,12 @@ mod facts;
 mod merge;
 mod name;
 mod order;
+mod pasted;
 mod prose;
 mod store;
 mod summary;
 mod tags;
+mod unsaid;
 mod words;
 
 pub use answer::{Answer, Claim, Why, read_answer};

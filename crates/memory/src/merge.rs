@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::facts::Noted;
 use crate::order::is_order;
 use crate::tags::tag_of;
+use crate::unsaid::{carries, forgotten_in, nameless, taken_out};
 use record::{Stamp, key};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,6 +145,53 @@ impl Finding {
             origin,
             at,
         }
+    }
+}
+
+impl Finding {
+    /// Without the words that were forgotten.
+    pub(crate) fn without(&self, forgotten: &BTreeSet<String>) -> Finding {
+        let mut found = self.clone();
+        for (text, mark) in [(&mut found.name.0, ""), (&mut found.summary.0, "…")] {
+            let unsaid = forgotten_in(text, &self.project, forgotten);
+            *text = taken_out(text, &unsaid, mark);
+        }
+        found
+    }
+}
+
+impl Remembered {
+    /// Without the words of a fact that is forgotten. What a person wrote is theirs. What is left gives way to
+    /// what is made from the transcripts without them, and a model is asked again where it was a model's.
+    pub(crate) fn without(mut self, fact: &Fact) -> Remembered {
+        let unsaid = [fact.text.clone()];
+        let ours = |words: &Worded| words.by < By::Renamed;
+        let summary = taken_out(&self.summary.text, &unsaid, "…");
+        let (named, told) = (carries(&self.name.text, &unsaid), summary != self.summary.text);
+        let models = |words: &Worded| words.by == By::Model;
+        if (named && models(&self.name)) || (told && models(&self.summary)) {
+            self.seen_by_model = Stamp::NONE;
+        }
+        if named && ours(&self.name) {
+            let text = nameless(&self.source, &self.project, self.started_at);
+            self.name = Worded { text, by: By::Derived, at: self.name.at };
+        }
+        if told && ours(&self.summary) {
+            self.summary = Worded { text: summary, by: By::Derived, at: self.summary.at };
+        }
+        self
+    }
+
+    /// As another memory has it, without the words that were forgotten here.
+    pub(crate) fn without_all(&self, forgotten: &BTreeSet<String>) -> Remembered {
+        let mut one = self.clone();
+        let unsaid = forgotten_in(&one.name.text, &one.project, forgotten);
+        if !unsaid.is_empty() {
+            one.name.text = nameless(&one.source, &one.project, one.started_at);
+        }
+        let unsaid = forgotten_in(&one.summary.text, &one.project, forgotten);
+        one.summary.text = taken_out(&one.summary.text, &unsaid, "…");
+        one
     }
 }
 

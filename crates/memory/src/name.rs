@@ -366,7 +366,7 @@ fn of_commands(commands: &[String]) -> Option<String> {
     telling.or_else(|| commands.iter().find_map(shown)).map(|line| format!("Run {line}"))
 }
 
-fn of_nothing(digest: &Digest) -> String {
+pub(crate) fn of_nothing(digest: &Digest) -> String {
     let (project, day) = (digest.project_name(), digest.started_at.or(digest.ended_at).day());
     let place = if project.is_empty() { &digest.source } else { project };
     if day.is_empty() { format!("Session in {place}") } else { format!("Session in {place} on {day}") }

@@ -133,6 +133,50 @@ pub(crate) const UNSETTLED: &[&str] = &[
     "never mind", "也许", "可能",
 ];
 
+/// What begins a line of a mail's head, or of a commit's, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const HEADERS: &[&str] = &[
+    "from:", "to:", "cc:", "subject:", "date:", "sent:", "reply-to:", "author:", "von:", "an:", "betreff:",
+    "发件人", "收件人", "抄送", "主题：", "主题:", "发送时间", "日期：", "日期:",
+];
+
+/// A line that has one of these ends what the person wrote, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const FOREIGN_FROM: &[&str] = &[
+    "forwarded message", "original message", "begin forwarded", " wrote:", " schrieb:", "commented on ",
+    "commented 1", "commented 2", "commented 3", "commented 4", "commented 5", "commented 6", "commented 7",
+    "commented 8", "commented 9", "commented yesterday", "opened this issue", "原始邮件", "转发邮件", "写道：", "写道:",
+];
+
+/// In a sentence that ends in a colon: what follows may be somebody else's, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const FOREIGN_KINDS: &[&str] = &[
+    "mail", "e-mail", "email", "log", "logs", "output", "notes", "minutes", "transcript", "document", "doc",
+    "article", "readme", "issue", "ticket", "message", "slack", "chat", "discussion", "thread", "trace",
+    "changelog", "comment", "comments", "邮件", "日志", "会议记录", "会议纪要", "聊天记录", "文档", "文章", "报错", "输出", "原文",
+];
+
+/// It is, where one of these stands before it: "rules for our logs:" are the person's own.
+#[rustfmt::skip] // a table
+pub(crate) const SHOWN: &[&str] = &[
+    "here", "here's", "below", "following", "see", "got", "received", "attached", "this is", "says", "from",
+    "如下", "以下", "这是", "看", "收到",
+];
+
+/// A line that begins so is code.
+#[rustfmt::skip] // a table
+pub(crate) const CODE_MARKS: &[&str] = &[
+    "def ", "class ", "return ", "import ", "from __", "if (", "for (", "while (", "public ", "private ",
+    "fn ", "pub ", "func ", "function ", "const ", "let ", "var ", "select ", "SELECT ", "#include", "}",
+];
+
+/// Somebody else's decision, told: in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const REPORTED: &[&str] = &[
+    " says we ", " says that we ", " said we ", " said that we ", " wrote that we ", " claims we ",
+    "according to ", "他说", "她说", "他们说", "文档说", "文档里说", "文档里写", "邮件里说", "邮件说", "据说", "有人说",
+];
+
 /// What stands in such a sentence, in lower case. A word that is one by itself stands with blanks around it.
 #[rustfmt::skip] // a table
 pub(crate) const SIGNS: &[&str] = &[

@@ -10,6 +10,7 @@ use catalogue::Reader;
 use memory::Store;
 use record::Session;
 use search::{Doc, Part};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Opened for writing; made if there is none.
@@ -93,6 +94,14 @@ impl Named {
         let (chat, at, text) = (self.chat, self.at, self.text.as_str());
         Doc { file: 0, chat, event: ingest::name_event(chat), part: Part::Title, at, text }
     }
+}
+
+/// Sessions of which a model has said what it had to say, and it is remembered.
+pub(crate) fn heard(service: &Service) -> Result<BTreeSet<(String, String)>, Error> {
+    let Some(store) = look(service)? else { return Ok(BTreeSet::new()) };
+    let known = store.made_from().map_err(|error| told(&error))?;
+    let heard = known.into_iter().filter(|(_, (ended, seen))| seen.is_some() && seen >= ended);
+    Ok(heard.map(|(name, _)| name).collect())
 }
 
 /// Takes sessions out of memory, with the facts that stand nowhere else, so that not a byte of them is left.

@@ -77,6 +77,46 @@ fn rss(pid: u32) -> u64 {
     line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
 }
 
+fn threads(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+}
+
+/// Each answer is larger than a socket holds, so that it cannot be handed over.
+#[test]
+fn answers_that_nobody_reads_hold_neither_threads_nor_memory_nor_others() {
+    const HOGS: usize = 40;
+    let house = House::new();
+    house.converse(1, &"all of it is about the walrus ".repeat(15_000));
+    house.converse(2, "a short one");
+    let child = house.serve();
+    let socket = house.socket();
+    let ask = |line: &mut Line| line.ask("gather_chats", json!({"chatIds": ["00000002"]}));
+    assert!(ask(&mut house.line().unwrap()).unwrap().get("result").is_some());
+    let (calm, before) = (threads(child.id()), rss(child.id()));
+    let hog = |_| {
+        let mut line = Line::at(&socket).unwrap();
+        let call = |id| json!({"jsonrpc": "2.0", "id": id, "method": "gather_chats", "params": {"chatIds": ["00000001"], "_meta": {"threads": 1}}});
+        let calls: String = (0..16).map(|id| format!("{}\n", call(id))).collect();
+        assert!(line.send(calls.as_bytes()));
+        line
+    };
+    let hogs: Vec<Line> = (0..HOGS).map(hog).collect();
+    let (mut most, mut largest) = (0, 0);
+    for _ in 0..10 {
+        let said = ask(&mut house.line().unwrap());
+        assert!(said.unwrap().get("result").is_some(), "another one is kept from being answered");
+        most = most.max(threads(child.id()));
+        largest = largest.max(rss(child.id()));
+    }
+    // A thread that listens to each; one that answers, and one that reads for it, for each and for those beside; and the
+    // other one's. 697 when every call had a thread at once.
+    assert!(most <= calm + HOGS + 2 * (HOGS + 32) + 4, "{calm} threads became {most}");
+    assert!(largest - before < 400 << 20, "{before} bytes became {largest}");
+    drop(hogs);
+    assert!(until(|| house.status()["in_flight"] == 0), "{}", house.status());
+    assert!(until(|| threads(child.id()) <= calm + 2), "{} threads", threads(child.id()));
+}
+
 /// The folder keeps others out; where somebody opened it, the peer is checked.
 #[test]
 fn another_user_is_not_listened_to() {

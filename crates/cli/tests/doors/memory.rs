@@ -319,6 +319,64 @@ fn what_is_forgotten_is_gone_and_stays_away() {
     assert_eq!((&again["named"], &again["forgotten"]), (&0.into(), &1.into()));
 }
 
+/// A session that begins with a decision is named and told after it.
+#[test]
+fn a_forgotten_fact_leaves_the_name_and_the_summary_too() {
+    const WORDS: &str = "keep walruses in the cellar";
+    let home = Home::new();
+    let told = || {
+        let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+        session.prompt(&format!("We decided to {WORDS}. Now write the feeding plan for them"));
+        session.reply(&[&format!("Noted. We decided to {WORDS}.")]);
+        session
+    };
+    home.add(&told());
+    asked(&home, "memory consolidate");
+    let document = typed(&home, "memory export").expect(0).stdout;
+    fs::write(home.path().join("before.json"), &document).unwrap();
+    let everything = |home: &Home| {
+        let lines = ["memory show aaaa1111 -o json", "memory list -o json", "memory export"];
+        lines.map(|line| typed(home, line).text().to_string()).concat()
+    };
+    assert!(everything(&home).contains(WORDS));
+    asked(&home, &format!("memory forget {} --yes", fact(&home, "walruses")));
+    assert!(!everything(&home).contains(WORDS), "{}", everything(&home));
+    assert_eq!(listed(&home, ""), ["Write the feeding plan for them"], "made again without it");
+    assert!(!stands(&home, WORDS), "not a byte is left");
+
+    let mut longer = told();
+    longer.prompt("and buy fish").reply(&["Bought."]);
+    home.add(&longer);
+    assert_eq!(asked(&home, "memory consolidate")["changed"], 1);
+    assert!(!everything(&home).contains(WORDS), "no run brings it back: {}", everything(&home));
+    asked(&home, "memory import before.json");
+    assert!(!everything(&home).contains(WORDS), "nor an import: {}", everything(&home));
+    let back = format!(
+        "{:?}",
+        loci(&home, &["recommend", "--json", "what was the feeding plan we made last time?"])
+    );
+    assert!(!back.contains("We decided to keep"), "{back}");
+}
+
+/// What is left without the transcript is what was remembered, without the words.
+#[test]
+fn a_fact_of_a_session_that_is_gone_is_forgotten_all_the_same() {
+    let home = Home::new();
+    let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+    session.prompt("We decided to keep walruses in the cellar. Now write the feeding plan").reply(&["Done."]);
+    home.add(&session);
+    asked(&home, "memory consolidate");
+    fs::remove_dir_all(home.path().join(".claude")).unwrap();
+    asked(&home, &format!("memory forget {} --yes", fact(&home, "walruses")));
+    let shown = asked(&home, "memory show aaaa1111");
+    assert!(!shown.to_string().contains("walrus"), "{shown}");
+    assert!(shown["summary"].as_str().unwrap().contains("Now write the feeding plan"), "{shown}");
+    assert_eq!(shown["memory"]["text"], "Session in alpha on 2026-03-04");
+    // What a person wrote is theirs.
+    asked(&home, "memory edit aaaa1111 --name Walruses");
+    assert_eq!(asked(&home, "memory show aaaa1111")["memory"]["text"], "Walruses");
+}
+
 #[test]
 fn a_conversation_that_is_forgotten_is_remembered_no_more() {
     let home = history();

@@ -252,6 +252,50 @@ fn what_is_forgotten_is_gone_from_the_ledger_but_for_its_sum() {
 }
 
 #[test]
+fn an_answer_that_memory_holds_does_not_wait_whoever_was_killed_before_saying_so() {
+    let server = answering("x");
+    let desk = Desk::with(&server, "");
+    desk.consolidate("", 0);
+    let unsaid = "update job set state = 'answered', answer = '{}' where about like '%aaaa1111%'";
+    desk.change(unsaid);
+    assert_eq!(desk.run("memory jobs").code, Some(2), "it is remembered: nothing waits");
+    desk.consolidate("", 0);
+    let left = desk.read("select count(*) from job where state <> 'done'");
+    assert_eq!((left, server.requests()), (0, 3), "and the next run says so, without asking again");
+
+    // Of a session that went on since, the question is another.
+    let mut longer = session(FIRST, ALPHA, "2026-03-01T10:00:00Z", "parser");
+    longer.wait_minutes(60).prompt("one more thing").reply(&["Yes."]);
+    desk.home.add(&longer);
+    desk.run("memory consolidate --no-model").expect(0);
+    desk.change(unsaid);
+    assert_eq!(desk.run("memory jobs").code, Some(0), "an answer that memory does not hold waits");
+}
+
+#[test]
+fn a_forgotten_fact_leaves_what_a_model_said_of_its_session() {
+    let told = json!({
+        "session_name": "Parser kept in pages",
+        "tags": ["paging"],
+        "summary": "The parser was made smaller. We decided to keep the parser in pages. Tests pass.",
+        "facts": [],
+    });
+    let server = Server::new(vec![ok(chat(&told.to_string()))]);
+    let desk = Desk::with(&server, "");
+    desk.consolidate(FIRST, 0);
+    assert!(desk.answer(&format!("memory show {FIRST}"), 0).to_string().contains("keep the parser in pages"));
+    let id = desk.answer("memory list parser --kind facts", 0)["memories"][0]["id"].clone();
+    desk.run(&format!("memory forget {} --yes", id.as_str().unwrap())).expect(0);
+    let shown = desk.answer(&format!("memory show {FIRST}"), 0).to_string();
+    assert!(!shown.contains("in pages") && shown.contains("make the parser smaller"), "{shown}");
+    desk.consolidate(FIRST, 0);
+    assert_eq!(server.requests(), 2, "what it said had to go, so it is asked again");
+    assert!(!server.body(1).to_string().contains("keep the parser in pages"), "and is not told");
+    let shown = desk.answer(&format!("memory show {FIRST}"), 0).to_string();
+    assert!(shown.contains("Tests pass") && !shown.contains("keep the parser in pages"), "{shown}");
+}
+
+#[test]
 fn a_silent_server_costs_no_more_than_its_time() {
     let server = Server::new(vec![Act::Silence]);
     let desk = Desk::with(&server, "jobs_per_run = 2\nseconds_per_job = 1");

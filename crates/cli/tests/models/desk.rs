@@ -84,6 +84,11 @@ impl Desk {
         db::Connection::open(self.ledger()).unwrap().prepare("select * from job").is_ok()
     }
 
+    /// One number of the ledger.
+    pub(crate) fn read(&self, sql: &str) -> i64 {
+        db::Connection::open(self.ledger()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
     pub(crate) fn change(&self, sql: &str) {
         db::Connection::open(self.ledger()).unwrap().execute_batch(sql).unwrap();
     }

@@ -184,6 +184,22 @@ impl Store {
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
     }
 
+    /// Of each session the facts that a person wants to hear no more of.
+    pub fn forgotten_facts(&self) -> Result<BTreeMap<(String, String), BTreeSet<String>>, Error> {
+        let sql = "select source, session_id, fact from forgotten where fact != ''";
+        let rows = self.rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;
+        let mut found: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+        for (session, fact) in rows {
+            found.entry(session).or_default().insert(fact);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn forgotten_of(&self, source: &str, session_id: &str) -> Result<BTreeSet<String>, Error> {
+        let sql = "select fact from forgotten where session_id = ?1 and source = ?2 and fact != ''";
+        Ok(self.rows(sql, [session_id, source], |row| row.get(0))?.into_iter().collect())
+    }
+
     /// What a person or a model calls a session.
     pub fn given_name(&self, source: &str, session_id: &str) -> Result<Option<String>, Error> {
         let sql = "select name from sessions where session_id = ?1 and source = ?2 and name_by in ('model', 'person')";

@@ -82,14 +82,15 @@ impl Store {
             return Ok(weighed);
         }
         let known = self.session(&found.source, &found.session_id)?;
-        let merged = merge::session(known.as_ref(), found);
+        let forgotten = self.forgotten_of(&found.source, &found.session_id)?;
+        let merged = merge::session(known.as_ref(), &found.without(&forgotten));
         weighed.is_other = known.as_ref() != Some(&merged);
         weighed.applied.is_new = known.is_none();
         weighed.applied.changed = !is_shown_alike(known.as_ref(), &merged);
         weighed.session = Some(merged);
         for noted in &found.facts {
             let id = merge::fact_id(&found.project, &noted.text);
-            if !self.is_forgotten(&found.source, &found.session_id, &id)? {
+            if !forgotten.contains(&id) {
                 weighed.add(self.fact(&id)?.as_ref(), found, noted);
             }
         }
@@ -222,13 +223,17 @@ impl Store {
 
     // ---- forgetting
 
-    /// A fact goes; that its words are not wanted from these sessions stays.
+    /// A fact goes, also from what its sessions are called and how they are told; that its words are not wanted from
+    /// them stays.
     pub fn forget_fact(&mut self, fact: &Fact) -> Result<(), Error> {
         self.whole(|store| {
             let sessions: BTreeSet<(&str, &str)> =
                 fact.evidence.iter().map(|one| (&*one.source, &*one.session_id)).collect();
             for (source, session_id) in sessions {
                 store.never_again(source, session_id, &fact.id)?;
+                if let Some(known) = store.session(source, session_id)? {
+                    store.put_session(&known.without(fact))?;
+                }
             }
             store.drop_fact(&fact.id)
         })
@@ -296,7 +301,8 @@ impl Store {
                     continue;
                 }
                 let ours = store.session(&theirs.source, &theirs.session_id)?;
-                let merged = merge::both(ours.as_ref(), theirs);
+                let forgotten = store.forgotten_of(&theirs.source, &theirs.session_id)?;
+                let merged = merge::both(ours.as_ref(), &theirs.without_all(&forgotten));
                 let changed = ours.as_ref() != Some(&merged);
                 if changed {
                     store.put_session(&merged)?;

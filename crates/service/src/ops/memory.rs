@@ -46,7 +46,18 @@ pub(crate) fn improve(service: &Service, done: &mut Consolidated) -> Result<(), 
 
 /// Does it; whoever calls holds the lease.
 pub(crate) fn run(service: &Service, ask: &Consolidate) -> Result<Consolidated, Error> {
-    let plan = Plan::new(service, ask)?;
+    carry_out(service, ask, Plan::new(service, ask)?)
+}
+
+/// Derives a session anew, though nothing was said in it since.
+fn again(service: &Service, session_id: &str) -> Result<Consolidated, Error> {
+    let home = service.home().ok_or_else(ingest::homeless)?;
+    let _lease = Lock::take_at(&home, &home.memory_lock())?;
+    let ask = Consolidate { chat_ids: vec![session_id.to_string()], ..Consolidate::default() };
+    carry_out(service, &ask, Plan::again(service, &ask)?)
+}
+
+fn carry_out(service: &Service, ask: &Consolidate, plan: Plan) -> Result<Consolidated, Error> {
     let mut done = Consolidated {
         unchanged: plan.unchanged,
         forgotten: plan.forgotten,

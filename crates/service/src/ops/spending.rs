@@ -2,20 +2,23 @@
 //!
 //! Does not ask anything.
 
-use crate::{Service, model};
+use crate::{Service, model, remembered};
 use api::search::ms;
 use api::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
 use api::{Code, Error, Request};
 use llm::{JobRow, Ledger, Receipt};
 use record::Stamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The ledger's word for an answer that nobody has put away yet.
+const ANSWERED: &str = "answered";
 
 pub(crate) fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, Error> {
     ask.check()?;
     let now = service.clock.now();
     let Some(ledger) = model::look_at_ledger(service) else { return Ok(Jobs::default()) };
     let retried = if ask.retry { retry(service, &ledger, &ask.chat_ids, now)? } else { 0 };
-    let jobs = wanted(&ledger, &ask.chat_ids)?;
+    let jobs = wanted(service, &ledger, &ask.chat_ids)?;
     let closed = ledger.closed(now).map_err(|error| model::told(&error))?;
     Ok(Jobs {
         jobs: jobs.iter().map(|job| line(job, now)).collect(),
@@ -35,7 +38,7 @@ pub(crate) fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, E
 fn retry(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Result<u64, Error> {
     let about: Vec<Option<String>> = match ids {
         [] => vec![None],
-        _ => wanted(ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
+        _ => wanted(service, ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
     };
     let mut ledger = model::ledger(service)?;
     let mut many = 0;
@@ -46,8 +49,10 @@ fn retry(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Resu
 }
 
 /// Those of the sessions that were named; each prefix must mean one at least.
-fn wanted(ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
+fn wanted(service: &Service, ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
     let mut jobs = ledger.jobs().map_err(|error| model::told(&error))?;
+    let kept = put_away(service, &jobs)?;
+    jobs.retain(|job| !kept.contains(&job.key));
     for id in ids {
         if !jobs.iter().any(|job| session_of(&job.about).1.starts_with(id.trim())) {
             return Err(Error::new(
@@ -59,6 +64,19 @@ fn wanted(ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
     }
     jobs.retain(|job| ids.is_empty() || ids.iter().any(|id| session_of(&job.about).1.starts_with(id.trim())));
     Ok(jobs)
+}
+
+/// Keys of the answers that memory holds already: whoever put them there was killed before it said so.
+pub(crate) fn put_away(service: &Service, jobs: &[JobRow]) -> Result<BTreeSet<String>, Error> {
+    if jobs.iter().all(|job| job.state != ANSWERED) {
+        return Ok(BTreeSet::new());
+    }
+    let heard = remembered::heard(service)?;
+    let is_kept = |job: &&JobRow| {
+        let (source, id) = session_of(&job.about);
+        job.state == ANSWERED && heard.contains(&(source.to_string(), id.to_string()))
+    };
+    Ok(jobs.iter().filter(is_kept).map(|job| job.key.clone()).collect())
 }
 
 /// How a session is named in the ledger, and back.

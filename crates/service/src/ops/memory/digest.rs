@@ -13,7 +13,7 @@ use memory::{By, Digest, Said};
 use query::touched::Act;
 use record::row::{SIDECHAIN, USAGE_ONLY};
 use record::{Call, Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Source and id.
 pub(super) type Name = (String, String);
@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) forgotten: u64,
     /// What was said last is read too, which only a model needs.
     with_turns: bool,
+    /// Facts that a person wants to hear no more of, by the session they stood in.
+    unsaid: BTreeMap<Name, BTreeSet<String>>,
 }
 
 pub(super) struct Wanted {
@@ -51,6 +53,11 @@ impl Plan {
         Plan::of(service, ask, |(made_from, _)| made_from)
     }
 
+    /// Sessions, whether there is anything new in them or not.
+    pub(crate) fn again(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
+        Plan::of(service, ask, |_| Stamp::NONE)
+    }
+
     /// Sessions of which a model has not seen everything, with what was said last in them.
     pub(crate) fn for_model(service: &Service, ask: &Consolidate) -> Result<Plan, Error> {
         let plan = Plan::of(service, ask, |(_, seen_by_model)| seen_by_model)?;
@@ -72,7 +79,14 @@ impl Plan {
         if let Some(since) = ask.since.as_deref().and_then(|text| service.clock.moment(text)) {
             found.retain(|_, wanted| wanted.ended_at >= since);
         }
-        let mut plan = Plan { wanted: found, ask: everything, unchanged: 0, forgotten: 0, with_turns: false };
+        let mut plan = Plan {
+            wanted: found,
+            ask: everything,
+            unchanged: 0,
+            forgotten: 0,
+            with_turns: false,
+            unsaid: BTreeMap::new(),
+        };
         plan.leave_out_known(service, known_up_to)?;
         plan.limit(ask.limit);
         Ok(plan)
@@ -86,6 +100,7 @@ impl Plan {
         let Some(store) = remembered::look(service)? else { return Ok(()) };
         let known = store.made_from().map_err(|error| remembered::told(&error))?;
         let forgotten = store.forgotten().map_err(|error| remembered::told(&error))?;
+        self.unsaid = store.forgotten_facts().map_err(|error| remembered::told(&error))?;
         let before = self.wanted.len();
         self.wanted.retain(|name, _| !forgotten.contains(name));
         self.forgotten = (before - self.wanted.len()) as u64;
@@ -139,6 +154,7 @@ impl Plan {
             service,
             library: &library,
             wanted,
+            unsaid: &self.unsaid,
             open: BTreeMap::new(),
             at: None,
             with_turns: self.with_turns,
@@ -207,6 +223,7 @@ struct Reader<'a> {
     service: &'a Service,
     library: &'a Library,
     wanted: &'a BTreeMap<Name, Wanted>,
+    unsaid: &'a BTreeMap<Name, BTreeSet<String>>,
     /// Of a session that several transcripts tell, the parts lie apart.
     open: BTreeMap<Name, Gathering>,
     at: Option<(u64, Name)>,
@@ -324,7 +341,10 @@ impl Reader<'_> {
         if let Some(wanted) = self.wanted.get(name) {
             gathering.digest.ended_at = wanted.ended_at;
         }
-        take(&gathering.digest)
+        match self.unsaid.get(name) {
+            Some(forgotten) => take(&gathering.digest.without(forgotten)),
+            None => take(&gathering.digest),
+        }
     }
 
     /// What was said last by both sides, in its order.

@@ -7,7 +7,7 @@ use crate::{Service, remembered};
 use api::memory::{ForgetMemory, MemoryForgotten, MemoryLine};
 use api::{Error, Request};
 use memory::{Fact, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
     ask.check()?;
@@ -28,9 +28,26 @@ pub(crate) fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<Mem
             };
             gone.map_err(|error| remembered::told(&error))?;
         }
+        drop(store);
+        tell_again(service, &doomed);
+        let store = remembered::open(service)?;
         store.purge().map_err(|error| remembered::told(&error))?;
     }
     Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: ask.dry_run })
+}
+
+/// Makes names and summaries anew that had the words of a fact in them. Where the transcript is gone or somebody else
+/// is at it, they stay as they are without the words.
+fn tell_again(service: &Service, doomed: &[Named]) {
+    let facts = doomed.iter().filter_map(|one| match one {
+        Named::Fact(fact) => Some(fact),
+        Named::Session(_) => None,
+    });
+    let sessions: BTreeSet<&String> =
+        facts.flat_map(|fact| &fact.evidence).map(|one| &one.session_id).collect();
+    for session in sessions {
+        let _ = super::again(service, session);
+    }
 }
 
 /// What goes: a fact, or a session with the facts that stand nowhere else.

@@ -7,7 +7,7 @@
 use super::digest::Plan;
 use super::{Hand, told};
 use crate::model::{self, Configured};
-use crate::ops::spending::about;
+use crate::ops::spending::{about, put_away};
 use crate::tombstones::Tombstones;
 use crate::{Service, asking};
 use api::Error;
@@ -34,6 +34,9 @@ impl Question {
 
 /// Asks about what is new, or says what would be asked. What goes wrong with a model leaves what was derived as it is.
 pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolidated) -> Result<(), Error> {
+    if !ask.dry_run {
+        settle(service)?;
+    }
     if ask.no_model {
         return Ok(());
     }
@@ -55,6 +58,19 @@ pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolida
         }
     }
     Ok(())
+}
+
+/// Says of answers that memory holds already that they are put away: a run may have been killed between the two.
+fn settle(service: &Service) -> Result<(), Error> {
+    let Some(known) = model::look_at_ledger(service) else { return Ok(()) };
+    let jobs = known.jobs().map_err(|error| model::told(&error))?;
+    drop(known);
+    let kept = put_away(service, &jobs)?;
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let (mut ledger, now) = (model::ledger(service)?, service.clock.now());
+    kept.iter().try_for_each(|key| ledger.done(key, now)).map_err(|error| model::told(&error))
 }
 
 /// The latest sessions that the model has not seen as they are, and may see.
