@@ -1,6 +1,7 @@
 //! `loci code investigate` and `loci code op`: the evidence without a model, the answer with one, what is kept, what is checked, and
 //! what becomes of one that is killed.
 
+use crate::agent::Agent;
 use crate::builder::put;
 use crate::desk::Desk;
 use crate::script::{Act, Server, chat, ok};
@@ -89,7 +90,7 @@ fn without_a_model_the_answer_is_the_evidence() {
     assert_eq!(desk.op(&format!("{id} --from 1"), 0)["events"], json!([]));
     let text = desk.run(&format!("code investigate {HOW} --root shop -o text")).expect(0);
     assert!(
-        text.text().contains("Memo.Core.BatchQueue") && text.stderr.contains("3 types looked at"),
+        text.text().contains("Memo.Core.BatchQueue") && text.stderr.contains("types looked at: 3; "),
         "{}",
         text.stderr
     );
@@ -235,4 +236,25 @@ fn what_makes_no_sense_is_refused() {
         );
     }
     assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
+}
+
+#[test]
+fn an_agent_follows_one_that_takes_long() {
+    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
+    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&good))]);
+    let desk = with(&server, "");
+    let mut agent = Agent::started(desk.home.path(), &["mcp", "--toolsets", "code"], &[]);
+    let ask = json!({"question": "How are large batches processed?", "root": "shop"});
+    let begun = agent.call("investigate", ask.clone())["data"].take();
+    assert_eq!(begun["state"], json!("running"), "{begun}");
+    let (op, next) = (begun["op"].clone(), begun["next"].as_u64().unwrap());
+    assert!(next >= 2 && begun["answer"].is_null(), "{begun}");
+    let again = agent.call("investigate", ask)["data"].take();
+    assert_eq!((&again["op"], server.requests()), (&op, 1), "asked twice, it is looked into once");
+    // from another process as well
+    assert_eq!(desk.op(op.as_str().unwrap(), 0)["state"], json!("running"));
+    let done =
+        agent.call("stream_op", json!({"op": op, "from": next, "wait": 60, "root": "shop"}))["data"].take();
+    assert_eq!((&done["state"], &done["answer"]["text"]), (&json!("done"), &json!("One by one.")), "{done}");
+    assert_eq!(server.requests(), 1);
 }

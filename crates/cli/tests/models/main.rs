@@ -7,6 +7,9 @@
 // clippy.toml allows unwrapping and printing in tests, but knows no helpers; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
 
+#[allow(dead_code)]
+#[path = "../replies/agent.rs"]
+mod agent;
 #[allow(dead_code)] // shared with the other binaries, which use more of it
 #[path = "../faults/builder.rs"]
 mod builder;

@@ -486,3 +486,98 @@ fn asking_for_a_note_asks_for_it_to_be_written_where_there_is_a_place_for_it() {
             .contains("written  Memo.Core.NodeStore")
     );
 }
+
+/// `LOCI_KILLS` asks for more: `LOCI_KILLS=60 cargo test -p loci --test models -- notes::`
+#[test]
+#[allow(clippy::disallowed_methods)] // how long the test is, is whoever runs it to say
+fn whatever_moment_it_is_killed_in_every_note_is_whole_and_no_answer_is_paid_for_twice() {
+    let kills: u64 = std::env::var("LOCI_KILLS").ok().and_then(|many| many.parse().ok()).unwrap_or(8);
+    let slow = Act::After(Duration::from_millis(60), chat(&note("Kept.").to_string()));
+    let server = Server::new(vec![slow]);
+    let desk = tree(&server, "tokens_per_day = 100000000\njobs_per_run = 100");
+    for n in 0..6 {
+        desk.source(
+            &format!("T{n}.cs"),
+            &format!("namespace Memo.Core {{ public class T{n} {{ public int F; }} }}"),
+        );
+    }
+    desk.code("index", 0);
+    for kill in 0..kills {
+        let mut child = desk
+            .command("code notes --filter namespace:Memo.Core --root shop")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(20 + kill * 53 % 400));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if desk.ledger().exists() && desk.has_jobs() {
+            desk.let_time_pass();
+        }
+    }
+    // three that were lost with the process are enough to set a question aside
+    if desk.ledger().exists() {
+        desk.run("memory jobs --retry");
+    }
+    desk.run("code notes --filter namespace:Memo.Core --root shop");
+    for name in ["Node", "NodeStore", "T0", "T1", "T2", "T3", "T4", "T5"] {
+        let shown = desk.code(&format!("semantic {name}"), 0);
+        assert_eq!(shown["state"], json!("cached"), "{name}: {shown}");
+        assert!(
+            shown["text"].as_str().unwrap().ends_with("\nRECOMMENDATIONS: Keep ids stable.\n"),
+            "{shown}"
+        );
+    }
+    assert!(files(&desk.path("shop/.loci")).iter().all(|path| !path.to_string_lossy().ends_with(".new")));
+    let costs = desk.answer("memory costs", 0);
+    let answered = costs["total"]["calls"].as_u64().unwrap() - costs["total"]["failed"].as_u64().unwrap();
+    assert_eq!(answered, 8, "each was answered once: {costs}");
+}
+
+#[test]
+fn the_daemon_writes_what_was_asked_for_when_nobody_is_at_work() {
+    let server = says(&[note("At rest.")]);
+    let restful = |more: &str| {
+        format!(
+            "[memory]\nidle_minutes = 0\nevery_hours = 0\n[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{}\"\n{more}",
+            server.url
+        )
+    };
+    let desk = tree(&server, "");
+    // what agents said is remembered before, and not by the model that writes notes here
+    desk.configure("");
+    desk.answer("memory consolidate", 0);
+    desk.configure(&restful("notes_per_run = 1\n"));
+    desk.code("index", 0);
+    assert_eq!(desk.code("semantic Node", 2)["state"], json!("pending"));
+    assert_eq!(desk.code("semantic NodeStore", 2)["state"], json!("pending"));
+    let serve = |settings: &str, wanted: &dyn Fn() -> bool| {
+        desk.configure(settings);
+        let dressed = |line: &str| {
+            let mut command = desk.command(line);
+            command.env("LOCI_DAEMON", "use").env("XDG_RUNTIME_DIR", desk.path("run"));
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        std::fs::create_dir_all(desk.path("run")).unwrap();
+        let mut daemon = dressed("daemon run").spawn().unwrap();
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        while !wanted() && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        dressed("daemon stop").status().unwrap();
+        daemon.wait().unwrap();
+    };
+    let log = || std::fs::read_to_string(desk.path(".local/state/loci/daemon.log")).unwrap_or_default();
+    // a run asks about sessions first, and about as many notes as it may
+    serve(&restful("notes_per_run = 1\n"), &|| log().contains("\"notes\":1"));
+    assert!(log().contains("\"notes\":1"), "{}", log());
+    assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1), "one in a run: {}", log());
+    let before = server.requests();
+    std::fs::remove_file(desk.path(".local/state/loci/daemon.log")).unwrap();
+    serve(&restful("notes_per_run = 0\n"), &|| log().contains("\"notes\":0"));
+    assert!(log().contains("\"notes\":0"), "{}", log());
+    assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1));
+    assert!(server.requests() - before <= 3, "nothing but what agents said");
+}

@@ -1,7 +1,7 @@
 //! A real model, small enough for any machine: the real protocol, real constrained answers, real slowness. What it says is not
 //! judged, only what becomes of it. Skipped, with a word about it, where it is not installed.
 
-use crate::builder::{ALPHA, Home};
+use crate::builder::{ALPHA, Home, put};
 use crate::claude::variable;
 use crate::desk::{Desk, FIRST, session};
 use serde_json::{Value, json};
@@ -103,4 +103,43 @@ fn a_small_real_model_names_a_session_and_is_not_asked_twice() {
         (&json!(asked), &json!("openai smollm2")),
         "{costs}"
     );
+}
+
+#[test]
+fn a_small_real_model_writes_a_note_and_answers_a_question() {
+    let Some(place) = installed() else { return };
+    let small = started(place);
+    let desk = Desk { home: Home::new() };
+    desk.configure(&format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"smollm2\"\nbase_url = \"{}\"\nseconds_per_job = 240\n",
+        small.url
+    ));
+    put(
+        &desk.path("shop/src/Store.cs"),
+        b"namespace Memo { /// <summary>Keeps nodes by id.</summary>\npublic class Store { public int Get(int id) { return id; } } }",
+    );
+    let until = Instant::now() + Duration::from_secs(280);
+    for asked in 1.. {
+        let mut command = desk.command("code notes Store --root shop -o json");
+        let said = command.stderr(Stdio::inherit()).output().unwrap().stdout;
+        let done: Value = serde_json::from_slice(&said).unwrap();
+        if done["notes"][0]["outcome"] == json!("written") {
+            break;
+        }
+        assert_eq!(done["notes"][0]["outcome"], json!("failed"), "{done}");
+        assert!(asked < 3 && Instant::now() < until, "{done}");
+        desk.let_time_pass();
+    }
+    let shown = desk.answer("code semantic Store --root shop", 0);
+    assert_eq!(shown["state"], json!("cached"), "{shown}");
+    assert!(shown["text"].as_str().unwrap().contains("\nModel: openai smollm2\n"), "{shown}");
+    // whatever it says, what comes back cites what is there or is the evidence itself
+    let mut command = desk.command("code investigate 'What does the store keep?' --root shop -o json");
+    let said = command.stderr(Stdio::inherit()).output().unwrap().stdout;
+    let told: Value = serde_json::from_slice(&said).unwrap();
+    assert_eq!(told["state"], json!("done"), "{told}");
+    for cited in told["answer"]["cites"].as_array().into_iter().flatten() {
+        assert!(cited["path"].as_str().unwrap().starts_with("Memo.Store"), "{told}");
+    }
+    assert_eq!(told["answer"]["evidence"][0]["symbol"]["path"], json!("Memo.Store"));
 }

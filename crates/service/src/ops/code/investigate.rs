@@ -242,12 +242,8 @@ impl<'a> Course<'a> {
         let (question, within) = (self.case.question.clone(), self.case.within.clone());
         let found = at_root(service, &root, |desk| Ok(evidence::gather(desk, &question, within.as_deref())))?;
         let names: Vec<&str> = found.exhibits.iter().map(|it| it.symbol.path.as_str()).collect();
-        self.step(format!(
-            "{} types looked at, {} fit the question: {}",
-            found.looked_at,
-            names.len(),
-            names.join(", ")
-        ))?;
+        let fit = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+        self.step(format!("types looked at: {}; that fit the question: {fit}", found.looked_at))?;
         model::answered(self, found)
     }
 
