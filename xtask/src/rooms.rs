@@ -66,6 +66,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "jaq-json", room: "query", tests: false },
     Engine { name: "tantivy", room: "search", tests: false },
     Engine { name: "clap", room: "loci", tests: false },
+    Engine { name: "nix", room: "loci", tests: false },
     Engine { name: "zstd", room: "sources", tests: false },
     Engine { name: "rmcp", room: "mcp", tests: false },
     Engine { name: "tokio", room: "mcp", tests: false },

@@ -91,12 +91,26 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 fn detach() -> Result<Exit, Error> {
     // Fails where this process leads a group already; then it is alone anyway.
     let _ = rustix::process::setsid();
+    let_go();
     let mut command = std::process::Command::new(exe());
     command.args(["daemon", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
         .spawn()
         .map_err(|e| Error::new(Code::ReadError, format!("the daemon could not be started: {e}")))?;
     Ok(Exit::Found)
+}
+
+/// Closes what this process has from whoever started it: a script that waits for the end of its pipe, or for a lock that
+/// goes with its file, would wait for as long as the daemon runs. Nothing of ours is open yet.
+fn let_go() {
+    let Ok(open) = std::fs::read_dir("/dev/fd") else { return };
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
+    // All of them first: the folder that is read has a number too, and is closed with the reading.
+    let numbers: Vec<i32> = open.flatten().filter_map(number).filter(|number| *number > 2).collect();
+    for number in numbers {
+        // One that is closed already is as good as closed.
+        let _ = nix::unistd::close(number);
+    }
 }
 
 /// As it was when this process started: the kernel has no path for a program that was replaced.

@@ -2,7 +2,8 @@
 
 use crate::house::{House, SOON, ended_within, rounds, signal, until, until_within};
 use serde_json::json;
-use std::process::Stdio;
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -24,6 +25,24 @@ fn it_is_started_looked_at_and_stopped() {
     assert_eq!(house.log().last().unwrap()["why"], "drained");
     let left: Vec<_> = std::fs::read_dir(house.path().join("run/loci")).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A script that waits for the end of a pipe would wait for as long as the daemon runs.
+#[test]
+fn it_holds_nothing_open_of_whoever_started_it() {
+    let house = House::new();
+    let start = house.command(&["daemon", "start"]);
+    let mut script = Command::new("sh");
+    script.args(["-c", "exec 5>&1 9>&1; \"$0\" daemon start >/dev/null 2>&1 </dev/null"]);
+    script.arg(start.get_program()).env_clear();
+    script.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = script.stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(pipe.read_to_end(&mut Vec::new()).is_ok()));
+    assert_eq!(told.recv_timeout(SOON), Ok(true), "the other end of the pipe is still open");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(house.status()["running"], true);
 }
 
 #[test]
