@@ -3,7 +3,7 @@
 //!
 //! Does not know how a question is understood, nor who answers it.
 
-use super::{ROOT, SymbolRef, Usage, is_named};
+use super::{Coverage, ROOT, SymbolRef, Usage, is_named};
 use crate::ops::{Number, Operation, Request, Words};
 use crate::params::param;
 use crate::schema::properties;
@@ -170,6 +170,8 @@ pub struct Found {
     /// Why no model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// How much of the tree was looked at.
+    pub coverage: Coverage,
 }
 
 /// What is known of a symbol that may have to do with the question.

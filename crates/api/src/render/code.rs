@@ -145,6 +145,7 @@ fn found_text(look: &Look, found: &Found) -> String {
     if let Some(why) = &found.why {
         put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &clean(why))));
     }
+    out.push_str(&gaps(look, &found.coverage));
     if found.evidence.is_empty() {
         out.push_str(
             "nothing in the code is called like anything in the question; --scope names where to look\n",

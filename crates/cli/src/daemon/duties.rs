@@ -160,8 +160,12 @@ impl Keeper for Housekeeping {
         let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
         let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
         let Some(done) = done else { return Ok(None) };
-        let notes = service.idle_notes(&done)?;
-        let told = json!({"named": done.named, "changed": done.changed, "facts": done.facts, "notes": notes});
+        let mut told = json!({"named": done.named, "changed": done.changed, "facts": done.facts});
+        match service.idle_notes(&done) {
+            Ok(notes) => told["notes"] = json!(notes),
+            // What was consolidated is so all the same.
+            Err(error) => told["notes_failed"] = json!(error.to_string()),
+        }
         Ok(Some(told))
     }
 }

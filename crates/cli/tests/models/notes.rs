@@ -462,6 +462,10 @@ fn what_makes_no_sense_is_refused() {
     let refused = desk.run("code notes Node --root shop").expect(1);
     assert!(refused.stderr.contains("none is configured"), "{}", refused.stderr);
     assert_eq!(desk.code("semantic Node", 2)["state"], json!("none"));
+    // a configuration that is wrong keeps nobody from what is there, and is told
+    desk.configure("[model]\nprovider = \"openai\"\nprojects_off = [\"nowhere\"]\n");
+    let shown = desk.code("semantic Node", 2);
+    assert!(shown["coverage"]["notes"][0].as_str().unwrap().contains("no whole path"), "{shown}");
     assert_eq!(server.requests(), 0);
 }
 

@@ -85,6 +85,7 @@ pub fn write(note: &Written<'_>) -> String {
         ("Date", note.date.to_string()),
         ("TextHash", Digest::of(body.as_bytes()).to_string()),
     ] {
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "{name}: {value}"); // writing to a String does not fail
     }
     text + "\n" + &body

@@ -30,7 +30,7 @@ pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Seman
         let folder = desk.folder();
         let note = folder.as_ref().and_then(|folder| read(desk, folder, of));
         let (state, why) = standing(desk, of, note.as_ref());
-        let may = may_be_asked(service, desk, note.as_ref(), folder.is_some())?;
+        let may = may_be_asked(service, desk, note.as_ref(), folder.is_some());
         let asked = matches!((&may, state), (Asked::Yes, Note::None | Note::Stale));
         let state = if asked { desk.ask_for_note(of) } else { state };
         desk.asked(of);
@@ -73,21 +73,21 @@ enum Asked {
     ByHand,
 }
 
-fn may_be_asked(
-    service: &Service,
-    desk: &Desk<'_>,
-    note: Option<&Written>,
-    has_folder: bool,
-) -> Result<Asked, Error> {
+fn may_be_asked(service: &Service, desk: &Desk<'_>, note: Option<&Written>, has_folder: bool) -> Asked {
     if note.is_some_and(|note| !note.head.untouched) {
-        return Ok(Asked::ByHand);
+        return Asked::ByHand;
     }
-    Ok(match model::wished(service)? {
+    let wished = model::wished(service).unwrap_or_else(|error| {
+        // A configuration that is wrong is no reason not to show what is there.
+        desk.note(error.to_string());
+        None
+    });
+    match wished {
         None => Asked::NoModel,
         Some(off) if off.holds(&desk.root().to_string_lossy()) => Asked::Off,
         Some(_) if !has_folder => Asked::NoFolder,
         Some(_) => Asked::Yes,
-    })
+    }
 }
 
 /// What happens next, in words; nothing where the note holds.
@@ -131,11 +131,17 @@ fn last_error(service: &Service, desk: &Desk<'_>, of: u32) -> Result<Option<Stri
     Ok(failed.into_iter().find(|job| question::is_about(&job.about, &name)).and_then(|job| job.error))
 }
 
-/// The note about a type, if there is one that can be read: its own, or that of the circle it is part of.
-pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
+/// The note about a type alone, if there is one that can be read.
+pub(super) fn read_own(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
     let own = note_of(&desk.id(of));
-    if let Some(text) = text(desk, folder, &own) {
-        return Some(Written::new(own, text, 0));
+    text(desk, folder, &own).map(|text| Written::new(own, text, 0))
+}
+
+/// Its own note, or that of the circle it is part of.
+pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
+    let own = read_own(desk, folder, of);
+    if own.is_some() {
+        return own;
     }
     let (path, at) = desk.group_note(of, || groups(desk, folder))?;
     text(desk, folder, &path).map(|text| Written::new(path, text, at))

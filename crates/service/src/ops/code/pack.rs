@@ -67,7 +67,7 @@ fn texts(desk: &Desk<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, Texts> 
     let folder = desk.folder();
     let each = |of: u32| {
         let outline = desk.outline(of) + "\n";
-        let note = folder.as_ref().and_then(|folder| notes::read(desk, folder, of));
+        let note = folder.as_ref().and_then(|folder| notes::read_own(desk, folder, of));
         let note = note.map(|note| note.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
         let note = note.unwrap_or_default();
         let price = Price { outline: count_tokens(&outline), note: count_tokens(&note) };

@@ -107,7 +107,7 @@ fn recent(desk: &Desk<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
 /// Everything there is to show of a type: its outline, then the parts of its note.
 fn entry(desk: &Desk<'_>, folder: Option<&Folder>, of: u32) -> Entry {
     let mut texts = vec![desk.outline(of)];
-    if let Some(note) = folder.and_then(|folder| notes::read(desk, folder, of)) {
+    if let Some(note) = folder.and_then(|folder| notes::read_own(desk, folder, of)) {
         let mut parts = note.parts();
         if let Some(first) = parts.first_mut().filter(|_| note.standing(desk, of).0 != Note::Cached) {
             first.insert_str(0, "(written before the type was changed)\n");

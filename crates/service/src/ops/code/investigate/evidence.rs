@@ -5,7 +5,7 @@
 use super::super::desk::Desk;
 use super::super::{notes, usages};
 use api::Error;
-use api::code::Exhibit;
+use api::code::{Coverage, Exhibit};
 use code::{Certainty, Digest, Named, Note, Symbol, inquiry};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,6 +22,7 @@ pub(super) struct Evidence {
     pub(super) exhibits: Vec<Exhibit>,
     /// Full names of everything that was shown, by which it may be cited.
     pub(super) names: BTreeSet<String>,
+    pub(super) coverage: Coverage,
 }
 
 /// The types that paths mean: a type or a member's type, a namespace, a folder or a file of source.
@@ -81,7 +82,7 @@ pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>)
     }
     let exhibits = best.iter().enumerate().map(|(at, of)| exhibit(desk, *of, at < WITH_USAGES)).collect();
     let names = best.iter().flat_map(|of| names(desk, *of)).collect();
-    Evidence { looked_at: types.len(), exhibits, names }
+    Evidence { looked_at: types.len(), exhibits, names, coverage: desk.coverage() }
 }
 
 fn names(desk: &Desk<'_>, of: u32) -> Vec<String> {

@@ -19,22 +19,23 @@ use llm::{Job, MaskedPrompt, Ran};
 pub(super) const BY: &str = "model";
 
 pub(super) fn answered(course: &mut Course<'_>, evidence: Evidence) -> Result<Found, Error> {
-    let plain = |exhibits: Vec<Exhibit>, why: Option<String>| Found {
+    let plain = |evidence: Evidence, why: Option<String>| Found {
         by: "evidence".to_string(),
-        evidence: exhibits,
+        evidence: evidence.exhibits,
+        coverage: evidence.coverage,
         why,
         ..Found::default()
     };
     let configured = match allowed(course) {
         Ok(Some(configured)) if !evidence.exhibits.is_empty() => configured,
-        Ok(_) => return Ok(plain(evidence.exhibits, None)),
-        Err(why) => return Ok(plain(evidence.exhibits, Some(why))),
+        Ok(_) => return Ok(plain(evidence, None)),
+        Err(why) => return Ok(plain(evidence, Some(why))),
     };
     match ask(course, &configured, &evidence)? {
         Ok(found) => Ok(found),
         Err(why) => {
             course.step(format!("no model answered: {why}"))?;
-            Ok(plain(evidence.exhibits, Some(why)))
+            Ok(plain(evidence, Some(why)))
         }
     }
 }
@@ -130,5 +131,6 @@ fn found(
         evidence: evidence.exhibits.iter().map(named).collect(),
         model: Some(format!("{} {}", configured.model.provider.name, configured.model.name)),
         why: None,
+        coverage: evidence.coverage.clone(),
     })
 }

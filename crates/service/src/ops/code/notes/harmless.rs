@@ -20,7 +20,8 @@ const VERBS: &[&str] = &[
 ];
 
 /// What may stand before it.
-const POLITE: &[&str] = &["please", "now", "first", "then", "always", "you", "must", "should", "请", "先"];
+const POLITE: &[&str] = &["please", "now", "first", "then", "always", "you", "must", "should"];
+const HAN_POLITE: &[&str] = &["请", "你", "必须", "务必", "先"];
 
 const LEFT_OUT: &str = "(A sentence that reads like an order was left out.)";
 
@@ -56,7 +57,9 @@ fn is_order(sentence: &str, shown: &str) -> bool {
     let foreign = |word: &str| (word.contains("://") || word.starts_with("www.")) && !shown.contains(word);
     let mut words = spaced.split_whitespace().skip_while(|word| POLITE.contains(word));
     let bids = words.next().is_some_and(|word| {
-        VERBS.iter().any(|verb| if verb.is_ascii() { word == *verb } else { word.starts_with(verb) })
+        // Chinese has no spaces between what is polite and what is wanted.
+        let bare = HAN_POLITE.iter().fold(word, |word, polite| word.trim_start_matches(polite));
+        VERBS.iter().any(|verb| if verb.is_ascii() { bare == *verb } else { bare.starts_with(verb) })
     });
     bids || SIGNS.iter().any(|sign| padded.contains(sign))
         || sentence.split_whitespace().map(|word| word.trim_matches(['(', ')', '.', ',', '`'])).any(foreign)

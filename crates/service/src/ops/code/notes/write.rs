@@ -34,16 +34,20 @@ pub(crate) fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWr
 pub(crate) fn write_waiting(service: &Service, asked: u64) -> Result<u64, Error> {
     let Some(configured) = model::configured(service)? else { return Ok(0) };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(asked));
-    let mut written = 0;
+    let (mut written, mut failed) = (0, None);
     for (root, _) in service.code_folders() {
         let has_folder = Folder::at(&root).is_ok_and(|folder| folder.is_some());
         if written >= most || !has_folder {
             continue;
         }
         let ask = WriteNotes { limit: Some(most - written), ..WriteNotes::default() };
-        written += write(service, &ask, &configured, &root)?.model.answered;
+        match write(service, &ask, &configured, &root) {
+            Ok(done) => written += done.model.answered,
+            // A tree that cannot be written to keeps no other from its notes.
+            Err(error) => failed = Some(error),
+        }
     }
-    Ok(written)
+    failed.filter(|_| written == 0).map_or(Ok(written), Err)
 }
 
 fn no_model() -> Error {
@@ -364,8 +368,8 @@ fn clear(
     for file in folder.list(GROUPS)? {
         let name = file.strip_suffix(".md").map(group_note_of).unwrap_or_default();
         let Some(head) = folder.read(&name)?.map(|text| ours(&text)) else { continue };
-        let mut there = head.types.iter().filter(|id| desk.number(id).is_some());
-        let covered = |id: &String| question.ids.contains(id) || folder.path(&note_of(id)).is_file();
+        let mut there = head.types.iter().filter_map(|id| desk.number(id)).map(|of| desk.id(of));
+        let covered = |id: String| question.ids.contains(&id) || folder.path(&note_of(&id)).is_file();
         if name != question.path && head.untouched && there.all(covered) {
             pen.remove(&name)?;
         }
