@@ -331,8 +331,11 @@ mod tests {
         );
         round_trip::<Index>(json!({"rebuild": true}));
         round_trip::<ArchiveAsk>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
-        assert_eq!(DoctorAsk::read(Map::new()).unwrap(), DoctorAsk {});
-        assert!(DoctorAsk::read(map(json!({"x": 1}))).unwrap_err().hints[0].ends_with("no parameters"));
+        assert_eq!(DoctorAsk::read(Map::new()).unwrap(), DoctorAsk::default());
+        assert!(
+            crate::status::StatusAsk::read(map(json!({"x": 1}))).unwrap_err().hints[0]
+                .ends_with("no parameters")
+        );
         round_trip::<SecretsAsk>(json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}));
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetAsk>(forget);

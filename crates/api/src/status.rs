@@ -122,9 +122,17 @@ pub struct DaemonState {
     pub polled: u64,
     /// How often the kernel lost count, and everything was looked at again.
     pub overflows: u64,
+    pub connections: u64,
+    /// Calls that run or wait.
+    pub in_flight: u64,
     pub calls: u64,
     pub failed: u64,
     pub rss_bytes: u64,
+    pub threads: u64,
+    pub open_files: u64,
+    /// How those before it ended, the oldest first; `lost`: nobody wrote it down.
+    pub exits: Vec<String>,
+    pub log: String,
     /// Of each operation: how often, and how long half and all but one in twenty took at most.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub methods: BTreeMap<String, Took>,

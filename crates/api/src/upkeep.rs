@@ -168,10 +168,16 @@ pub const DOCTOR: Operation = Operation {
     name: "doctor",
     command: "doctor",
     about: "Check that everything Loci needs is in order, and say what to do where it is not",
-    answer: "one finding for each check; what is a problem makes the command fail",
+    answer: "one finding for each check; what is a problem makes the command fail. With `bundle` also where the file was written",
     example: "loci doctor",
     words: None,
-    params: &[],
+    params: &[param(
+        "bundle",
+        Shape::Text,
+        "FILE",
+        "Also write a tar for a report of a defect: versions, figures, findings, settings and the daemon's last lines, with \
+         secrets and your home masked; nothing that was said",
+    )],
     required: &[],
     shapes: properties::<DoctorAsk>,
     handy: &[],
@@ -182,12 +188,18 @@ pub const DOCTOR: Operation = Operation {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct DoctorAsk {}
+pub struct DoctorAsk {
+    pub bundle: Option<String>,
+}
 
 impl Request for DoctorAsk {
     const OPERATION: &'static Operation = &DOCTOR;
 
     fn check(&self) -> Result<(), Error> {
+        if self.bundle.as_deref() == Some("") {
+            return Err(Error::new(Code::InvalidArgument, "`--bundle` needs a file to write")
+                .hint("loci doctor --bundle loci-report.tar"));
+        }
         Ok(())
     }
 }
@@ -196,6 +208,9 @@ impl Request for DoctorAsk {
 #[serde(default)]
 pub struct Checkup {
     pub findings: Vec<Finding>,
+    /// The file that was written for a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 //! Does not know what it does while it stays: those are its duties.
 
 mod duties;
+mod metrics;
 
 use crate::door::{self, VERSION};
 use crate::output::{self, Shown};
@@ -56,6 +57,8 @@ pub(crate) fn command() -> Command {
                     .value_parser(value_parser!(u64))
                     .help("At most this many"),
             ),
+            Command::new("metrics")
+                .about("Figures for a monitor, as Prometheus reads them; with and without a daemon"),
             Command::new("install")
                 .about("Have it started with your session: a unit of systemd's, or launchd's agent")
                 .arg(dry())
@@ -79,6 +82,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
         "stop" => desk.stop(),
         "status" => desk.status(),
         "logs" => desk.logs(sub.get_one::<u64>("lines").copied().unwrap_or(50) as usize),
+        "metrics" => desk.metrics(),
         "install" => desk.install(flag("dry_run")),
         "uninstall" => desk.uninstall(flag("dry_run")),
         _ if flag("detach") => detach(),
@@ -211,6 +215,15 @@ impl Desk {
         })
     }
 
+    fn metrics(&self) -> Result<Exit, Error> {
+        let mut service =
+            service::Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1);
+        service.daemon = Some(teller(&self.places));
+        let status = api::Caller::status(&service, &api::status::StatusAsk::default())?;
+        output::say(&metrics::text(&status, service.clock.now()))?;
+        Ok(Exit::Found)
+    }
+
     fn logs(&self, lines: usize) -> Result<Exit, Error> {
         let place = self.place()?;
         let Ok(lines) = daemon::log::last(&place.log, lines) else {
@@ -323,6 +336,9 @@ pub(crate) fn teller(places: &Places) -> Arc<dyn Fn() -> Value + Send + Sync> {
     Arc::new(move || place.as_ref().map_or(Value::Null, standing))
 }
 
+/// How many of those that ran before are told of.
+const EXITS: usize = 3;
+
 /// What can be said of the daemon from outside.
 pub(crate) fn standing(place: &Place) -> Value {
     let holder = Holder::of(place);
@@ -332,6 +348,8 @@ pub(crate) fn standing(place: &Place) -> Value {
         Some(holder) => json!({"running": true, "pid": holder.pid, "version": holder.version}),
     };
     told["socket"] = json!(place.socket);
+    told["log"] = json!(place.log);
+    told["exits"] = json!(daemon::log::exits(&place.log, EXITS));
     match reached {
         Ok(mut client) => {
             if let (Value::Object(told), Value::Object(about)) = (&mut told, about(&mut client)) {
@@ -365,6 +383,35 @@ fn shown_status(told: &Value) -> String {
         "watches {} folders, polls {}; lost count {} times; brought the index up to date {} times",
         told["watched"], told["polled"], told["overflows"], told["caught_up"]
     ));
-    lines.push(format!("answered {} calls, {} of them with an error", told["calls"], told["failed"]));
+    lines.push(format!(
+        "answered {} calls, {} of them with an error; {} run or wait",
+        told["calls"], told["failed"], told["in_flight"]
+    ));
+    lines.extend(told["methods"].as_object().into_iter().flatten().map(|(name, took)| times(name, took)));
     lines.join("\n")
+}
+
+/// How long an operation took, as far as that is counted: in powers of two.
+fn times(name: &str, took: &Value) -> String {
+    let many = if took["calls"] == 1 { "call" } else { "calls" };
+    format!(
+        "  {name}: {} {many}, half within {} ms, all but one in twenty within {} ms",
+        took["calls"], took["p50_ms"], took["p95_ms"]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_sees_how_long_each_operation_took() {
+        let told = json!({
+            "running": true, "pid": 7, "calls": 3, "failed": 0, "in_flight": 1,
+            "methods": {"status": {"calls": 3, "p50_ms": 0.5, "p95_ms": 2.0}},
+        });
+        let shown = shown_status(&told);
+        assert!(shown.contains("3 calls, 0 of them with an error; 1 run or wait"), "{shown}");
+        assert!(shown.ends_with("status: 3 calls, half within 0.5 ms, all but one in twenty within 2.0 ms"));
+    }
 }

@@ -62,6 +62,33 @@ pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
     Ok(all[all.len().saturating_sub(lines)..].iter().map(ToString::to_string).collect())
 }
 
+/// How the last daemons ended, the oldest first: the reason each wrote down, or `lost` for one that was killed or fell
+/// before it could. The one that runs now is left out.
+pub fn exits(path: &Path, most: usize) -> Vec<String> {
+    let lines = last(path, usize::MAX).unwrap_or_default();
+    let mut ends: Vec<String> = Vec::new();
+    let mut lives = false;
+    for line in lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        match line["what"].as_str() {
+            Some("started") => {
+                if lives {
+                    ends.push(LOST.to_string());
+                }
+                lives = true;
+            }
+            Some("ended") if lives => {
+                ends.push(line["why"].as_str().unwrap_or_default().to_string());
+                lives = false;
+            }
+            _ => {}
+        }
+    }
+    ends.split_off(ends.len().saturating_sub(most))
+}
+
+/// An end that nobody wrote down.
+pub const LOST: &str = "lost";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +106,26 @@ mod tests {
         assert!(whole < 2 * LARGEST + 10_000, "{whole}");
         let last = last(&path, 2).unwrap();
         assert!(last.len() == 2 && last[1].contains("\"n\":2999"), "{last:?}");
+    }
+
+    #[test]
+    fn an_end_that_nobody_wrote_down_is_known_by_the_next_beginning() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s/daemon.log");
+        assert!(exits(&path, 3).is_empty());
+        let log = Log::new(&path, Clock::System);
+        for (what, why) in [
+            ("started", ""),
+            ("ended", "idle"),
+            ("started", ""),
+            ("history", ""),
+            ("started", ""),
+            ("ended", "drained"),
+            ("started", ""),
+        ] {
+            log.say(what, &json!({"why": why}));
+        }
+        assert_eq!(exits(&path, 3), ["idle", LOST, "drained"]);
+        assert_eq!(exits(&path, 2), [LOST, "drained"]);
     }
 }

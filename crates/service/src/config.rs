@@ -120,8 +120,12 @@ impl Default for Memory {
     }
 }
 
+pub(crate) fn path(places: &Places) -> PathBuf {
+    places.xdg("XDG_CONFIG_HOME", ".config").join("loci/config.toml")
+}
+
 pub(crate) fn read(places: &Places) -> Result<Config, Error> {
-    let path = places.xdg("XDG_CONFIG_HOME", ".config").join("loci/config.toml");
+    let path = path(places);
     let wrong = |error: &dyn std::fmt::Display| {
         let known = SETTINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))

@@ -81,7 +81,11 @@ fn line(kept: &Kept, look: &Look) -> String {
 
 impl Render for Checkup {
     fn render(&self, look: &Look) -> String {
-        self.findings.iter().map(|finding| checked(finding, look)).collect()
+        let mut out: String = self.findings.iter().map(|finding| checked(finding, look)).collect();
+        if let Some(file) = &self.bundle {
+            put(&mut out, format_args!("wrote {}: look into it before you send it\n", one_line(file)));
+        }
+        out
     }
 }
 

@@ -73,7 +73,7 @@ impl Answers for Counter {
     }
 
     fn figures(&self) -> Value {
-        json!({"rss_bytes": rss(), "threads": threads()})
+        json!({"rss_bytes": rss(), "threads": entries("/proc/self/task"), "open_files": entries("/proc/self/fd")})
     }
 
     fn is_busy(&self) -> bool {
@@ -122,8 +122,8 @@ fn rss() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+fn entries(folder: &str) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 /// What is done between questions, with the places that the daemon was started with.

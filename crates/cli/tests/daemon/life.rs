@@ -45,6 +45,52 @@ fn it_holds_nothing_open_of_whoever_started_it() {
     assert_eq!(house.status()["running"], true);
 }
 
+/// Figures with a daemon and without, in lines that a monitor reads.
+#[test]
+fn a_monitor_can_read_how_it_stands() {
+    let house = House::lived_in();
+    house.loci(&["index"]).expect(0);
+    let figure = |name: &str| {
+        let told = house.loci(&["daemon", "metrics"]).expect(0).text().to_string();
+        for line in told.lines().filter(|line| !line.starts_with('#')) {
+            let (head, value) = line.rsplit_once(' ').unwrap();
+            assert!(head.starts_with("loci_") && value.parse::<f64>().is_ok(), "{line}");
+        }
+        let line = told.lines().find_map(|line| line.strip_prefix(&format!("loci_{name} ")));
+        line.map(|value| value.parse::<f64>().unwrap())
+    };
+    assert_eq!((figure("up"), figure("transcripts"), figure("rss_bytes")), (Some(0.0), Some(5.0), None));
+    let _child = house.serve();
+    house.loci(&["sessions"]).expect(0);
+    assert_eq!(figure("up"), Some(1.0));
+    assert!(figure("rss_bytes").unwrap() > 1e6 && figure("open_files").unwrap() > 3.0);
+    assert!(figure("query_total{method=\"list_sessions\"}").unwrap() >= 1.0);
+    assert!(figure("query_ms{method=\"list_sessions\",quantile=\"0.95\"}").unwrap() > 0.0);
+}
+
+#[test]
+fn a_daemon_that_was_killed_is_found_by_the_doctor() {
+    let house = House::new();
+    let exits = || {
+        let checkup = house.loci(&["doctor", "--json"]).records().remove(0);
+        checkup["findings"].as_array().unwrap().iter().find(|one| one["check"] == "exits").cloned()
+    };
+    assert_eq!(exits(), None);
+    house.start();
+    house.loci(&["daemon", "stop"]).expect(0);
+    assert_eq!(exits().unwrap()["severity"], "ok");
+    let mut child = house.serve();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    house.start();
+    let found = exits().unwrap();
+    assert_eq!(
+        (&found["severity"], &found["fix"]),
+        (&json!("warning"), &json!("loci daemon logs -n 100")),
+        "{found}"
+    );
+}
+
 #[test]
 fn nobody_needs_it_and_it_goes() {
     let house = House::new();

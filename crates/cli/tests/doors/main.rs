@@ -13,6 +13,7 @@ mod run;
 
 mod code;
 mod conduct;
+mod doctor;
 mod folder;
 mod kept;
 mod memory;

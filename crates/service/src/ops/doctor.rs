@@ -4,13 +4,17 @@
 
 #![allow(clippy::unnecessary_wraps)] // a check may have nothing to say
 
+mod bundle;
+
 use crate::home::{self, Home};
 use crate::look::Memory;
 use crate::{Service, kept, shelf};
-use api::Error;
 use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
+use api::{Error, Request};
 use sources::SOURCES;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// One check: its name, and what it finds. None: there is nothing to say.
 type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
@@ -26,6 +30,9 @@ const CHECKS: &[Check] = &[
     ("permissions", permissions),
     ("daemon", daemon),
     ("watching", watching),
+    ("exits", exits),
+    ("programs", programs),
+    ("leftovers", leftovers),
     ("messages", messages),
     ("space", space),
 ];
@@ -38,29 +45,38 @@ struct Patient<'s> {
 struct Told {
     severity: Severity,
     message: String,
-    fix: Option<&'static str>,
+    fix: Option<String>,
 }
 
 fn ok(message: String) -> Option<Told> {
     Some(Told { severity: Severity::Ok, message, fix: None })
 }
 
-fn warning(message: String, fix: &'static str) -> Option<Told> {
-    Some(Told { severity: Severity::Warning, message, fix: Some(fix) })
+fn warning(message: String, fix: impl Into<String>) -> Option<Told> {
+    Some(Told { severity: Severity::Warning, message, fix: Some(fix.into()) })
 }
 
-fn problem(message: String, fix: &'static str) -> Option<Told> {
-    Some(Told { severity: Severity::Problem, message, fix: Some(fix) })
+fn problem(message: String, fix: impl Into<String>) -> Option<Told> {
+    Some(Told { severity: Severity::Problem, message, fix: Some(fix.into()) })
 }
 
-pub(crate) fn doctor(service: &Service, _ask: &DoctorAsk) -> Result<Checkup, Error> {
+pub(crate) fn doctor(service: &Service, ask: &DoctorAsk) -> Result<Checkup, Error> {
+    ask.check()?;
+    let mut checkup = examined(service);
+    if let Some(file) = &ask.bundle {
+        checkup.bundle = Some(bundle::write(service, &checkup, file)?);
+    }
+    Ok(checkup)
+}
+
+fn examined(service: &Service) -> Checkup {
     let patient = Patient { service, home: service.home() };
     let finding = |(name, check): &Check| {
         let told = check(&patient)?;
-        let (check, fix) = ((*name).to_string(), told.fix.map(str::to_string));
-        Some(Finding { check, severity: told.severity, message: told.message, fix })
+        let check = (*name).to_string();
+        Some(Finding { check, severity: told.severity, message: told.message, fix: told.fix })
     };
-    Ok(Checkup { findings: CHECKS.iter().filter_map(finding).collect() })
+    Checkup { findings: CHECKS.iter().filter_map(finding).collect(), bundle: None }
 }
 
 fn keeps(patient: &Patient<'_>) -> Option<Told> {
@@ -233,6 +249,72 @@ fn watching(patient: &Patient<'_>) -> Option<Told> {
         return warning(message, "sudo sysctl fs.inotify.max_user_watches=524288");
     }
     ok(format!("{needed} folders to watch, of {limit} that the kernel allows"))
+}
+
+/// How the last daemons ended. One that nobody asked to go should not have gone.
+fn exits(patient: &Patient<'_>) -> Option<Told> {
+    let ends = super::status::daemon(patient.service).exits;
+    let lost = ends.iter().filter(|end| *end == "lost").count();
+    match (ends.len(), lost) {
+        (0, _) => None,
+        (all, 0) => ok(format!("the last {all} daemons ended as they should: {}", ends.join(", "))),
+        (all, lost) => {
+            let message = format!("of the last {all} daemons {lost} were killed, or fell, without a word");
+            warning(message, "loci daemon logs -n 100")
+        }
+    }
+}
+
+/// Several programs of this name: which one answers then depends on who starts it.
+fn programs(patient: &Patient<'_>) -> Option<Told> {
+    let service = patient.service;
+    let path = crate::env::text(&service.places, "PATH")?;
+    let own = std::fs::canonicalize(&service.exe).ok()?;
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let there = std::env::split_paths(&path).map(|folder| folder.join("loci")).filter(is_program);
+    let mut found: Vec<PathBuf> = Vec::new();
+    for real in there.filter_map(|path| std::fs::canonicalize(path).ok()) {
+        if !found.contains(&real) {
+            found.push(real);
+        }
+    }
+    let shown =
+        |all: &[PathBuf]| all.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    match &found[..] {
+        [] => None,
+        [one] if *one == own => ok(format!("one program: {}", own.display())),
+        [first, ..] if *first != own => {
+            let message =
+                format!("this is {}, and whoever types `loci` gets {}", own.display(), first.display());
+            warning(message, "which -a loci")
+        }
+        all => warning(format!("there are several programs called loci: {}", shown(all)), "which -a loci"),
+    }
+}
+
+/// What a kill leaves in the middle of writing has this ending; whoever writes one needs it for seconds.
+const HALF: &str = ".new";
+const LEFT: Duration = Duration::from_hours(1);
+
+fn leftovers(patient: &Patient<'_>) -> Option<Told> {
+    let home = patient.home.as_ref()?;
+    let folders = [home.data.clone(), home.cache.clone(), home.code(), home.archive()];
+    let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
+    let now = patient.service.clock.now().0;
+    let is_old = |path: &PathBuf| {
+        let changed = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+        let at =
+            changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(now, |at| at.as_millis() as i64);
+        now - at > LEFT.as_millis() as i64
+    };
+    let half = |path: &PathBuf| path.to_string_lossy().ends_with(HALF);
+    let mut left: Vec<PathBuf> = files.filter(half).filter(is_old).collect();
+    left.sort();
+    let first = left.first()?;
+    let message = format!("{} files were left half written by a loci that was killed", left.len());
+    warning(message, format!("rm {}", first.display()))
 }
 
 /// Messages that nobody could take in: a person should know.

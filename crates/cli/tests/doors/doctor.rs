@@ -1,0 +1,115 @@
+//! What `loci doctor` finds, each fault planted; and the file it writes for a report, which says nothing it should not.
+
+use crate::builder::{ALPHA, Home, Session, put};
+use crate::run::{command, ended, loci};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
+
+fn history() -> Home {
+    let home = Home::new();
+    let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("the walrus eats at noon").reply(&["Noted."]);
+    home.add(&session);
+    home
+}
+
+fn find(home: &Home, name: &str) -> Option<Value> {
+    let checkup = loci(home, &["doctor", "--json"]).records().remove(0);
+    checkup["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == name).cloned()
+}
+
+#[test]
+fn what_a_kill_left_half_written_is_found_once_it_is_old() {
+    let home = history();
+    loci(&home, &["index"]).expect(0);
+    assert_eq!(find(&home, "leftovers"), None);
+    let half = home.path().join(".local/share/loci/forgotten.4711.new");
+    put(&half, b"half");
+    assert_eq!(find(&home, "leftovers"), None, "somebody may be writing it");
+    fs::File::options()
+        .append(true)
+        .open(&half)
+        .unwrap()
+        .set_modified(UNIX_EPOCH + Duration::from_secs(9))
+        .unwrap();
+    let found = find(&home, "leftovers").unwrap();
+    assert_eq!(
+        (&found["severity"], &found["fix"]),
+        (&"warning".into(), &format!("rm {}", half.display()).into())
+    );
+}
+
+#[test]
+fn several_programs_of_the_name_are_told() {
+    let home = history();
+    let place = |folder: &str| {
+        let path = home.path().join(folder).join("loci");
+        put(&path, b"#!/bin/sh\n");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.parent().unwrap().to_path_buf()
+    };
+    let (other, third) = (place("other"), place("third"));
+    let own = home.path().join("own");
+    fs::create_dir_all(&own).unwrap();
+    std::os::unix::fs::symlink(crate::run::EXE, own.join("loci")).unwrap();
+    let told = |folders: &[&std::path::Path]| {
+        let path = std::env::join_paths(folders).unwrap();
+        let mut asked = command(home.path(), &["doctor", "--json"]);
+        asked.env("PATH", path);
+        let checkup = ended(asked).records().remove(0);
+        let all = checkup["findings"].as_array().unwrap().clone();
+        all.into_iter().find(|finding| finding["check"] == "programs")
+    };
+    assert_eq!(told(&[]), None, "none is on the path");
+    assert_eq!(told(&[&own, &own]).unwrap()["severity"], "ok");
+    let several = told(&[&own, &other]).unwrap();
+    assert!(
+        several["severity"] == "warning" && several["message"].to_string().contains("other/loci"),
+        "{several}"
+    );
+    let wrong = told(&[&third, &own]).unwrap();
+    assert!(wrong["message"].to_string().contains("whoever types `loci` gets"), "{wrong}");
+}
+
+#[test]
+fn a_report_holds_what_helps_and_nothing_that_was_said_or_is_secret() {
+    let home = history();
+    let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let settings = format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9\"\n# {token}\n"
+    );
+    put(&home.path().join(".config/loci/config.toml"), settings.as_bytes());
+    let line = format!("{{\"what\":\"started\",\"socket\":\"{}/run\"}}\n", home.path().display());
+    put(&home.path().join(".local/state/loci/daemon.log"), line.as_bytes());
+    loci(&home, &["index"]).expect(0);
+    loci(&home, &["memory", "consolidate", "--no-model"]).expect(0);
+    let done = loci(&home, &["doctor", "--bundle", "report.tar", "--json"]).records().remove(0);
+    let file = home.path().join("report.tar");
+    assert_eq!(done["bundle"], file.to_string_lossy().as_ref());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let listed = Command::new("tar").args(["-tf"]).arg(&file).output().unwrap();
+    let names = String::from_utf8(listed.stdout).unwrap();
+    let wanted = ["version.txt", "status.json", "doctor.json", "config.toml", "daemon.log"];
+    assert_eq!(
+        names.lines().collect::<Vec<_>>(),
+        wanted.map(|name| format!("loci-report/{name}")),
+        "any tar reads it"
+    );
+    let held = String::from_utf8(fs::read(&file).unwrap()).unwrap();
+    for part in ["loci 0.", "\"findings\"", "\"sizes\"", "provider = \"openai\"", "\"started\"", "~/run"] {
+        assert!(held.contains(part), "{part}: {held}");
+    }
+    for part in [token.as_str(), "walrus", "Noted", &*home.path().to_string_lossy()] {
+        assert!(!held.contains(part), "{part}: {held}");
+    }
+    let again = loci(&home, &["doctor", "--bundle", "report.tar"]);
+    assert!(
+        again.code == Some(1) && again.stderr.contains("report.tar"),
+        "nothing is written over: {}",
+        again.stderr
+    );
+    assert_eq!(loci(&home, &["doctor", "--bundle", ""]).code, Some(1));
+}
