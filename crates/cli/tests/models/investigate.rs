@@ -239,6 +239,12 @@ fn what_makes_no_sense_is_refused() {
         );
     }
     assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
+    // where nothing can be put into the tree, there is an answer all the same
+    std::fs::remove_dir_all(desk.path("shop/.loci")).unwrap();
+    put(&desk.path("shop/.loci"), b"a file");
+    let told = desk.ask(HOW, 0);
+    assert_eq!((&told["state"], names(&told)[0]), (&json!("done"), "Memo.Core.BatchQueue"), "{told}");
+    assert!(told["hint"].as_str().unwrap().contains("nothing of it is kept"), "{told}");
 }
 
 #[test]

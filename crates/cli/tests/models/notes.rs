@@ -65,7 +65,9 @@ fn outcome(done: &Value) -> &str {
 fn a_note_is_written_and_a_second_run_costs_nothing() {
     let server = says(&[note("It keeps nodes by id.")]);
     let desk = tree(&server, "price_in = 1.0\nprice_out = 5.0");
-    let done = desk.notes("NodeStore", 0);
+    let run = desk.run("code notes NodeStore --root shop -o json").expect(0);
+    assert!(run.stderr.contains("asking about Memo.Core.NodeStore"), "{}", run.stderr);
+    let done = run.records().remove(0);
     assert_eq!((outcome(&done), server.requests()), ("written", 1), "{done}");
     assert_eq!((&done["model"]["answered"], &done["model"]["tokensIn"]), (&json!(1), &json!(100)), "{done}");
     assert!(done["model"]["cost"].as_f64().unwrap() > 0.0);

@@ -225,6 +225,8 @@ impl Run<'_> {
             }
             Some(Ok(question)) => question,
         };
+        let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
+        self.service.progress.step(&format!("asking about {}", names.join(", ")));
         let judge = |text: &str| self.judged(&question, text);
         let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
         let Ran::Answered(said, usage) = ran else { return self.in_vain(&question, ran) };
