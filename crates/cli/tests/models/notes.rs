@@ -332,6 +332,8 @@ fn what_cannot_be_used_is_asked_three_times_and_set_aside() {
     assert!(files(&desk.path("shop/.loci")).iter().all(|path| !path.to_string_lossy().contains("semantic")));
     let shown = desk.code("semantic Node", 2);
     assert!(shown["lastError"].as_str().unwrap().contains("not the JSON object"), "{shown}");
+    let text = desk.run("code semantic Node --root shop -o text");
+    assert!(text.text().contains("a model was asked in vain: the answer is not"), "{}", text.text());
     assert_eq!(desk.code("status", 0)["semanticFailures"], json!(1));
     assert_eq!(desk.answer("memory jobs", 0)["jobs"][0]["chatId"], json!("Memo.Core.Node"));
     // as another type it is another question
