@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use loci_code::folder::Folder;
 use loci_code::note::Base;
 use loci_code::{ChangeClass, Moment, Note, Store, StoreError};
 use proptest::prelude::*;
@@ -372,4 +373,21 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
     // what was seen by another hand is another note
     assert_eq!(store.since(id, "another", false, at).unwrap().note, Note::Stale);
+}
+
+#[test]
+fn a_note_is_no_reason_to_look_at_all_outlines_again() {
+    let tree = tree(&[("A.cs", "public class A { public int One; }")]);
+    let mut store = Store::in_memory(tree.path()).unwrap();
+    let done = store.refresh(NOW).unwrap();
+    let folder = Folder::make(tree.path()).unwrap();
+    let pen = folder.pen(std::time::Duration::from_secs(5)).unwrap();
+    store.keep(&folder, &pen, &done, &|text| text.to_string()).unwrap();
+    assert!(store.is_kept(&folder, &done).unwrap());
+    store.undisturbed(&folder, || pen.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
+    assert!(store.is_kept(&folder, &done).unwrap(), "we know what we wrote");
+    pen.write("types/T_b.semantic.md", b"ROLE: y\n").unwrap();
+    assert!(!store.is_kept(&folder, &done).unwrap(), "somebody else may have done anything");
+    store.undisturbed(&folder, || pen.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();
+    assert!(!store.is_kept(&folder, &done).unwrap(), "and what they did is still to be looked at");
 }

@@ -79,7 +79,8 @@ impl Render for Semantic {
             out.push_str(&named("it is about these as well:", &self.with));
         }
         if let Some(error) = &self.last_error {
-            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &clean(error))));
+            let told = format!("a model was asked in vain: {}", clean(error));
+            put(&mut out, format_args!("{}\n", look.paint(Ink::Warn, &told)));
         }
         if let Some(next) = &self.next {
             put(&mut out, format_args!("{}\n", clean(next)));

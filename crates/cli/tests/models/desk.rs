@@ -5,7 +5,8 @@ use crate::run::{self, Ended};
 use crate::script::Server;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 pub(crate) const FIRST: &str = "aaaa1111-0000-4000-8000-000000000001";
 pub(crate) const SECOND: &str = "aaaa2222-0000-4000-8000-000000000002";
@@ -91,6 +92,50 @@ impl Desk {
 
     pub(crate) fn change(&self, sql: &str) {
         db::Connection::open(self.ledger()).unwrap().execute_batch(sql).unwrap();
+    }
+}
+
+/// A daemon at work in the home; it ends with the test.
+pub(crate) struct Served<'d> {
+    desk: &'d Desk,
+    child: Child,
+}
+
+impl Desk {
+    /// Where a daemon lies, and is asked.
+    pub(crate) fn beside_daemon(&self) -> [(&'static str, String); 2] {
+        let run = self.path("run");
+        std::fs::create_dir_all(&run).unwrap();
+        [("LOCI_DAEMON", "use".to_string()), ("XDG_RUNTIME_DIR", run.to_string_lossy().into_owned())]
+    }
+
+    fn quietly(&self, line: &str) -> Command {
+        let mut command = self.command(line);
+        command.envs(self.beside_daemon()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    pub(crate) fn serve(&self) -> Served<'_> {
+        let child = self.quietly("daemon run").spawn().unwrap();
+        wait_for(|| self.quietly("daemon status").status().unwrap().success());
+        Served { desk: self, child }
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        let _ = self.desk.quietly("daemon stop").status();
+        let _ = self.child.wait();
+    }
+}
+
+/// Generous: a machine may be busy with everything else.
+#[track_caller]
+pub(crate) fn wait_for(happened: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !happened() {
+        assert!(Instant::now() < until, "it did not happen within a minute");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::agent::Agent;
 use crate::builder::put;
-use crate::desk::Desk;
+use crate::desk::{Desk, wait_for};
 use crate::script::{Act, Server, chat, ok};
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -95,6 +95,12 @@ fn without_a_model_the_answer_is_the_evidence() {
         text.stderr
     );
     assert!(!desk.ledger().exists());
+    // what is tested says more than its tests
+    put(&desk.path("shop/tests/Batch.cs"), b"namespace Memo.Tests { public class BatchProcess { } }");
+    assert_eq!(
+        names(&desk.ask(HOW, 0)),
+        ["Memo.Core.BatchQueue", "Memo.Core.Importer", "Memo.Tests.BatchProcess"]
+    );
 }
 
 #[test]
@@ -172,10 +178,7 @@ fn one_that_was_killed_is_not_running_for_ever() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
-    while server.requests() == 0 && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(|| server.requests() > 0);
     let running = desk.op("O_", 0);
     assert_eq!(running["state"], json!("running"), "{running}");
     assert!(running["hint"].as_str().unwrap().contains("loci code op O_"), "{running}");
@@ -236,6 +239,12 @@ fn what_makes_no_sense_is_refused() {
         );
     }
     assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
+    // where nothing can be put into the tree, there is an answer all the same
+    std::fs::remove_dir_all(desk.path("shop/.loci")).unwrap();
+    put(&desk.path("shop/.loci"), b"a file");
+    let told = desk.ask(HOW, 0);
+    assert_eq!((&told["state"], names(&told)[0]), (&json!("done"), "Memo.Core.BatchQueue"), "{told}");
+    assert!(told["hint"].as_str().unwrap().contains("nothing of it is kept"), "{told}");
 }
 
 #[test]
@@ -256,5 +265,27 @@ fn an_agent_follows_one_that_takes_long() {
     let done =
         agent.call("stream_op", json!({"op": op, "from": next, "wait": 60, "root": "shop"}))["data"].take();
     assert_eq!((&done["state"], &done["answer"]["text"]), (&json!("done"), &json!("One by one.")), "{done}");
+    assert_eq!(server.requests(), 1);
+}
+
+#[test]
+fn with_a_daemon_it_goes_on_though_the_agent_is_gone() {
+    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
+    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&good))]);
+    let desk = with(&server, "");
+    // what agents said is none of this test's business
+    let quiet = std::fs::read_to_string(desk.path(".config/loci/config.toml")).unwrap();
+    desk.configure(&format!("[memory]\nidle_minutes = 1000000\n{quiet}"));
+    let _daemon = desk.serve();
+    let vars = desk.beside_daemon();
+    let vars: Vec<(&str, &str)> = vars.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut agent = Agent::started(desk.home.path(), &["mcp", "--toolsets", "code"], &vars);
+    let ask = json!({"question": "How are large batches processed?", "root": "shop"});
+    let begun = agent.call("investigate", ask)["data"].take();
+    assert_eq!(begun["state"], json!("running"), "{begun}");
+    drop(agent);
+    let op = begun["op"].as_str().unwrap();
+    wait_for(|| desk.op(op, 0)["state"] == json!("done"));
+    assert_eq!(desk.op(op, 0)["answer"]["text"], json!("One by one."));
     assert_eq!(server.requests(), 1);
 }

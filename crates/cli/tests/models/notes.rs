@@ -2,7 +2,7 @@
 //! again after a change, and what is never sent.
 
 use crate::builder::put;
-use crate::desk::{Desk, files};
+use crate::desk::{Desk, files, wait_for};
 use crate::script::{Act, Server, chat, ok};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -65,7 +65,9 @@ fn outcome(done: &Value) -> &str {
 fn a_note_is_written_and_a_second_run_costs_nothing() {
     let server = says(&[note("It keeps nodes by id.")]);
     let desk = tree(&server, "price_in = 1.0\nprice_out = 5.0");
-    let done = desk.notes("NodeStore", 0);
+    let run = desk.run("code notes NodeStore --root shop -o json").expect(0);
+    assert!(run.stderr.contains("asking about Memo.Core.NodeStore"), "{}", run.stderr);
+    let done = run.records().remove(0);
     assert_eq!((outcome(&done), server.requests()), ("written", 1), "{done}");
     assert_eq!((&done["model"]["answered"], &done["model"]["tokensIn"]), (&json!(1), &json!(100)), "{done}");
     assert!(done["model"]["cost"].as_f64().unwrap() > 0.0);
@@ -330,6 +332,8 @@ fn what_cannot_be_used_is_asked_three_times_and_set_aside() {
     assert!(files(&desk.path("shop/.loci")).iter().all(|path| !path.to_string_lossy().contains("semantic")));
     let shown = desk.code("semantic Node", 2);
     assert!(shown["lastError"].as_str().unwrap().contains("not the JSON object"), "{shown}");
+    let text = desk.run("code semantic Node --root shop -o text");
+    assert!(text.text().contains("a model was asked in vain: the answer is not"), "{}", text.text());
     assert_eq!(desk.code("status", 0)["semanticFailures"], json!(1));
     assert_eq!(desk.answer("memory jobs", 0)["jobs"][0]["chatId"], json!("Memo.Core.Node"));
     // as another type it is another question
@@ -403,9 +407,7 @@ fn a_change_while_it_is_written_leaves_it_stale() {
     let server = Server::new(vec![Act::After(Duration::from_secs(3), chat(&note("Slowly.").to_string()))]);
     let desk = tree(&server, "");
     let child = desk.command("code notes Node --root shop -o json").stdout(Stdio::piped()).spawn().unwrap();
-    while server.requests() == 0 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(|| server.requests() > 0);
     assert_eq!(desk.code("semantic Node", 2)["state"], json!("generating"));
     desk.source("Node.cs", &NODE.replace("Name", "Title"));
     let told: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
@@ -423,9 +425,7 @@ fn a_kill_in_the_middle_costs_no_second_call() {
     let server = Server::new(vec![Act::Silence, ok(chat(&note("At last.").to_string()))]);
     let desk = tree(&server, "");
     let mut child = desk.command("code notes Node --root shop").stdout(Stdio::null()).spawn().unwrap();
-    while server.requests() == 0 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(|| server.requests() > 0);
     child.kill().unwrap();
     child.wait().unwrap();
     let waits = desk.notes("Node", 0);
@@ -556,32 +556,18 @@ fn the_daemon_writes_what_was_asked_for_when_nobody_is_at_work() {
     desk.code("index", 0);
     assert_eq!(desk.code("semantic Node", 2)["state"], json!("pending"));
     assert_eq!(desk.code("semantic NodeStore", 2)["state"], json!("pending"));
-    let serve = |settings: &str, wanted: &dyn Fn() -> bool| {
-        desk.configure(settings);
-        let dressed = |line: &str| {
-            let mut command = desk.command(line);
-            command.env("LOCI_DAEMON", "use").env("XDG_RUNTIME_DIR", desk.path("run"));
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-            command
-        };
-        std::fs::create_dir_all(desk.path("run")).unwrap();
-        let mut daemon = dressed("daemon run").spawn().unwrap();
-        let until = std::time::Instant::now() + Duration::from_secs(60);
-        while !wanted() && std::time::Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        dressed("daemon stop").status().unwrap();
-        daemon.wait().unwrap();
-    };
     let log = || std::fs::read_to_string(desk.path(".local/state/loci/daemon.log")).unwrap_or_default();
     // a run asks about sessions first, and about as many notes as it may
-    serve(&restful("notes_per_run = 1\n"), &|| log().contains("\"notes\":1"));
-    assert!(log().contains("\"notes\":1"), "{}", log());
+    let daemon = desk.serve();
+    wait_for(|| log().contains("\"notes\":1"));
+    drop(daemon);
     assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1), "one in a run: {}", log());
     let before = server.requests();
     std::fs::remove_file(desk.path(".local/state/loci/daemon.log")).unwrap();
-    serve(&restful("notes_per_run = 0\n"), &|| log().contains("\"notes\":0"));
-    assert!(log().contains("\"notes\":0"), "{}", log());
+    desk.configure(&restful("notes_per_run = 0\n"));
+    let daemon = desk.serve();
+    wait_for(|| log().contains("\"notes\":0"));
+    drop(daemon);
     assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1));
     assert!(server.requests() - before <= 3, "nothing but what agents said");
 }

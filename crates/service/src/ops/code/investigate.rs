@@ -29,13 +29,17 @@ pub(crate) fn investigate(service: &Service, ask: &Investigate) -> Result<Invest
     ask.check()?;
     let root = root_of(service, ask.root.as_ref())?;
     let case = at_root(service, &root, |desk| Case::new(desk, ask))?;
-    let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
+    let folder = match Folder::make(&root) {
+        Ok(folder) => folder,
+        // A tree that nothing can be put into is answered about all the same.
+        Err(error) => return Course::begin(service, case, None)?.run(None, &error.to_string()),
+    };
     if let Some(kept) = case.kept(service, &folder) {
         return Ok(kept);
     }
     let Some(lock) = case.seize(service)? else { return read(service, &root, &case.id) };
     if !service.lasts {
-        return Course::begin(service, case, &folder)?.run(lock);
+        return Course::begin(service, case, Some(&folder))?.run(Some(lock), "");
     }
     let op = case.id.clone();
     begin_apart(service, case, lock)?;
@@ -49,10 +53,10 @@ fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
     let own = Service::new(places, service.clock, service.cwd.clone(), exe, service.threads);
     let folder = Folder::make(&case.root).map_err(|error| folder_error(&error))?;
     // It is there before anybody can ask for it.
-    Course::begin(&own, case.clone(), &folder)?;
+    Course::begin(&own, case.clone(), Some(&folder))?;
     let work = move || {
-        if let Ok(course) = Course::begin(&own, case, &folder) {
-            let _ = course.run(lock);
+        if let Ok(course) = Course::begin(&own, case, Some(&folder)) {
+            let _ = course.run(Some(lock), "");
         }
     };
     std::thread::Builder::new()
@@ -201,13 +205,14 @@ impl Case {
 /// A case that is being looked into.
 struct Course<'a> {
     service: &'a Service,
-    folder: &'a Folder,
+    /// Where it is kept, if it can be.
+    folder: Option<&'a Folder>,
     case: Case,
     told: Investigation,
 }
 
 impl<'a> Course<'a> {
-    fn begin(service: &'a Service, case: Case, folder: &'a Folder) -> Result<Course<'a>, Error> {
+    fn begin(service: &'a Service, case: Case, folder: Option<&'a Folder>) -> Result<Course<'a>, Error> {
         let told = Investigation {
             op: case.id.clone(),
             state: RUNNING.to_string(),
@@ -220,8 +225,8 @@ impl<'a> Course<'a> {
         Ok(course)
     }
 
-    /// Looks into it to the end; the lock is held until then.
-    fn run(mut self, lock: Lock) -> Result<Investigation, Error> {
+    /// Looks into it to the end; the lock is held until then. Where it cannot be kept, the answer says why.
+    fn run(mut self, lock: Option<Lock>, unkept: &str) -> Result<Investigation, Error> {
         let outcome = self.find();
         let failed = outcome.as_ref().err().cloned();
         match outcome {
@@ -234,6 +239,7 @@ impl<'a> Course<'a> {
         }
         drop(lock);
         self.clear();
+        self.told.hint = (!unkept.is_empty()).then(|| format!("nothing of it is kept: {unkept}"));
         failed.map_or(Ok(self.told), Err)
     }
 
@@ -262,24 +268,25 @@ impl<'a> Course<'a> {
     }
 
     fn keep(&self) -> Result<(), Error> {
+        let Some(folder) = self.folder else { return Ok(()) };
         let mut bytes = serde_json::to_vec_pretty(&self.told).unwrap_or_default();
         bytes.push(b'\n');
-        let pen = self.folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
+        let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
         pen.write(&op_of(&self.case.id), &bytes).map(|_| ()).map_err(|error| folder_error(&error))
     }
 
     /// Takes the lock's file away, and what nobody goes back to.
     fn clear(&self) {
+        let Some(folder) = self.folder else { return };
         if let Some(home) = self.service.home() {
             let _ = std::fs::remove_file(home.op_lock(&lock_name(&self.case.root, &self.case.id)));
         }
-        let files = self.folder.list(OPS).unwrap_or_default();
-        let since = |name: &String| {
-            std::fs::metadata(self.folder.path(OPS).join(name)).and_then(|it| it.modified()).ok()
-        };
+        let files = folder.list(OPS).unwrap_or_default();
+        let since =
+            |name: &String| std::fs::metadata(folder.path(OPS).join(name)).and_then(|it| it.modified()).ok();
         let mut dated: Vec<_> = files.iter().map(|name| (since(name), name)).collect();
         dated.sort();
-        let Ok(pen) = self.folder.pen(PATIENTLY) else { return };
+        let Ok(pen) = folder.pen(PATIENTLY) else { return };
         for (_, name) in dated.iter().take(files.len().saturating_sub(MOST)) {
             let _ = pen.remove(&format!("{OPS}/{name}"));
         }

@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 
 /// As many as fit into a prompt of some 4,000 tokens.
 const SHOWN: usize = 6;
+/// Of so many it is looked which are tests.
+const WEIGHED: usize = 30;
 /// Finding who mentions a type is the slow part.
 const WITH_USAGES: usize = 4;
 const USAGES: usize = 3;
@@ -71,9 +73,12 @@ pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>)
     let types: Vec<Named> = all.into_iter().filter(inside).collect();
     let mut best: Vec<u32> = inquiry::rank(&inquiry::words(question), &types)
         .into_iter()
-        .take(SHOWN)
+        .take(WEIGHED)
         .filter_map(|at| desk.number(&types[at].id.to_string()))
         .collect();
+    // Stable: what is tested says more than its tests, which are called the same and more.
+    best.sort_by_key(|of| desk.tags(*of).contains(&"test"));
+    best.truncate(SHOWN);
     if best.is_empty() && within.is_some() {
         let mut by_use: Vec<u32> =
             types.iter().filter_map(|named| desk.number(&named.id.to_string())).collect();

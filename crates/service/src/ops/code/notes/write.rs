@@ -6,7 +6,6 @@
 use super::harmless::harmless;
 use super::question::{Question, failed, wanted};
 use super::read;
-use crate::home::Lock;
 use crate::model::{self, Configured};
 use crate::ops::code::access::PATIENTLY;
 use crate::ops::code::desk::{Desk, at_root, folder_error, root_of};
@@ -151,30 +150,33 @@ impl Run<'_> {
     fn rehearse(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
         let used = asking::used(self.service)?;
         let resting = asking::resting(self.service)?;
-        let questions = at_root(self.service, self.root, |desk| {
-            Ok(jobs.iter().filter_map(|ids| Question::new(desk, ids, &self.masker)).collect::<Vec<_>>())
-        })?;
-        let mut planned = 0;
-        for question in questions {
-            if let Some(line) = not_asked(&question, &resting) {
-                self.leave(line);
-            } else if planned >= self.most {
-                self.done.model.left += 1;
-            } else if let Some(price) =
-                asking::weigh(self.configured, question.words(), (used, payload), &mut self.done.model)
-            {
-                planned += 1;
-                let asking::Price { tokens, cost, payload } = price;
-                let line = NoteLine { tokens: Some(tokens), cost, payload, ..question.line("planned") };
-                self.done.notes.push(line);
+        self.done = at_root(self.service, self.root, |desk| {
+            let (mut done, mut planned) = (self.done.clone(), 0);
+            for (at, ids) in jobs.iter().enumerate() {
+                // to word a question takes a look at everything that its type uses
+                if planned >= self.most {
+                    done.model.left += (jobs.len() - at) as u64;
+                    break;
+                }
+                let Some(question) = Question::new(desk, ids, &self.masker) else { continue };
+                if let Some(line) = not_asked(&question, &resting) {
+                    leave(&mut done, line);
+                } else if let Some(price) =
+                    asking::weigh(self.configured, question.words(), (used, payload), &mut done.model)
+                {
+                    planned += 1;
+                    let asking::Price { tokens, cost, payload } = price;
+                    done.notes.push(NoteLine {
+                        tokens: Some(tokens),
+                        cost,
+                        payload,
+                        ..question.line("planned")
+                    });
+                }
             }
-        }
+            Ok(done)
+        })?;
         Ok(())
-    }
-
-    fn leave(&mut self, line: NoteLine) {
-        self.done.model.left += u64::from(line.outcome == "waiting");
-        self.done.notes.push(line);
     }
 
     /// Puts the questions, one after the other, until there are none or no more may be asked.
@@ -182,7 +184,7 @@ impl Run<'_> {
         if jobs.is_empty() {
             return Ok(());
         }
-        let Some(turn) = asking::turn(self.service)? else {
+        let Some(_turn) = asking::turn(self.service)? else {
             self.done.model.left += jobs.len() as u64;
             self.done.model.why = Some("another run is asking the model".to_string());
             return Ok(());
@@ -197,13 +199,13 @@ impl Run<'_> {
                 self.done.model.left += (jobs.len() - at) as u64;
                 break;
             }
-            self.one(&mut ledger, ids, &turn)?;
+            self.one(&mut ledger, ids)?;
         }
         Ok(())
     }
 
     /// Asks about one note, as its types are now.
-    fn one(&mut self, ledger: &mut Ledger, ids: &[String], _turn: &Lock) -> Result<(), Error> {
+    fn one(&mut self, ledger: &mut Ledger, ids: &[String]) -> Result<(), Error> {
         let resting = asking::resting(self.service)?;
         let begun = at_root(self.service, self.root, |desk| {
             let Some(question) = Question::new(desk, ids, &self.masker) else { return Ok(None) };
@@ -218,11 +220,13 @@ impl Run<'_> {
         let question = match begun {
             None => return Ok(()),
             Some(Err(line)) => {
-                self.leave(line);
+                leave(&mut self.done, line);
                 return Ok(());
             }
             Some(Ok(question)) => question,
         };
+        let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
+        self.service.progress.step(&format!("asking about {}", names.join(", ")));
         let judge = |text: &str| self.judged(&question, text);
         let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
         let Ran::Answered(said, usage) = ran else { return self.in_vain(&question, ran) };
@@ -333,6 +337,11 @@ struct Sayings {
     sections: Sections,
     /// The headings of what is new; none: the model sees no reason to change anything.
     new: Vec<String>,
+}
+
+fn leave(done: &mut NotesWritten, line: NoteLine) {
+    done.model.left += u64::from(line.outcome == "waiting");
+    done.notes.push(line);
 }
 
 fn numbers(desk: &Desk<'_>, ids: &[String]) -> Vec<u32> {
