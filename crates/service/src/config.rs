@@ -41,6 +41,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("model.tokens_per_day", "at most so many tokens within 24 hours [default: 200000]"),
     ("model.jobs_per_run", "at most so many sessions, or notes, in one run [default: 20]"),
     (
+        "model.code",
+        "whether it may be told of source unasked by you: by the daemon for notes that are wanted, and for investigations [default: false; `loci code notes` asks it because you typed it]",
+    ),
+    (
         "model.notes_per_run",
         "at most so many notes about types that the daemon has written after it consolidated memory; 0: none [default: 5]",
     ),
@@ -72,6 +76,7 @@ pub(crate) struct Asked {
     pub(crate) config_dir: Option<PathBuf>,
     pub(crate) tokens_per_day: Option<u64>,
     pub(crate) jobs_per_run: Option<u64>,
+    pub(crate) code: bool,
     pub(crate) notes_per_run: Option<u64>,
     pub(crate) seconds_per_job: Option<u64>,
     pub(crate) price_in: Option<f64>,

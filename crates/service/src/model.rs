@@ -26,6 +26,8 @@ pub(crate) struct Configured {
     pub(crate) model: Model,
     pub(crate) tokens_per_day: u64,
     pub(crate) jobs_per_run: u64,
+    /// Source may be sent though nobody typed that it should.
+    pub(crate) code: bool,
     /// Of them notes that nobody waits for.
     pub(crate) notes_per_run: u64,
     pub(crate) within: Duration,
@@ -50,10 +52,12 @@ impl Off {
     }
 }
 
-/// What is never sent, where a model is configured; its key is not looked for, nor whether it can be reached.
-pub(crate) fn wished(service: &Service) -> Result<Option<Off>, Error> {
+/// What is never sent, and whether source is by itself, where a model is configured; its key is not looked for, nor whether it can
+/// be reached.
+pub(crate) fn wished(service: &Service) -> Result<Option<(Off, bool)>, Error> {
     let config = config::read(&service.places)?.model;
-    config.provider.is_some().then(|| Off::read(service, &config)).transpose()
+    let off = config.provider.is_some().then(|| Off::read(service, &config)).transpose()?;
+    Ok(off.map(|off| (off, config.code)))
 }
 
 /// The model that may be asked; none where nobody configured one.
@@ -64,11 +68,11 @@ pub(crate) fn configured(service: &Service) -> Result<Option<Configured>, Error>
     let price = price(service, &config, provider)?;
     let (tokens_per_day, jobs_per_run) =
         (config.tokens_per_day.unwrap_or(TOKENS_PER_DAY), config.jobs_per_run.unwrap_or(JOBS_PER_RUN));
-    let notes_per_run = config.notes_per_run.unwrap_or(NOTES_PER_RUN);
+    let (code, notes_per_run) = (config.code, config.notes_per_run.unwrap_or(NOTES_PER_RUN));
     let within = Duration::from_secs(config.seconds_per_job.unwrap_or(SECONDS_PER_JOB).max(1));
     let off = Off::read(service, &config)?;
     let model = Model::new(settings(service, config, provider)?).map_err(|error| wrong(&error))?;
-    Ok(Some(Configured { model, tokens_per_day, jobs_per_run, notes_per_run, within, price, off }))
+    Ok(Some(Configured { model, tokens_per_day, jobs_per_run, code, notes_per_run, within, price, off }))
 }
 
 impl Configured {

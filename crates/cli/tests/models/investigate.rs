@@ -31,7 +31,7 @@ fn tree(settings: &str) -> Desk {
 
 fn with(server: &Server, more: &str) -> Desk {
     tree(&format!(
-        "[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{}\"\n{more}\n",
+        "[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{}\"\ncode = true\n{more}\n",
         server.url
     ))
 }
@@ -43,6 +43,13 @@ fn says(answer: &Value) -> Server {
 const HOW: &str = "'How are large batches processed?'";
 
 impl Desk {
+    /// The same with other words in its configuration.
+    fn configured(self, from: &str, to: &str) -> Desk {
+        let text = std::fs::read_to_string(self.path(".config/loci/config.toml")).unwrap();
+        self.configure(&text.replace(from, to));
+        self
+    }
+
     fn ask(&self, line: &str, code: i32) -> Value {
         self.answer(&format!("code investigate {line} --root shop"), code)
     }
@@ -159,12 +166,17 @@ fn what_goes_wrong_with_a_model_leaves_the_evidence() {
     let server = says(&nothing);
     let desk = tree("");
     desk.configure(&format!(
-        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\nprojects_off = [\"{}\"]\n",
+        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\ncode = true\nprojects_off = [\"{}\"]\n",
         server.url,
         desk.path("shop").display()
     ));
     assert!(desk.ask(HOW, 0)["answer"]["why"].as_str().unwrap().contains("projects_off"));
-    assert_eq!(server.requests(), 0);
+    let told = with(&server, "").configured("code = true", "").ask(HOW, 0);
+    assert!(
+        told["answer"]["why"].as_str().unwrap().contains("code = true"),
+        "source leaves for nobody: {told}"
+    );
+    assert_eq!((server.requests(), &told["answer"]["by"]), (0, &json!("evidence")));
 }
 
 #[test]

@@ -554,6 +554,9 @@ fn the_daemon_writes_what_was_asked_for_when_nobody_is_at_work() {
     desk.answer("memory consolidate", 0);
     desk.configure(&restful("notes_per_run = 1\n"));
     desk.code("index", 0);
+    let next = desk.code("semantic Node", 2)["next"].to_string();
+    assert!(next.contains("where `code = true` stands"), "{next}");
+    desk.configure(&restful("code = true\nnotes_per_run = 1\n"));
     assert_eq!(desk.code("semantic Node", 2)["state"], json!("pending"));
     assert_eq!(desk.code("semantic NodeStore", 2)["state"], json!("pending"));
     let log = || std::fs::read_to_string(desk.path(".local/state/loci/daemon.log")).unwrap_or_default();
@@ -564,10 +567,13 @@ fn the_daemon_writes_what_was_asked_for_when_nobody_is_at_work() {
     assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1), "one in a run: {}", log());
     let before = server.requests();
     std::fs::remove_file(desk.path(".local/state/loci/daemon.log")).unwrap();
-    desk.configure(&restful("notes_per_run = 0\n"));
-    let daemon = desk.serve();
-    wait_for(|| log().contains("\"notes\":0"));
-    drop(daemon);
-    assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1));
+    for held in ["notes_per_run = 1\n", "code = true\nnotes_per_run = 0\n"] {
+        desk.configure(&restful(held));
+        let before_that = log().matches("\"notes\":0").count();
+        let daemon = desk.serve();
+        wait_for(|| log().matches("\"notes\":0").count() > before_that);
+        drop(daemon);
+        assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(1), "{held}");
+    }
     assert!(server.requests() - before <= 3, "nothing but what agents said");
 }

@@ -111,7 +111,7 @@ fn a_small_real_model_writes_a_note_and_answers_a_question() {
     let small = started(place);
     let desk = Desk { home: Home::new() };
     desk.configure(&format!(
-        "[model]\nprovider = \"openai\"\nmodel = \"smollm2\"\nbase_url = \"{}\"\nseconds_per_job = 240\n",
+        "[model]\nprovider = \"openai\"\nmodel = \"smollm2\"\nbase_url = \"{}\"\ncode = true\nseconds_per_job = 240\n",
         small.url
     ));
     put(

@@ -31,7 +31,7 @@ pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Seman
         let note = folder.as_ref().and_then(|folder| read(desk, folder, of));
         let (state, why) = standing(desk, of, note.as_ref());
         let may = may_be_asked(service, desk, note.as_ref(), folder.is_some());
-        let asked = matches!((&may, state), (Asked::Yes, Note::None | Note::Stale));
+        let asked = matches!((&may, state), (Asked::Yes { .. }, Note::None | Note::Stale));
         let state = if asked { desk.ask_for_note(of) } else { state };
         desk.asked(of);
         Ok(Semantic {
@@ -62,7 +62,10 @@ fn standing(desk: &Desk<'_>, of: u32, note: Option<&Written>) -> (Note, Vec<Stri
 
 /// Whether a model may be asked to write a note.
 enum Asked {
-    Yes,
+    Yes {
+        /// The daemon has it written; else a person types it.
+        by_itself: bool,
+    },
     /// Nobody configured one.
     NoModel,
     /// The tree has no folder to put it into, and a question makes none.
@@ -84,9 +87,9 @@ fn may_be_asked(service: &Service, desk: &Desk<'_>, note: Option<&Written>, has_
     });
     match wished {
         None => Asked::NoModel,
-        Some(off) if off.holds(&desk.root().to_string_lossy()) => Asked::Off,
+        Some((off, _)) if off.holds(&desk.root().to_string_lossy()) => Asked::Off,
         Some(_) if !has_folder => Asked::NoFolder,
-        Some(_) => Asked::Yes,
+        Some((_, by_itself)) => Asked::Yes { by_itself },
     }
 }
 
@@ -103,9 +106,12 @@ fn next(desk: &Desk<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
     match (state, may) {
         (Note::Cached, _) => None,
         (Note::Generating, _) => Some("it is being written".to_string()),
-        (Note::Pending, Asked::Yes) => {
+        (Note::Pending, Asked::Yes { by_itself: true }) => {
             Some(format!("it is asked for: the daemon writes it when nobody is at work, and {typed} at once"))
         }
+        (Note::Pending, Asked::Yes { by_itself: false }) => Some(format!(
+            "it is asked for: {typed} has it written, or the daemon, where `code = true` stands below `[model]`"
+        )),
         (Note::None, Asked::NoModel) => {
             Some(format!("a model writes it, and none is configured (`model.provider`); {head}"))
         }

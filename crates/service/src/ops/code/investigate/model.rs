@@ -47,6 +47,9 @@ fn allowed(course: &Course<'_>) -> Result<Option<Configured>, String> {
         Some(configured) if configured.is_off(&course.case.root.to_string_lossy()) => {
             Err("nothing of this project is sent (`model.projects_off`)".to_string())
         }
+        Some(configured) if !configured.code => {
+            Err("the model is not told of source: `code = true` below `[model]` allows it".to_string())
+        }
         other => Ok(other),
     }
 }

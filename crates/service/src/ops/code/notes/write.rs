@@ -31,7 +31,7 @@ pub(crate) fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWr
 /// Writes what waits in the trees that were asked about lately and have a folder for it, in a run that has asked so many questions
 /// already; gives how many notes were written.
 pub(crate) fn write_waiting(service: &Service, asked: u64) -> Result<u64, Error> {
-    let Some(configured) = model::configured(service)? else { return Ok(0) };
+    let Some(configured) = model::configured(service)?.filter(|model| model.code) else { return Ok(0) };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(asked));
     let (mut written, mut failed) = (0, None);
     for (root, _) in service.code_folders() {
