@@ -4,7 +4,9 @@
 //! Knows shapes, not styles: a single sentence that was copied looks like one that was typed.
 
 use crate::prose::sentences;
-use crate::words::{CODE_MARKS, FOREIGN_FROM, FOREIGN_KINDS, HAN_OPENERS, HEADERS, OPENERS, SHOWN};
+use crate::words::{
+    CODE_MARKS, FOREIGN_FROM, FOREIGN_KINDS, HAN_OPENERS, HEADERS, OPENERS, OWN_LABELS, SHOWN,
+};
 
 /// Nobody types so much into a prompt; of what is longer only the first and the last paragraph count as the person's.
 const MOST_LINES: usize = 40;
@@ -120,7 +122,8 @@ fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
 
 fn speaker(line: &str) -> Option<&str> {
     let (name, said) = line.trim().split_once([':', '：'])?;
-    let is_name = name.chars().all(|c| c.is_alphabetic() || " .@_-".contains(c));
+    let is_name = name.chars().all(|c| c.is_alphabetic() || " .@_-".contains(c))
+        && !OWN_LABELS.contains(&name.to_lowercase().as_str());
     let fits = (1..=24).contains(&name.chars().count()) && name.split_whitespace().count() <= 2;
     (is_name && fits && !said.trim().is_empty() && !said.starts_with("//")).then_some(name)
 }
@@ -261,6 +264,10 @@ mod tests {
             ("Rules for the logs:\n- Always use JSON in them", &["Always use JSON in them"]),
             ("规则如下：\n以后都用中文回复", &["以后都用中文回复"]),
             ("Note: always use UTC in the database", &["Note: always use UTC in the database"]),
+            (
+                "Rule: always use tabs\nRule: never use blanks\nNote: we decided to keep both",
+                &["Note: we decided to keep both"],
+            ),
             ("约定：接口统一用 snake_case", &["约定：接口统一用 snake_case"]),
             ("From now on, answer in English", &["From now on, answer in English"]),
             (

@@ -170,6 +170,13 @@ pub(crate) const CODE_MARKS: &[&str] = &[
     "fn ", "pub ", "func ", "function ", "const ", "let ", "var ", "select ", "SELECT ", "#include", "}",
 ];
 
+/// What a person puts before a line of their own, and what is nobody's name, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const OWN_LABELS: &[&str] = &[
+    "note", "rule", "rules", "important", "decision", "convention", "task", "goal", "todo", "bug", "question",
+    "requirement", "reminder", "example", "fix", "step", "注意", "规则", "约定", "要求", "决定", "任务", "目标", "重要", "备注",
+];
+
 /// Somebody else's decision, told: in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const REPORTED: &[&str] = &[

@@ -71,7 +71,7 @@ fn garbage_half_lines_and_floods_cost_the_one_who_sends_them() {
     assert!(grown < 30 << 20, "{grown}");
 }
 
-fn rss(pid: u32) -> u64 {
+pub(crate) fn rss(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024

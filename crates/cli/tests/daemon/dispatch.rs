@@ -25,7 +25,7 @@ last=$(printf %s "$text" | tail -n 1)
 printf '{"type":"result","is_error":false,"result":"heard: %s","session_id":"session-of-%s"}' "$last" "$LOCI_AGENT"
 "#;
 
-fn house() -> House {
+pub(crate) fn house() -> House {
     let house = House::new();
     let client = house.path().join("bin/claude");
     put(&client, CLIENT.as_bytes());
@@ -37,7 +37,7 @@ fn house() -> House {
     house
 }
 
-fn serve(house: &House) -> Child {
+pub(crate) fn serve(house: &House) -> Child {
     let path = format!("{}:/usr/bin:/bin", house.path().join("bin").display());
     house.serve_with(move |command| {
         command.env("PATH", &path);

@@ -212,7 +212,7 @@ fn killed_at_any_moment_it_leaves_no_child_and_the_next_one_serves() {
     }
 }
 
-fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|child| parent(*child) == Some(pid)).collect()

@@ -18,4 +18,5 @@ mod election;
 mod house;
 mod life;
 mod same;
+mod soak;
 mod watching;

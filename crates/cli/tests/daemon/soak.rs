@@ -1,0 +1,144 @@
+//! Days of work, one after the other in minutes: sessions that come and go on, edits, searches, consolidation, messages. What
+//! the daemon holds must not grow with them, and at rest nothing runs below it.
+
+use crate::builder::{Session, put};
+use crate::conduct::rss;
+use crate::dispatch;
+use crate::house::{House, Line, rounds, until_within};
+use crate::life::children;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a person does in a day; at sixty times their pace a day has 24 minutes, and here it has no pauses.
+const SESSIONS_A_DAY: usize = 25;
+/// What may be held more at the end than after the first quarter, whatever was done between: the allocator's own slack.
+const SLACK: u64 = 24 << 20;
+/// What is derived and kept may take so many times the transcripts, and a base that does not depend on them.
+const TIMES: u64 = 12;
+const BASE: u64 = 16 << 20;
+
+struct Sample {
+    at: Duration,
+    rss: u64,
+    files: usize,
+}
+
+#[test]
+fn days_of_work_leave_it_as_it_was() {
+    let house = dispatch::house();
+    let child = dispatch::serve(&house);
+    let longest = Duration::from_secs(rounds("LOCI_SOAK_SECONDS", 40) as u64);
+    let (began, mut day, mut samples) = (Instant::now(), 0, Vec::new());
+    while began.elapsed() < longest {
+        work_a_day(&house, day, began + longest);
+        day += 1;
+        samples.push(Sample { at: began.elapsed(), rss: rss(child.id()), files: files(child.id()) });
+    }
+    let rests = || house.status()["in_flight"] == 0 && children(child.id()).is_empty();
+    assert!(until_within(Duration::from_mins(2), rests), "{:?} run at rest", children(child.id()));
+    let (first, last) = halves(&samples);
+    let (history, own) = (size(&house.path().join(".claude")), own_size(house.path()));
+    let told = format!(
+        "{day} days in {:?}: {} then {} MB, {} then {} files open, {} kB of transcripts, {} kB derived and kept, \
+         slope {:.1} MB an hour\n",
+        began.elapsed(),
+        first.0 >> 20,
+        last.0 >> 20,
+        first.1,
+        last.1,
+        history >> 10,
+        own >> 10,
+        slope(&samples)
+    );
+    let _ = std::io::stderr().write_all(told.as_bytes());
+    assert!(last.0 <= first.0 + SLACK, "{told}");
+    assert!(last.1 <= first.1 + 4, "{told}");
+    assert!(own <= TIMES * history + BASE, "{told}");
+    assert_eq!(house.status()["failed"], 0, "{}", house.status());
+}
+
+/// A day: each session has a prompt and goes on once; code is edited and asked about; at night memory is consolidated.
+fn work_a_day(house: &House, day: usize, until: Instant) {
+    let mut line = house.line().unwrap();
+    for n in 0..SESSIONS_A_DAY {
+        if Instant::now() > until {
+            return;
+        }
+        let number = day * SESSIONS_A_DAY + n;
+        converse(house, number, 1);
+        if number > 0 {
+            converse(house, number - 1, 2);
+        }
+        put(
+            &house.path().join("tree/a.rs"),
+            format!("pub struct First {{ pub n{number}: u32 }}\n").as_bytes(),
+        );
+        ask(&mut line, "search_conversations", json!({"intent_query": format!("walrus number{number}")}));
+        ask(&mut line, "get_outline", json!({"path": "First", "_meta": {"cwd": house.path().join("tree")}}));
+    }
+    ask(&mut line, "consolidate", json!({"no_model": true}));
+    house.loci(&["dispatch", "agent0", &format!("day {day}"), "--wait-seconds", "60"]).expect(0);
+}
+
+fn converse(house: &House, number: usize, turns: usize) {
+    let id = format!("{number:08}-1111-4222-8333-444444444444");
+    let mut session = Session::new(&id, "/srv/demo/alpha", "2026-03-04T09:00:00Z");
+    for turn in 0..turns {
+        session.prompt(&format!(
+            "subject number{number} of the walrus, part {turn}: we decided to keep it in room {number}"
+        ));
+        session.did("Bash", json!({"command": "cargo test"}), &"a line of output\n".repeat(40));
+        session.reply(&["It is done, and the tests pass."]);
+    }
+    house.home.add(&session);
+}
+
+fn ask(line: &mut Line, method: &str, params: Value) {
+    let said = line.ask(method, params).unwrap();
+    assert!(said.get("error").is_none(), "{method}: {said}");
+}
+
+/// The most that was held in the second quarter, and in the last.
+fn halves(samples: &[Sample]) -> ((u64, usize), (u64, usize)) {
+    let quarter = samples.len().div_ceil(4);
+    let most = |part: &[Sample]| {
+        let rss = part.iter().map(|sample| sample.rss).max().unwrap_or(0);
+        (rss, part.iter().map(|sample| sample.files).max().unwrap_or(0))
+    };
+    (most(&samples[..(2 * quarter).min(samples.len())]), most(&samples[samples.len() - quarter..]))
+}
+
+/// By the least squares, after the first quarter, in megabytes an hour.
+fn slope(samples: &[Sample]) -> f64 {
+    let warm = &samples[samples.len() / 4..];
+    let points: Vec<(f64, f64)> =
+        warm.iter().map(|sample| (sample.at.as_secs_f64() / 3600.0, sample.rss as f64 / 1e6)).collect();
+    let n = points.len() as f64;
+    let (x, y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let above: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let below: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    if below > 0.0 { above / below } else { 0.0 }
+}
+
+fn files(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+fn own_size(home: &Path) -> u64 {
+    [".local/share/loci", ".cache/loci", ".local/state/loci"]
+        .iter()
+        .map(|below| size(&home.join(below)))
+        .sum()
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let one = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => size(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(one).sum()
+}
