@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// What a person does in a day; at sixty times their pace a day has 24 minutes, and here it has no pauses.
 const SESSIONS_A_DAY: usize = 25;
-/// What may be held more at the end than after the first quarter, whatever was done between: the allocator's own slack.
+/// What may be held more at the end than in the first half, whatever was done between: the allocator's own slack.
 const SLACK: u64 = 24 << 20;
 /// What is derived and kept may take so many times the transcripts, and a base that does not depend on them.
 const TIMES: u64 = 12;
@@ -54,7 +54,9 @@ fn days_of_work_leave_it_as_it_was() {
     );
     let _ = std::io::stderr().write_all(told.as_bytes());
     assert!(last.0 <= first.0 + SLACK, "{told}");
-    assert!(last.1 <= first.1 + 4, "{told}");
+    // A sample may fall into work; one that is never closed does not go at rest either.
+    let closed = || files(child.id()) <= first.1 + 4;
+    assert!(until_within(Duration::from_mins(1), closed), "{} open at rest, {told}", files(child.id()));
     assert!(own <= TIMES * history + BASE, "{told}");
     assert_eq!(house.status()["failed"], 0, "{}", house.status());
 }
@@ -100,14 +102,15 @@ fn ask(line: &mut Line, method: &str, params: Value) {
     assert!(said.get("error").is_none(), "{method}: {said}");
 }
 
-/// The most that was held in the second quarter, and in the last.
+/// What was held in the first half, and in the last quarter: the most memory, and the fewest open files. While the index is
+/// written there are 53, at rest 15, and a sample falls where it falls; a file that is never closed raises the fewest.
 fn halves(samples: &[Sample]) -> ((u64, usize), (u64, usize)) {
     let quarter = samples.len().div_ceil(4);
-    let most = |part: &[Sample]| {
+    let held = |part: &[Sample]| {
         let rss = part.iter().map(|sample| sample.rss).max().unwrap_or(0);
-        (rss, part.iter().map(|sample| sample.files).max().unwrap_or(0))
+        (rss, part.iter().map(|sample| sample.files).min().unwrap_or(0))
     };
-    (most(&samples[..(2 * quarter).min(samples.len())]), most(&samples[samples.len() - quarter..]))
+    (held(&samples[..(2 * quarter).min(samples.len())]), held(&samples[samples.len() - quarter..]))
 }
 
 /// By the least squares, after the first quarter, in megabytes an hour.
