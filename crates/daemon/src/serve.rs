@@ -241,8 +241,10 @@ fn heed(house: &Arc<House>, line: &Line, request: Request) {
         "hello" => json!({"version": house.version, "protocol": PROTOCOL, "pid": std::process::id()}),
         "daemon" => house.about(),
         "drain" => {
+            // Said first: whoever rings may find the house gone before it is answered.
+            line.send(&rpc::result(&id, &json!({"draining": true})));
             let _ = house.bell.send(Ring::Drain);
-            json!({"draining": true})
+            return;
         }
         _ => return start(house, line, request),
     };
