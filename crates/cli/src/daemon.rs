@@ -289,6 +289,7 @@ impl Desk {
             idle_exit: if stay { Duration::MAX } else { set.idle_exit() },
             exe: exe(),
             poll: set.poll(),
+            tell: self.places.vars.get("NOTIFY_SOCKET").cloned(),
         };
         let (poke, runs) = (Poke::default(), Runs::default());
         let counter = Arc::new(Counter {

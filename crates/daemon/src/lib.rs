@@ -6,6 +6,7 @@
 pub mod client;
 mod door;
 mod events;
+mod herald;
 pub mod life;
 mod line;
 pub mod log;

@@ -5,6 +5,7 @@
 
 use crate::door::Door;
 use crate::events::{Due, Events};
+use crate::herald::{ALIVE, ENDING, Herald, READY};
 use crate::log::Log;
 use crate::nudge::Nudge;
 use crate::serve::{Answers, Figures, House, Ring};
@@ -14,6 +15,7 @@ use record::Clock;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -47,6 +49,8 @@ pub struct Settings {
     pub exe: PathBuf,
     /// How often folders are looked at that the kernel does not watch.
     pub poll: Duration,
+    /// Where systemd wants to be told how it stands.
+    pub tell: Option<OsString>,
 }
 
 /// Why it ended.
@@ -83,7 +87,12 @@ pub fn run(
     poke: &Poke,
     settings: &Settings,
 ) -> Result<Ended, Error> {
-    let Some(seat) = Seat::take(place, &settings.version)? else { return Ok(Ended::Taken) };
+    let herald = Herald::to(settings.tell.as_deref());
+    let Some(seat) = Seat::take(place, &settings.version)? else {
+        // Another one serves, which is what was wanted: to end before being ready would count as a failure.
+        herald.say(READY);
+        return Ok(Ended::Taken);
+    };
     let mut door = Door::bind(place)?;
     let (bell, rings) = mpsc::channel();
     let house = Arc::new(house(place, answers, bell.clone(), settings));
@@ -98,7 +107,9 @@ pub fn run(
     let working = keep(&house, &events, keeper, settings)?;
     let idle = || house.running().is_empty() && !working.load(Relaxed) && !house.answers.is_busy();
     let program = Program::of(&settings.exe);
+    herald.say(READY);
     let ended = loop {
+        herald.say(ALIVE);
         match rings.recv_timeout(TICK) {
             Ok(Ring::Drain) => break Ended::Drained,
             Ok(Ring::Signal) | Err(RecvTimeoutError::Disconnected) => break Ended::Signalled,
@@ -113,6 +124,7 @@ pub fn run(
             () => {}
         }
     };
+    herald.say(ENDING);
     left.end();
     events.stop();
     house.closing.store(true, Relaxed);

@@ -241,8 +241,10 @@ fn heed(house: &Arc<House>, line: &Line, request: Request) {
         "hello" => json!({"version": house.version, "protocol": PROTOCOL, "pid": std::process::id()}),
         "daemon" => house.about(),
         "drain" => {
+            // Said first: whoever rings may find the house gone before it is answered.
+            line.send(&rpc::result(&id, &json!({"draining": true})));
             let _ = house.bell.send(Ring::Drain);
-            json!({"draining": true})
+            return;
         }
         _ => return start(house, line, request),
     };
@@ -268,10 +270,13 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
     line.calls().insert(number, Arc::clone(&watch));
     let (host, conn) = (Arc::clone(house), line.clone());
     let work = move || {
-        let said = answered(&host, &conn, &request, &id, &watch);
-        // Before it counts as done: whoever closes the house waits for it.
-        if request.id.is_some() {
-            conn.send(&said);
+        // Called off before its turn came: nobody wants it any more.
+        if !watch.stopped() {
+            let said = answered(&host, &conn, &request, &id, &watch);
+            // Before it counts as done: whoever closes the house waits for it.
+            if request.id.is_some() {
+                conn.send(&said);
+            }
         }
         host.running().remove(&number);
         conn.calls().remove(&number);

@@ -14,13 +14,14 @@ pub struct Unit {
     pub disable: &'static str,
 }
 
-/// `path` is where programs are looked for: agents' clients are run by it.
+/// `path` is where programs are looked for: agents' clients are run by it. They run within the unit, so it has no bounds of
+/// memory or tasks and no closed folders: those would be theirs. One that hangs is started again after half a minute.
 pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
     Unit {
         path: config.join("systemd/user/loci.service"),
         text: format!(
             "[Unit]\nDescription=Loci: memory and context for coding agents\nStartLimitIntervalSec=60\nStartLimitBurst=5\n\n\
-             [Service]\nType=exec\nExecStart={} daemon run --stay\nRestart=on-failure\nEnvironment={}\n\
+             [Service]\nType=notify\nWatchdogSec=30\nExecStart={} daemon run --stay\nRestart=on-failure\nEnvironment={}\n\
              KillMode=control-group\n\n[Install]\nWantedBy=default.target\n",
             quoted(&exe.to_string_lossy()),
             quoted(&format!("PATH={path}"))

@@ -19,6 +19,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_SESSION_ID", "the session that asks, which a search leaves out; Claude Code sets it"),
     ("LOCI_ARCHIVE_BUDGET", "how large the archive may grow before `loci doctor` warns [default: 10G]"),
     ("XDG_RUNTIME_DIR", "where the daemon's socket lies; without it below XDG_STATE_HOME"),
+    ("NOTIFY_SOCKET", "where systemd is told that the daemon is ready and alive; systemd sets it"),
     (
         "LOCI_DAEMON",
         "`off`: no daemon is asked or started; `use`: one that is there is asked [default: `loci mcp`, `loci dispatch` and the session-start hook also start one]",

@@ -71,9 +71,14 @@ fn garbage_half_lines_and_floods_cost_the_one_who_sends_them() {
     assert!(grown < 30 << 20, "{grown}");
 }
 
-pub(crate) fn rss(pid: u32) -> u64 {
+fn rss(pid: u32) -> u64 {
+    memory(pid, "VmRSS:")
+}
+
+/// A figure of the kernel's about a process, in bytes.
+pub(crate) fn memory(pid: u32, figure: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(figure)).unwrap();
     line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
 }
 

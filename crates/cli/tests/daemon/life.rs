@@ -3,6 +3,7 @@
 use crate::house::{House, SOON, ended_within, rounds, signal, until, until_within};
 use serde_json::json;
 use std::io::Read;
+use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -229,6 +230,32 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[test]
+fn whoever_has_it_stay_is_told_how_it_stands() {
+    let house = House::new();
+    let path = house.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(SOON)).unwrap();
+    let hear = || {
+        let mut said = [0; 64];
+        let many = socket.recv(&mut said).unwrap();
+        String::from_utf8_lossy(&said[..many]).into_owned()
+    };
+    let told = |command: &mut Command| {
+        command.arg("--stay").env("NOTIFY_SOCKET", &path);
+    };
+    let mut child = house.serve_with(told);
+    assert_eq!((hear(), hear(), hear()), ("READY=1".into(), "WATCHDOG=1".into(), "WATCHDOG=1".into()));
+    // A second one that finds it serving has what it wanted.
+    let mut second = house.command(&["daemon", "run"]);
+    told(&mut second);
+    assert!(second.status().unwrap().success());
+    while hear() != "READY=1" {}
+    signal(&child, "-TERM");
+    while hear() != "STOPPING=1" {}
+    assert_eq!(ended_within(&mut child, SOON), Some(Some(0)));
+}
+
+#[test]
 fn it_can_be_started_with_the_session() {
     let house = House::new();
     let unit = house.path().join(".config/systemd/user/loci.service");
@@ -238,6 +265,7 @@ fn it_can_be_started_with_the_session() {
     let text = std::fs::read_to_string(&unit).unwrap();
     assert_eq!(dry["text"], text.as_str());
     assert!(text.contains("daemon run --stay") && text.contains(crate::run::EXE), "{text}");
+    assert!(text.contains("Type=notify\nWatchdogSec=30\n"), "{text}");
     // Where systemd is, it has a word on it.
     if let Ok(verified) =
         std::process::Command::new("systemd-analyze").args(["verify", "--user"]).arg(&unit).output()

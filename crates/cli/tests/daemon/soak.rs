@@ -2,7 +2,7 @@
 //! the daemon holds must not grow with them, and at rest nothing runs below it.
 
 use crate::builder::{Session, put};
-use crate::conduct::rss;
+use crate::conduct::memory;
 use crate::dispatch;
 use crate::house::{House, Line, rounds, until_within};
 use crate::life::children;
@@ -13,15 +13,16 @@ use std::time::{Duration, Instant};
 
 /// What a person does in a day; at sixty times their pace a day has 24 minutes, and here it has no pauses.
 const SESSIONS_A_DAY: usize = 25;
-/// What may be held more at the end than after the first quarter, whatever was done between: the allocator's own slack.
-const SLACK: u64 = 24 << 20;
+/// What may be held more at the end than in the first half, whatever was done between: the allocator's own slack. Pages of files
+/// are the kernel's, and come back when somebody needs room.
+const SLACK: u64 = 32 << 20;
 /// What is derived and kept may take so many times the transcripts, and a base that does not depend on them.
 const TIMES: u64 = 12;
 const BASE: u64 = 16 << 20;
 
 struct Sample {
     at: Duration,
-    rss: u64,
+    held: u64,
     files: usize,
 }
 
@@ -34,7 +35,11 @@ fn days_of_work_leave_it_as_it_was() {
     while began.elapsed() < longest {
         work_a_day(&house, day, began + longest);
         day += 1;
-        samples.push(Sample { at: began.elapsed(), rss: rss(child.id()), files: files(child.id()) });
+        samples.push(Sample {
+            at: began.elapsed(),
+            held: memory(child.id(), "RssAnon:"),
+            files: files(child.id()),
+        });
     }
     let rests = || house.status()["in_flight"] == 0 && children(child.id()).is_empty();
     assert!(until_within(Duration::from_mins(2), rests), "{:?} run at rest", children(child.id()));
@@ -54,7 +59,9 @@ fn days_of_work_leave_it_as_it_was() {
     );
     let _ = std::io::stderr().write_all(told.as_bytes());
     assert!(last.0 <= first.0 + SLACK, "{told}");
-    assert!(last.1 <= first.1 + 4, "{told}");
+    // A sample may fall into work; one that is never closed does not go at rest either.
+    let closed = || files(child.id()) <= first.1 + 4;
+    assert!(until_within(Duration::from_mins(1), closed), "{} open at rest, {told}", files(child.id()));
     assert!(own <= TIMES * history + BASE, "{told}");
     assert_eq!(house.status()["failed"], 0, "{}", house.status());
 }
@@ -100,21 +107,22 @@ fn ask(line: &mut Line, method: &str, params: Value) {
     assert!(said.get("error").is_none(), "{method}: {said}");
 }
 
-/// The most that was held in the second quarter, and in the last.
+/// What was held in the first half, and in the last quarter: the most memory, and the fewest open files. While the index is
+/// written there are 53, at rest 15, and a sample falls where it falls; a file that is never closed raises the fewest.
 fn halves(samples: &[Sample]) -> ((u64, usize), (u64, usize)) {
     let quarter = samples.len().div_ceil(4);
-    let most = |part: &[Sample]| {
-        let rss = part.iter().map(|sample| sample.rss).max().unwrap_or(0);
-        (rss, part.iter().map(|sample| sample.files).max().unwrap_or(0))
+    let held = |part: &[Sample]| {
+        let most = part.iter().map(|sample| sample.held).max().unwrap_or(0);
+        (most, part.iter().map(|sample| sample.files).min().unwrap_or(0))
     };
-    (most(&samples[..(2 * quarter).min(samples.len())]), most(&samples[samples.len() - quarter..]))
+    (held(&samples[..(2 * quarter).min(samples.len())]), held(&samples[samples.len() - quarter..]))
 }
 
 /// By the least squares, after the first quarter, in megabytes an hour.
 fn slope(samples: &[Sample]) -> f64 {
     let warm = &samples[samples.len() / 4..];
     let points: Vec<(f64, f64)> =
-        warm.iter().map(|sample| (sample.at.as_secs_f64() / 3600.0, sample.rss as f64 / 1e6)).collect();
+        warm.iter().map(|sample| (sample.at.as_secs_f64() / 3600.0, sample.held as f64 / 1e6)).collect();
     let n = points.len() as f64;
     let (x, y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
     let above: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();

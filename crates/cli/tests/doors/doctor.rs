@@ -75,6 +75,19 @@ fn several_programs_of_the_name_are_told() {
 }
 
 #[test]
+fn an_agent_that_would_start_another_program_is_told() {
+    let home = history();
+    assert_eq!(find(&home, "wiring"), None);
+    loci(&home, &["setup", "claude-code", "--yes"]).expect(0);
+    assert_eq!(find(&home, "wiring").unwrap()["severity"], "ok");
+    let settings = home.path().join(".claude/settings.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, "{}").unwrap();
+    let found = find(&home, "wiring").unwrap();
+    assert_eq!((&found["severity"], &found["fix"]), (&"warning".into(), &"loci setup".into()), "{text}");
+}
+
+#[test]
 fn a_report_holds_what_helps_and_nothing_that_was_said_or_is_secret() {
     let home = history();
     let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");

@@ -9,6 +9,7 @@ mod bundle;
 use crate::home::{self, Home};
 use crate::look::Memory;
 use crate::{Service, kept, shelf};
+use api::setup::SetupAsk;
 use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
 use api::{Error, Request};
 use sources::SOURCES;
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     ("watching", watching),
     ("exits", exits),
     ("programs", programs),
+    ("wiring", wiring),
     ("leftovers", leftovers),
     ("messages", messages),
     ("space", space),
@@ -292,6 +294,24 @@ fn programs(patient: &Patient<'_>) -> Option<Told> {
         }
         all => warning(format!("there are several programs called loci: {}", shown(all)), "which -a loci"),
     }
+}
+
+/// Whether the agents that Loci was wired into would start this program, as this version would have it.
+fn wiring(patient: &Patient<'_>) -> Option<Told> {
+    let look = |ask: SetupAsk| super::setup::setup(patient.service, &SetupAsk { dry_run: true, ..ask }).ok();
+    let wired = look(SetupAsk { remove: true, ..SetupAsk::default() })?;
+    let agents: Vec<String> = wired.agents.into_iter().map(|agent| agent.agent).collect();
+    if agents.is_empty() {
+        return None;
+    }
+    let now = look(SetupAsk { agents: agents.clone(), ..SetupAsk::default() })?;
+    let other = now.agents.iter().filter(|agent| !agent.changes.is_empty() || !agent.problems.is_empty());
+    let other: Vec<&str> = other.map(|agent| agent.title.as_str()).collect();
+    if other.is_empty() {
+        return ok(format!("wired into {}", agents.join(", ")));
+    }
+    let message = format!("what Loci put into {} is not what this version would put there", other.join(", "));
+    warning(message, "loci setup")
 }
 
 /// What a kill leaves in the middle of writing has this ending; whoever writes one needs it for seconds.
