@@ -350,7 +350,7 @@ pub(crate) fn standing(place: &Place) -> Value {
     };
     told["socket"] = json!(place.socket);
     told["log"] = json!(place.log);
-    told["exits"] = json!(daemon::log::exits(&place.log, EXITS));
+    told["exits"] = json!(daemon::log::exits(&place.log, EXITS, holder.is_some()));
     match reached {
         Ok(mut client) => {
             if let (Value::Object(told), Value::Object(about)) = (&mut told, about(&mut client)) {

@@ -105,6 +105,8 @@ fn starting(exe: &Path) -> Command {
     command.args(["daemon", "run", "--detach"]).current_dir("/");
     // The session that happens to start it is not the one that asks later.
     command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_PROJECT_DIR");
+    // Nor is it the service that this process may be.
+    command.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

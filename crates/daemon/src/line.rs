@@ -71,6 +71,11 @@ impl Line {
         sent
     }
 
+    /// False once something could not be written to it.
+    pub(crate) fn is_heard(&self) -> bool {
+        !self.cut.load(Relaxed)
+    }
+
     pub(crate) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
         held(&self.calls)
     }

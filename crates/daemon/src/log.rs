@@ -63,8 +63,8 @@ pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
 }
 
 /// How the last daemons ended, the oldest first: the reason each wrote down, or `lost` for one that was killed or fell
-/// before it could. The one that runs now is left out.
-pub fn exits(path: &Path, most: usize) -> Vec<String> {
+/// before it could. One that `runs` now is left out.
+pub fn exits(path: &Path, most: usize, runs: bool) -> Vec<String> {
     let lines = last(path, usize::MAX).unwrap_or_default();
     let mut ends: Vec<String> = Vec::new();
     let mut lives = false;
@@ -82,6 +82,9 @@ pub fn exits(path: &Path, most: usize) -> Vec<String> {
             }
             _ => {}
         }
+    }
+    if lives && !runs {
+        ends.push(LOST.to_string());
     }
     ends.split_off(ends.len().saturating_sub(most))
 }
@@ -112,7 +115,7 @@ mod tests {
     fn an_end_that_nobody_wrote_down_is_known_by_the_next_beginning() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s/daemon.log");
-        assert!(exits(&path, 3).is_empty());
+        assert!(exits(&path, 3, true).is_empty());
         let log = Log::new(&path, Clock::System);
         for (what, why) in [
             ("started", ""),
@@ -125,7 +128,7 @@ mod tests {
         ] {
             log.say(what, &json!({"why": why}));
         }
-        assert_eq!(exits(&path, 3), ["idle", LOST, "drained"]);
-        assert_eq!(exits(&path, 2), [LOST, "drained"]);
+        assert_eq!(exits(&path, 3, true), ["idle", LOST, "drained"]);
+        assert_eq!(exits(&path, 2, true), [LOST, "drained"]);
     }
 }

@@ -270,16 +270,16 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
     line.calls().insert(number, Arc::clone(&watch));
     let (host, conn) = (Arc::clone(house), line.clone());
     let work = move || {
-        // Called off before its turn came: nobody wants it any more.
-        if !watch.stopped() {
-            let said = answered(&host, &conn, &request, &id, &watch);
-            // Before it counts as done: whoever closes the house waits for it.
-            if request.id.is_some() {
-                conn.send(&said);
-            }
-        }
-        host.running().remove(&number);
+        // Called off before its turn came, or nobody there to hear of it: nobody wants it any more.
+        let said =
+            (!watch.stopped() && conn.is_heard()).then(|| answered(&host, &conn, &request, &id, &watch));
+        // Who has the answer may ask again at once: by then it does not count any more.
         conn.calls().remove(&number);
+        if let Some(said) = said.filter(|_| request.id.is_some()) {
+            conn.send(&said);
+        }
+        // Last of all: whoever closes the house waits for it.
+        host.running().remove(&number);
     };
     if !line.give(Box::new(work)) {
         house.running().remove(&number);

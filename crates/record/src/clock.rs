@@ -97,15 +97,17 @@ fn zone() -> TimeZone {
     {
         return zone.clone();
     }
-    let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
-    let zone = read_zone(named.as_deref(), &zones()).unwrap_or_else(TimeZone::system);
+    let named = std::env::var_os("TZ");
+    let named = named.as_ref().map(|name| name.to_str().unwrap_or("?"));
+    let zone = read_zone(named, &zones()).unwrap_or_else(TimeZone::system);
     *last = Some((Instant::now(), zone.clone()));
     zone
 }
 
 #[allow(clippy::disallowed_methods)] // the one place
 fn zones() -> PathBuf {
-    std::env::var_os("TZDIR").map_or_else(|| PathBuf::from("/usr/share/zoneinfo"), PathBuf::from)
+    let set = std::env::var_os("TZDIR").filter(|place| !place.is_empty());
+    set.map_or_else(|| PathBuf::from("/usr/share/zoneinfo"), PathBuf::from)
 }
 
 /// One file, where the library would first list every zone that the machine knows: 1,300 files here, which cost a hook more than
@@ -113,6 +115,7 @@ fn zones() -> PathBuf {
 fn read_zone(named: Option<&str>, zones: &Path) -> Option<TimeZone> {
     let file = match named {
         None => PathBuf::from("/etc/localtime"),
+        Some("") => return Some(TimeZone::UTC),
         Some(name) => zones.join(Some(name.trim_start_matches(':')).filter(|name| is_plain(name))?),
     };
     TimeZone::tzif("", &std::fs::read(file).ok()?).ok()
@@ -160,8 +163,9 @@ mod tests {
             compared += 1;
         }
         assert!(compared == 5 || !zones.exists(), "{compared} of 5");
+        assert_eq!(read_zone(Some(""), &zones), Some(TimeZone::UTC), "set and empty, as POSIX has it");
         for other in
-            ["CET-1CEST,M3.5.0,M10.5.0/3", "../../etc/localtime", "/etc/localtime", "Nowhere/Such", ":"]
+            ["?", "CET-1CEST,M3.5.0,M10.5.0/3", "../../etc/localtime", "/etc/localtime", "Nowhere/Such", ":"]
         {
             assert!(read_zone(Some(other), &zones).is_none(), "{other}");
         }

@@ -163,8 +163,8 @@ impl Keeper for Housekeeping {
         let mut told = json!({"named": done.named, "changed": done.changed, "facts": done.facts});
         match service.idle_notes(&done) {
             Ok(notes) => told["notes"] = json!(notes),
-            // What was consolidated is so all the same.
-            Err(error) => told["notes_failed"] = json!(error.to_string()),
+            // What was consolidated is so all the same. Its message may name a project, which no log should.
+            Err(error) => told["notes_failed"] = json!(error.code.word()),
         }
         Ok(Some(told))
     }

@@ -83,6 +83,7 @@ fn a_daemon_that_was_killed_is_found_by_the_doctor() {
     let mut child = house.serve();
     child.kill().unwrap();
     child.wait().unwrap();
+    assert_eq!(exits().unwrap()["severity"], "warning", "before another is started");
     house.start();
     let found = exits().unwrap();
     assert_eq!(

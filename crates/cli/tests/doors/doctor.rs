@@ -38,7 +38,7 @@ fn what_a_kill_left_half_written_is_found_once_it_is_old() {
     let found = find(&home, "leftovers").unwrap();
     assert_eq!(
         (&found["severity"], &found["fix"]),
-        (&"warning".into(), &format!("rm {}", half.display()).into())
+        (&"warning".into(), &format!("rm -- {}", half.display()).into())
     );
 }
 
@@ -92,13 +92,21 @@ fn a_report_holds_what_helps_and_nothing_that_was_said_or_is_secret() {
     let home = history();
     let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
     let settings = format!(
-        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9\"\n# {token}\n"
+        "inline_threshold_bytes = 9000\n[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9\"\n\
+         projects_off = [\"/srv/clients/merger\"]\n# {token}, password hunter2\n"
     );
     put(&home.path().join(".config/loci/config.toml"), settings.as_bytes());
     let line = format!("{{\"what\":\"started\",\"socket\":\"{}/run\"}}\n", home.path().display());
     put(&home.path().join(".local/state/loci/daemon.log"), line.as_bytes());
     loci(&home, &["index"]).expect(0);
     loci(&home, &["memory", "consolidate", "--no-model"]).expect(0);
+    // What an agent calls a folder says what somebody works on.
+    let closed = home.path().join(".claude/projects/-srv-acme-merger");
+    fs::create_dir_all(&closed).unwrap();
+    put(
+        &home.path().join(".local/state/loci/daemon.log"),
+        format!("{line}{{\"at\":\"{}\"}}\n", closed.display()).as_bytes(),
+    );
     let done = loci(&home, &["doctor", "--bundle", "report.tar", "--json"]).records().remove(0);
     let file = home.path().join("report.tar");
     assert_eq!(done["bundle"], file.to_string_lossy().as_ref());
@@ -112,17 +120,41 @@ fn a_report_holds_what_helps_and_nothing_that_was_said_or_is_secret() {
         "any tar reads it"
     );
     let held = String::from_utf8(fs::read(&file).unwrap()).unwrap();
-    for part in ["loci 0.", "\"findings\"", "\"sizes\"", "provider = \"openai\"", "\"started\"", "~/run"] {
+    for part in [
+        "loci 0.",
+        "\"findings\"",
+        "\"sizes\"",
+        "inline_threshold_bytes = 9000\n",
+        "model.provider = \"openai\"\n",
+        "model.projects_off = (1 entries)\n",
+        "\"started\"",
+        "~/run",
+        "~/.local/share/loci",
+        "~/.claude/projects/…",
+    ] {
         assert!(held.contains(part), "{part}: {held}");
     }
-    for part in [token.as_str(), "walrus", "Noted", &*home.path().to_string_lossy()] {
+    let project = closed.file_name().unwrap().to_string_lossy();
+    let own = home.path().to_string_lossy();
+    for part in [&token, "walrus", "Noted", &own, "hunter2", "merger", "127.0.0.1", &project] {
         assert!(!held.contains(part), "{part}: {held}");
     }
     let again = loci(&home, &["doctor", "--bundle", "report.tar"]);
     assert!(
-        again.code == Some(1) && again.stderr.contains("report.tar"),
+        again.code == Some(1) && again.stderr.contains("name a file that is not there yet"),
         "nothing is written over: {}",
         again.stderr
     );
     assert_eq!(loci(&home, &["doctor", "--bundle", ""]).code, Some(1));
+}
+
+#[test]
+fn settings_that_nobody_can_read_are_a_problem() {
+    let home = history();
+    assert_eq!(find(&home, "settings"), None);
+    put(&home.path().join(".config/loci/config.toml"), b"[model]\nprovidr = \"claude\"\n");
+    let found = find(&home, "settings").unwrap();
+    assert_eq!(found["severity"], "problem");
+    let told = (found["message"].to_string(), found["fix"].to_string());
+    assert!(told.0.contains("providr") && told.1.contains("config.toml"), "{found}");
 }

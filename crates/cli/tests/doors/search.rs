@@ -467,3 +467,29 @@ fn of_many_ids_that_begin_so_some_are_listed_and_that_is_said() {
     let shown = loci(&home, &["resolve", "u-", "-o", "text"]).expect(0);
     assert!(shown.text().ends_with("and more; give a longer beginning\n"), "{}", shown.text());
 }
+
+#[test]
+fn a_name_is_found_however_it_is_written() {
+    let home = Home::new();
+    for (n, text) in ["one", "two", "three", "four"].iter().enumerate() {
+        let id = format!("{n}aaa1111-0000-4000-8000-000000000001");
+        home.add(
+            Session::new(&id, ALPHA, "2026-03-04T09:00:00Z")
+                .prompt(&format!("count to {text}"))
+                .reply(&["Done."]),
+        );
+    }
+    loci(&home, &["memory", "consolidate"]).expect(0);
+    for (n, (name, asked)) in
+        [("café plan", "cafe"), ("Übung am Morgen", "übung"), ("КОШКА", "кошка"), ("Handover", "HANDOVER")]
+            .into_iter()
+            .enumerate()
+    {
+        loci(&home, &["memory", "edit", &format!("{n}aaa1111"), "--name", name]).expect(0);
+        for asked in [asked, name] {
+            let found = search(&home, &[asked]);
+            let first = found["topChatIds"][0].as_str().unwrap_or_default();
+            assert!(first.starts_with(&format!("{n}aaa")), "{asked}: {found}");
+        }
+    }
+}

@@ -80,7 +80,7 @@ const GIVEN: &str = "select s.session_id, s.source, s.ended, \
     from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
     and t.given_by in ('model', 'person')), '') as called from sessions s";
 
-/// As many sessions are found by what they are called; a word that more share tells none of them.
+/// As many sessions are found by what they are called.
 const CALLED: usize = 200;
 /// A name is a few words; what is asked may be a page.
 const WORDS: usize = 64;
@@ -207,16 +207,21 @@ impl Store {
         found.map_err(self.fail())
     }
 
-    /// Sessions that a person or a model has called something with one of these words in it, the latest first: their names
-    /// and tags. What was derived without a model stands in the transcript anyway.
+    /// Sessions that a person or a model has called something with some of these words in it, most of them first: their names
+    /// and tags. What was derived without a model stands in the transcript anyway. Behind them some that may be written
+    /// otherwise: `SQLite` knows capitals and accents of ASCII alone, so whoever asks compares once more.
     pub fn called(&self, words: &[String]) -> Result<Vec<Called>, Error> {
         let words = &words[..words.len().min(WORDS)];
         if words.is_empty() {
             return Ok(Vec::new());
         }
-        let any = (1..=words.len()).map(|at| format!("instr(lower(called), ?{at}) > 0"));
-        let any = any.collect::<Vec<_>>().join(" or ");
-        let sql = format!("select * from ({GIVEN}) where {any} order by ended desc limit {CALLED}");
+        let met = (1..=words.len()).map(|at| format!("(instr(lower(called), ?{at}) > 0)"));
+        let met = met.collect::<Vec<_>>().join(" + ");
+        // Those that meet most of the words first: one word of many may stand in every name.
+        let sql = format!(
+            "select *, {met} as met from ({GIVEN}) where met > 0 or called glob '*[À-ԯ]*' \
+             order by met desc, ended desc limit {CALLED}"
+        );
         self.rows(&sql, db::params_from_iter(words), |row| {
             let called: String = row.get(3)?;
             let called = called.trim().to_string();

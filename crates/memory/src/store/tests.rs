@@ -68,12 +68,11 @@ fn sessions_are_found_by_what_they_were_called() {
     assert_eq!(called(&store, &["name"]), ["s3", "s2"], "what was derived stands in the transcript");
     assert_eq!(called(&store, &["t2", "nothing"]), ["s2"]);
     assert!(called(&store, &[]).is_empty() && called(&store, &["name 1", "%"]).is_empty());
-    let edit =
-        Edit { name: Some("Übung Kestrel".into()), remove_tags: vec!["t2".into()], ..Edit::default() };
+    let edit = Edit { name: Some("Kestrel drill".into()), remove_tags: vec!["t2".into()], ..Edit::default() };
     store.edit_session("codex", "s2", &edit, Stamp(9)).unwrap();
     assert_eq!(called(&store, &["kestrel"]), ["s2"]);
     assert!(called(&store, &["t2"]).is_empty(), "a tag that was taken away");
-    assert_eq!(store.called_of("codex", "s2").unwrap(), "Übung Kestrel p");
+    assert_eq!(store.called_of("codex", "s2").unwrap(), "Kestrel drill p");
     assert_eq!(store.called_of("codex", "s1").unwrap(), "");
 }
 

@@ -22,6 +22,7 @@ type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
 
 const CHECKS: &[Check] = &[
     ("home", keeps),
+    ("settings", settings),
     ("histories", histories),
     ("catalogue", catalogue),
     ("index", index),
@@ -86,6 +87,14 @@ fn keeps(patient: &Patient<'_>) -> Option<Told> {
         Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
         None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
     }
+}
+
+/// What nobody can read stops the daemon and every question to a model.
+fn settings(patient: &Patient<'_>) -> Option<Told> {
+    let places = &patient.service.places;
+    let error = crate::config::read(places).err()?;
+    let file = api::ops::quoted(&crate::config::path(places).to_string_lossy());
+    problem(error.message, format!("${{EDITOR:-vi}} {file}"))
 }
 
 fn histories(patient: &Patient<'_>) -> Option<Told> {
@@ -332,9 +341,12 @@ fn leftovers(patient: &Patient<'_>) -> Option<Told> {
     let half = |path: &PathBuf| path.to_string_lossy().ends_with(HALF);
     let mut left: Vec<PathBuf> = files.filter(half).filter(is_old).collect();
     left.sort();
-    let first = left.first()?;
+    if left.is_empty() {
+        return None;
+    }
     let message = format!("{} files were left half written by a loci that was killed", left.len());
-    warning(message, format!("rm {}", first.display()))
+    let all: Vec<String> = left.iter().map(|path| api::ops::quoted(&path.to_string_lossy())).collect();
+    warning(message, format!("rm -- {}", all.join(" ")))
 }
 
 /// Messages that nobody could take in: a person should know.

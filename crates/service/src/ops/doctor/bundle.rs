@@ -1,18 +1,19 @@
 //! What a person sends along with the report of a defect: versions, figures, findings, settings and the daemon's last
 //! lines, in one tar that can be looked into before it goes anywhere.
 //!
-//! Never holds what was said in a conversation; secrets and the home's path are masked.
+//! Never holds what was said in a conversation, nor what projects are called: secrets are masked, paths cut off, and of settings
+//! only those that say nothing about a person are shown.
 
 use super::super::status;
 use crate::Service;
-use crate::home::{mask_key, unwritable};
-use api::Error;
+use crate::home::{full, mask_key};
 use api::status::StatusAsk;
 use api::upkeep::Checkup;
+use api::{Code, Error};
 use mask::Masker;
 use serde_json::json;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -23,14 +24,22 @@ const LINES: usize = 200;
 pub(super) fn write(service: &Service, checkup: &Checkup, file: &str) -> Result<String, Error> {
     let path = service.cwd.join(file);
     let bytes = tar(&contents(service, checkup), service.clock.now().0 / 1000);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .and_then(|mut file| file.write_all(&bytes));
-    written.map_err(|error| unwritable(&path, &error))?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let mut made = made.map_err(|error| refused(&path, &error))?;
+    made.write_all(&bytes).map_err(|error| {
+        // Half a report is none, and would be in the way of the next.
+        let _ = std::fs::remove_file(&path);
+        refused(&path, &error)
+    })?;
     Ok(path.to_string_lossy().into_owned())
+}
+
+fn refused(path: &Path, error: &std::io::Error) -> Error {
+    if error.kind() == ErrorKind::StorageFull {
+        return full(path);
+    }
+    Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))
+        .hint("name a file that is not there yet, in a folder that you may write to: loci doctor --bundle loci-report.tar")
 }
 
 fn contents(service: &Service, checkup: &Checkup) -> Vec<(&'static str, String)> {
@@ -44,7 +53,7 @@ fn contents(service: &Service, checkup: &Checkup) -> Vec<(&'static str, String)>
         ("version.txt", about()),
         ("status.json", masked(&status)),
         ("doctor.json", masked(&serde_json::to_string_pretty(checkup).unwrap_or_default())),
-        ("config.toml", masked(&settings)),
+        ("config.toml", masked(&told_settings(&settings))),
         ("daemon.log", masked(&last_lines(Path::new(&log)))),
     ]
 }
@@ -61,11 +70,63 @@ fn last_lines(log: &Path) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n") + "\n"
 }
 
-/// Whatever the person allowed themselves to see. A home says who somebody is.
+/// Words of a configuration that are ours; any other may be about a person, as may a comment.
+const OURS: &[&str] = &["provider", "model"];
+
+fn told_settings(text: &str) -> String {
+    match text.parse::<toml::Table>() {
+        Ok(table) => table.iter().map(|(name, value)| told_setting(name, name, value)).collect(),
+        Err(_) if text.is_empty() => String::new(),
+        Err(_) => "it cannot be read\n".to_string(),
+    }
+}
+
+fn told_setting(path: &str, name: &str, value: &toml::Value) -> String {
+    use toml::Value;
+    let told = match value {
+        Value::Table(table) => {
+            let each =
+                table.iter().map(|(below, value)| told_setting(&format!("{path}.{below}"), below, value));
+            return each.collect();
+        }
+        Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => value.to_string(),
+        Value::String(_) if OURS.contains(&name) => value.to_string(),
+        Value::Array(all) => format!("({} entries)", all.len()),
+        Value::String(_) | Value::Datetime(_) => "(set)".to_string(),
+    };
+    format!("{path} = {told}\n")
+}
+
+/// Whatever the person allowed themselves to see. A home says who somebody is, and a path what they work on.
 fn masked(service: &Service, text: &str) -> String {
     let home = service.places.home.to_string_lossy();
-    let text = if home.len() > 1 { text.replace(&*home, "~") } else { text.to_string() };
+    let home = home.trim_end_matches('/');
+    let text = if home.is_empty() { text.to_string() } else { text.replace(home, "~") };
+    let text: String = text.split_inclusive(is_edge).map(cut).collect();
     Masker::new(mask_key(service.home().as_ref())).text(&text).into_owned()
+}
+
+/// Where a path ends, in JSON and in sentences.
+fn is_edge(c: char) -> bool {
+    c.is_whitespace() || "\"'`,;".contains(c)
+}
+
+/// Of a path as much as says which program's folder it is: agents name folders after projects.
+fn cut(word: &str) -> String {
+    let (path, edge) = word.split_at(word.trim_end_matches(is_edge).len());
+    let parts: Vec<&str> = path.split('/').collect();
+    if parts.len() <= PARTS || !(path.starts_with("~/") || path.starts_with('/')) || is_own(&parts) {
+        return word.to_string();
+    }
+    format!("{}/…{edge}", parts[..PARTS].join("/"))
+}
+
+/// `~/.claude/projects`, and `/usr/local`.
+const PARTS: usize = 3;
+
+/// Below a hidden folder of the home, at most as deep as a file of ours.
+fn is_own(parts: &[&str]) -> bool {
+    parts[0] == "~" && parts[1].starts_with('.') && parts.contains(&"loci") && parts.len() <= 6
 }
 
 /// The oldest form of a tar, which every program reads: a head of 512 bytes before each file, and two empty ones at the end.
