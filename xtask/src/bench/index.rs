@@ -31,7 +31,7 @@ const MEMORY: u64 = 300_000_000;
 /// Catalogue and text index, of the transcripts' bytes.
 const SHARE: f64 = 0.2;
 /// What is asked of ratios in the short form, times what is asked in the long one.
-const LOOSE: f64 = 3.0;
+const LOOSE: f64 = 5.0;
 
 struct Options {
     size: u64,
