@@ -16,7 +16,7 @@ pub(crate) fn prose(text: &str) -> String {
     let mut fenced = false;
     for line in text.lines() {
         let line = line.trim_end();
-        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+        if is_fence(line) {
             fenced = !fenced;
             continue;
         }
@@ -26,6 +26,11 @@ pub(crate) fn prose(text: &str) -> String {
         }
     }
     out
+}
+
+/// Where a block begins or ends.
+pub(crate) fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
 }
 
 fn is_machine(line: &str) -> bool {
