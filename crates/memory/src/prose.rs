@@ -37,7 +37,8 @@ fn is_machine(line: &str) -> bool {
     MACHINE_LINES.iter().any(|begin| line.starts_with(begin))
 }
 
-fn without_tags(text: &str) -> String {
+/// Without what the client said in the person's name.
+pub(crate) fn without_tags(text: &str) -> String {
     let mut text = text.to_string();
     for tag in MACHINE_TAGS {
         let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
