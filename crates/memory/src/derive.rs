@@ -7,9 +7,10 @@ use crate::By;
 use crate::digest::Digest;
 use crate::facts::{Noted, facts};
 use crate::merge::{Finding, Origin};
-use crate::name::name;
+use crate::name::{name, of_nothing};
 use crate::summary::summary;
 use crate::tags::tags;
+use crate::unsaid::still_says;
 use record::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,10 @@ pub struct Derived {
 }
 
 pub fn derive(digest: &Digest) -> Derived {
-    let (name, named_by) = name(digest);
+    let (mut name, mut named_by) = name(digest);
+    if still_says(&name, &digest.unsaid) {
+        (name, named_by) = (of_nothing(digest), By::Derived);
+    }
     Derived { name, named_by, tags: tags(digest), summary: summary(digest), facts: facts(digest) }
 }
 

@@ -30,6 +30,8 @@ pub struct Digest {
     /// The first lines of the messages of commits.
     pub commits: Vec<String>,
     pub last_reply: String,
+    /// Sentences that were forgotten and taken out: nothing that is made of the rest may say them.
+    pub unsaid: Vec<String>,
     pub calls: u32,
     pub errors: u32,
 }

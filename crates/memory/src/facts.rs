@@ -6,7 +6,7 @@ use crate::digest::{Digest, Said};
 use crate::order::is_order;
 use crate::pasted::own;
 use crate::prose::{plain, prose, sentences};
-use crate::words::{BEGINNINGS, REPORTED, SETTLED, UNSETTLED};
+use crate::words::{BEGINNINGS, OWN_WORD, REPORTED, SETTLED, TURNING, UNSETTLED};
 use crate::{State, normal};
 
 /// A sentence worth keeping, with the messages it stands in.
@@ -39,7 +39,7 @@ pub(crate) fn facts(digest: &Digest) -> Vec<Noted> {
 
 /// Puts a sentence behind the others. What is said again was said last, and the one longest unsaid makes room.
 fn keep(found: &mut Vec<Noted>, sentence: &str, said: &Said) {
-    let text = plain(sentence).trim_end_matches(['.', '。', '!', '！']).to_string();
+    let text = fact_text(sentence);
     let known = found.iter().position(|noted| normal(&noted.text) == normal(&text));
     let mut noted = known.map_or_else(|| new(text, sentence), |at| found.remove(at));
     if !noted.evidence.contains(&said.id) {
@@ -51,24 +51,73 @@ fn keep(found: &mut Vec<Noted>, sentence: &str, said: &Said) {
     }
 }
 
+/// A sentence as it is kept: `1. Always use tabs;` of a list is "Always use tabs".
+pub(crate) fn fact_text(sentence: &str) -> String {
+    plain(unnumbered(sentence)).trim_end_matches(['.', '。', '!', '！', ';', '；']).to_string()
+}
+
+fn unnumbered(sentence: &str) -> &str {
+    let rest = sentence.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = sentence.trim_start().len() - rest.len();
+    let item = rest.strip_prefix(['.', ')', '、', '）']).filter(|_| (1..=2).contains(&digits));
+    item.filter(|item| !item.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(sentence)
+}
+
 fn new(text: String, sentence: &str) -> Noted {
     let state = if is_order(&text) { State::Review } else { State::Fresh };
     Noted { text, evidence: Vec::new(), symbols: symbols(sentence), state }
 }
 
-fn settles(sentence: &str) -> bool {
-    let low = sentence.to_lowercase().replace('’', "'").split_whitespace().collect::<Vec<_>>().join(" ");
-    let length = low.chars().count();
-    let spoken = low.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let spoken = ["please ", "and ", "but ", "so ", "also ", "ok, ", "note: ", "important: "]
-        .iter()
-        .fold(spoken, |text, opener| text.strip_prefix(opener).unwrap_or(text));
-    (SHORTEST..=LONGEST).contains(&length)
+pub(crate) fn settles(sentence: &str) -> bool {
+    let low = unnumbered(sentence).to_lowercase().replace('’', "'");
+    let low = low.split_whitespace().collect::<Vec<_>>().join(" ");
+    (SHORTEST..=LONGEST).contains(&low.chars().count())
         && !UNSETTLED.iter().any(|sign| low.contains(sign))
-        && !REPORTED.iter().any(|sign| low.contains(sign))
         && !is_quoted(sentence)
-        && (SETTLED.iter().any(|sign| has(&unquoted(&low), sign))
-            || BEGINNINGS.iter().any(|begin| bids(spoken, begin)))
+        && own_clauses(&low).into_iter().any(clause_settles)
+}
+
+fn clause_settles(clause: &str) -> bool {
+    let spoken = clause.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let spoken = LEADS.iter().fold(spoken, |text, lead| text.strip_prefix(lead).unwrap_or(text));
+    SETTLED.iter().any(|sign| has(&unquoted(clause), sign))
+        || BEGINNINGS.iter().any(|begin| bids(spoken, begin))
+}
+
+/// What may stand before an order without being part of it.
+#[rustfmt::skip] // a table
+const LEADS: &[&str] = &[
+    "please ", "and ", "but ", "so ", "also ", "ok, ", "note: ", "important: ", "as i wrote: ", "as i said: ", "as i said, ",
+];
+
+/// The sentence; where it tells of others, what the person says to it: "the README says we use npm, but always use pnpm".
+fn own_clauses(low: &str) -> Vec<&str> {
+    let is_told = |clause: &str| REPORTED.iter().any(|sign| clause.contains(sign));
+    if !is_told(low) {
+        return vec![low];
+    }
+    let turns =
+        TURNING.iter().flat_map(|sign| low.match_indices(sign).map(|(at, sign)| (at, at + sign.len())));
+    let answers = low.match_indices([',', '，']).map(|(at, comma)| (at, at + comma.len()));
+    let answers = answers.filter(|(at, behind)| says_much(&low[..*at]) && is_own_word(&low[*behind..]));
+    let mut cuts: Vec<(usize, usize)> = turns.chain(answers).collect();
+    cuts.sort_unstable();
+    let (mut clauses, mut from) = (Vec::new(), 0);
+    for (end, behind) in cuts.into_iter().chain([(low.len(), low.len())]) {
+        clauses.push(low.get(from..end).unwrap_or(""));
+        from = behind;
+    }
+    clauses.retain(|clause| !is_told(clause));
+    clauses
+}
+
+fn is_own_word(rest: &str) -> bool {
+    OWN_WORD.iter().any(|word| rest.trim_start().starts_with(word))
+}
+
+/// "According to Anna, we decided" is Anna's word; "according to the docs this is fine, we decided" is not.
+fn says_much(told: &str) -> bool {
+    told.split_whitespace().count() > 5 || told.chars().filter(|c| crate::prose::is_han(*c)).count() > 3
 }
 
 /// Somebody else's words: most of the sentence stands between marks of quotation.

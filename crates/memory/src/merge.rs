@@ -182,16 +182,29 @@ impl Remembered {
         self
     }
 
-    /// As another memory has it, without the words that were forgotten here.
-    pub(crate) fn without_all(&self, forgotten: &BTreeSet<String>) -> Remembered {
-        let mut one = self.clone();
-        let unsaid = forgotten_in(&one.name.text, &one.project, forgotten);
-        if !unsaid.is_empty() {
-            one.name.text = nameless(&one.source, &one.project, one.started_at);
+    /// As another memory has it, without the words that were forgotten here. What a machine made there of a session may
+    /// have them cut or turned, and here they are known by a hash alone: it is not taken, and a model is asked here.
+    pub(crate) fn without_all(&self, forgotten: &BTreeSet<String>, ours: Option<&Remembered>) -> Remembered {
+        if forgotten.is_empty() {
+            return self.clone();
         }
-        let unsaid = forgotten_in(&one.summary.text, &one.project, forgotten);
-        one.summary.text = taken_out(&one.summary.text, &unsaid, "…");
-        one
+        let name = nameless(&self.source, &self.project, self.started_at);
+        let made = |text: String| Worded { text, by: By::Derived, at: Stamp::NONE };
+        let (our_name, our_summary) = ours.map_or_else(
+            || (made(name), made(String::new())),
+            |ours| (ours.name.clone(), ours.summary.clone()),
+        );
+        let taken = |theirs: &Worded, ours: Worded| {
+            let unsaid = forgotten_in(&theirs.text, &self.project, forgotten);
+            let text = taken_out(&theirs.text, &unsaid, "…");
+            if theirs.by < By::Renamed { ours } else { Worded { text, ..theirs.clone() } }
+        };
+        Remembered {
+            name: taken(&self.name, our_name),
+            summary: taken(&self.summary, our_summary),
+            seen_by_model: Stamp::NONE,
+            ..self.clone()
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //!
 //! Knows shapes, not styles: a single sentence that was copied looks like one that was typed.
 
-use crate::prose::sentences;
+use crate::facts::settles;
+use crate::prose::{is_fence, sentences};
 use crate::words::{
-    CODE_MARKS, FOREIGN_FROM, FOREIGN_KINDS, HAN_OPENERS, HEADERS, OPENERS, OWN_LABELS, SHOWN,
+    BARE_KINDS, CODE_MARKS, FOREIGN_KINDS, GREETINGS, HAN_OPENERS, HEADERS, ONESELF, OPENERS, OWN_LABELS,
+    PASSED_ON, RESUMED, SHOWN, SPEAKERS, SPOKEN_CODE_MARKS, TALKED_KINDS, TURNS, WROTE,
 };
 
 /// Nobody types so much into a prompt; of what is longer only the first and the last paragraph count as the person's.
@@ -16,17 +18,17 @@ const HEAD: usize = 4;
 
 /// The lines of a prompt without those that were pasted.
 pub(crate) fn own(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let (lines, fences) = unfenced(text);
     let mut is_own: Vec<bool> = vec![true; lines.len()];
-    if let Some(from) = foreign_from(&lines) {
-        is_own[from..last_paragraph(&lines, from)].fill(false);
+    for part in foreign(&lines, &fences) {
+        is_own[part].fill(false);
     }
     if is_long(&lines) {
         is_own[first_paragraph(&lines)..last_paragraph_at(&lines)].fill(false);
     }
     let (talk, diff) = (speakers(&lines), lines.iter().any(|line| is_diff_head(line)));
     for (at, line) in lines.iter().enumerate() {
-        let speaks = speaker(line).is_some_and(|name| talk.contains(&name));
+        let speaks = speaker(line).is_some_and(|(name, _)| talk.contains(&name));
         let changed = diff && line.starts_with(['+', '-']);
         is_own[at] &= !speaks && !changed && !is_stamped(line) && !is_data(line) && !is_remark(&lines, at);
     }
@@ -34,33 +36,119 @@ pub(crate) fn own(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-// ---- what goes on to the end
-
-/// Where somebody else's words begin: with a mail, a log of commits or a page, or behind a line that says so.
-fn foreign_from(lines: &[&str]) -> Option<usize> {
-    let begins =
-        |at: &usize| is_mail(&lines[*at..]) || is_commit(lines[*at].trim()) || is_foreign(lines[*at]);
-    let behind = |at: &usize| *at > 0 && introduces(lines[*at - 1]);
-    (0..lines.len()).find(|at| begins(at) || behind(at))
+/// The lines, those of a block empty, and where blocks are: what stands in one is nobody's mail and nobody's chat.
+fn unfenced(text: &str) -> (Vec<&str>, Vec<bool>) {
+    let mut inside = false;
+    let of_line = |line| {
+        let fence = is_fence(line);
+        inside ^= fence;
+        if fence || inside { ("", true) } else { (line, false) }
+    };
+    text.lines().map(of_line).unzip()
 }
 
+// ---- what goes on to the end
+
+/// Somebody else's words: a mail, a log of commits, a page, up to the end; or what a line brings that says so, up to
+/// the end of a block, for "here is the output:" means the block behind it and no more.
+fn foreign(lines: &[&str], fences: &[bool]) -> Vec<std::ops::Range<usize>> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    while let Some(at) = (from..lines.len()).find(|at| begins(&lines[*at..]) || is_brought(lines, *at)) {
+        let end = if begins(&lines[at..]) {
+            last_paragraph(lines, at, addresses)
+        } else {
+            let block = fences[at..].iter().position(|fenced| *fenced).map(|many| at + many);
+            let resumes = if is_talked(lines[at - 1]) { addresses } else { resumes };
+            block.unwrap_or_else(|| last_paragraph(lines, at, resumes))
+        };
+        parts.push(at..end);
+        from = end.max(at + 1);
+    }
+    parts
+}
+
+fn begins(lines: &[&str]) -> bool {
+    is_mail(lines) || is_commit(lines[0].trim()) || is_foreign(lines[0])
+}
+
+fn is_brought(lines: &[&str], at: usize) -> bool {
+    let next = lines[at..].iter().find(|line| !line.trim().is_empty());
+    at > 0 && introduces(lines[at - 1], next.is_some_and(|line| is_item(line)))
+}
+
+/// Two headers; `From: MySQL`, `To: Postgres` alone are one only with an address or a greeting.
 fn is_mail(lines: &[&str]) -> bool {
-    let header = |line: &str| HEADERS.iter().any(|head| line.trim().to_lowercase().starts_with(head));
-    header(lines[0]) && lines.iter().take(HEAD).filter(|line| header(line)).count() > 1
+    let low = |line: &&str| line.trim().to_lowercase();
+    let header = |line: &String| HEADERS.iter().any(|head| line.starts_with(head));
+    let heads: Vec<String> = lines.iter().take(HEAD).map(low).filter(header).collect();
+    let ways = ["from:", "to:", "von:", "an:"];
+    let told = heads.iter().any(|head| head.contains('@') || !ways.iter().any(|way| head.starts_with(way)));
+    header(&low(&lines[0])) && heads.len() > 1 && (told || lines.iter().any(|line| greets(line)))
+}
+
+/// "Hi Bob,", "Best regards", "祝好".
+fn greets(line: &str) -> bool {
+    let low = line.trim().trim_end_matches([',', '，', '!', '！', ':', '：', '.']).to_lowercase();
+    let few = low.split_whitespace().count() <= 3;
+    few && GREETINGS.iter().any(|word| {
+        low.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
+    })
 }
 
 fn is_foreign(line: &str) -> bool {
-    let low = line.to_lowercase();
-    FOREIGN_FROM.iter().any(|sign| low.contains(sign))
+    let low = line.trim().to_lowercase();
+    is_passed_on(&low) || is_attributed(&low) || is_commented(&low)
 }
 
-/// "Here are the notes:", "Log:", "会议记录如下：".
-fn introduces(line: &str) -> bool {
+/// A line for itself: "keep the original message" is a wish.
+fn is_passed_on(low: &str) -> bool {
+    let bare = low.trim_matches(|c: char| "-_=*> :：".contains(c));
+    let marked = low.starts_with(['-', '_', '=', '*']) || low.ends_with([':', '：']);
+    PASSED_ON.iter().any(|sign| bare == *sign || marked && bare.starts_with(sign))
+}
+
+/// "On Mon, Nov 2, 2026, Anna wrote:", not "as I wrote:".
+fn is_attributed(low: &str) -> bool {
+    WROTE.iter().filter_map(|sign| low.strip_suffix(sign)).any(|before| {
+        let who = before.split_whitespace().next_back().unwrap_or("");
+        !who.is_empty() && !ONESELF.contains(&who)
+    })
+}
+
+/// "anna commented 3 days ago", "bob opened this issue on Nov 3": as a page shows it, not "I commented 3 tests out".
+fn is_commented(low: &str) -> bool {
+    let dated = |rest: &str| rest.contains(" ago") || rest.contains("yesterday") || is_on_a_day(rest);
+    let said = low.split_once(" commented ").is_some_and(|(_, rest)| dated(rest));
+    let opened = low.contains(" opened this issue");
+    let oneself = low.split_whitespace().next().is_some_and(|who| ONESELF.contains(&who));
+    (said || opened) && !oneself && low.split_whitespace().count() <= 9
+}
+
+fn is_on_a_day(rest: &str) -> bool {
+    rest.strip_prefix("on ").is_some_and(|day| day.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// "Here are the notes:", "Log:", "会议记录如下：". A heading alone before a list is the person's own.
+fn introduces(line: &str, list: bool) -> bool {
     let low = line.trim().to_lowercase();
     let last = sentences(&low).last().copied().unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| stands(last, word));
     let short = last.split_whitespace().count() <= 3 && last.chars().count() <= 24;
-    last.ends_with([':', '：']) && has(FOREIGN_KINDS) && (short || has(SHOWN))
+    let bare = short && !list && has(BARE_KINDS);
+    last.ends_with([':', '：']) && (bare || has(FOREIGN_KINDS) && has(SHOWN))
+}
+
+fn is_talked(line: &str) -> bool {
+    let low = line.to_lowercase();
+    TALKED_KINDS.iter().any(|word| stands(&low, word))
+}
+
+/// `- …`, `* …`, `1. …`.
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = behind.len() < line.len() && behind.starts_with(['.', ')', '、']);
+    numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Whether a word stands in a sentence, by itself where its language has blanks.
@@ -78,10 +166,11 @@ fn is_commit(line: &str) -> bool {
     hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Up to where it goes on: the last paragraph is the person's again if it speaks to the agent.
-fn last_paragraph(lines: &[&str], from: usize) -> usize {
+/// Up to where it goes on: the last paragraph is the person's again if it sounds like them, and is not all there is.
+fn last_paragraph(lines: &[&str], from: usize, sounds_own: fn(&str) -> bool) -> usize {
     let at = last_paragraph_at(lines);
-    if at > from && lines.get(at).is_some_and(|line| addresses(line)) { at } else { lines.len() }
+    let behind = lines.get(from..at).is_some_and(|part| part.iter().any(|line| !line.trim().is_empty()));
+    if behind && lines.get(at).is_some_and(|line| sounds_own(line)) { at } else { lines.len() }
 }
 
 /// "Please …", "can you …", "请…": said to whoever is to do something.
@@ -89,6 +178,12 @@ fn addresses(line: &str) -> bool {
     let low = line.trim().to_lowercase();
     OPENERS.iter().filter(|opener| opener.ends_with(' ')).any(|opener| low.starts_with(opener))
         || HAN_OPENERS.iter().any(|opener| low.starts_with(opener))
+}
+
+/// The same, or "from now on …", "我们决定…": no log speaks so.
+fn resumes(line: &str) -> bool {
+    let low = line.trim().to_lowercase();
+    addresses(line) || RESUMED.iter().any(|opener| low.starts_with(opener))
 }
 
 // ---- a document
@@ -112,20 +207,40 @@ fn last_paragraph_at(lines: &[&str]) -> usize {
 
 // ---- a chat
 
-/// Names that stand before a colon again and again, in turn with others. `Backend: …`, `Frontend: …` each once are a list.
+/// Names that stand before a colon again and again, in turn with others, of people who talk: `Search: …`, `Mail: …`,
+/// `Search: …` are headings of the person's own.
 fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
-    let all: Vec<&str> = lines.iter().filter_map(|line| speaker(line)).collect();
-    let talks = all.iter().any(|name| all.iter().filter(|other| *other == name).count() > 1)
-        && all.iter().any(|name| *name != all[0]);
-    if talks { all } else { Vec::new() }
+    let all: Vec<(&str, &str)> = lines.iter().filter_map(|line| speaker(line)).collect();
+    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+    let again = names.iter().any(|name| names.iter().filter(|other| *other == name).count() > 1);
+    let others = names.iter().any(|name| *name != names[0]);
+    if again && others && are_people(&all, &names) { names } else { Vec::new() }
 }
 
-fn speaker(line: &str) -> Option<&str> {
+/// They are called like it, ask and answer, name each other, or take three turns that settle nothing.
+fn are_people(all: &[(&str, &str)], names: &[&str]) -> bool {
+    let idle = all.iter().filter(|(_, said)| !settles(said)).count();
+    let named = |(who, said): &(&str, &str)| names.iter().any(|name| name != who && stands(said, name));
+    let called = |name: &&str| {
+        let family = name.starts_with(['小', '老']) || name.ends_with(['总', '哥', '姐']);
+        SPEAKERS.contains(&name.to_lowercase().as_str()) || family && name.chars().count() <= 3
+    };
+    idle >= 3 || names.iter().any(called) || all.iter().any(|one| named(one) || is_turn(one.1))
+}
+
+/// A question, or an answer to one.
+fn is_turn(said: &str) -> bool {
+    let low = said.trim().to_lowercase();
+    let first = low.split(|c: char| c.is_whitespace() || ",.!，。！".contains(c)).next().unwrap_or("");
+    low.ends_with(['?', '？', '吗', '呢']) || TURNS.contains(&first)
+}
+
+fn speaker(line: &str) -> Option<(&str, &str)> {
     let (name, said) = line.trim().split_once([':', '：'])?;
     let is_name = name.chars().all(|c| c.is_alphabetic() || " .@_-".contains(c))
         && !OWN_LABELS.contains(&name.to_lowercase().as_str());
     let fits = (1..=24).contains(&name.chars().count()) && name.split_whitespace().count() <= 2;
-    (is_name && fits && !said.trim().is_empty() && !said.starts_with("//")).then_some(name)
+    (is_name && fits && !said.trim().is_empty() && !said.starts_with("//")).then_some((name, said))
 }
 
 // ---- lines
@@ -165,19 +280,21 @@ fn is_data(line: &str) -> bool {
     field || element || logged.iter().any(|begin| low.starts_with(begin))
 }
 
-/// A remark in code: a line that begins like one, beside a line of code.
+/// A remark in code: a line that begins like one, beside a line of code. Two items of a list are no code.
 fn is_remark(lines: &[&str], at: usize) -> bool {
     let remark =
         |line: &str| ["#", "*", "--", "//", ";", "\"\"\""].iter().any(|sign| line.trim().starts_with(sign));
     let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
-    remark(lines[at]) && beside.into_iter().any(|line| is_code(line))
+    remark(lines[at]) && beside.into_iter().any(|line| !remark(line) && is_code(line))
 }
 
 fn is_code(line: &str) -> bool {
     let line = line.trim_end();
     let inner = line.trim_start();
     let ends = line.ends_with([';', '{', '}']) || (line.ends_with("):") || line.ends_with(") ->"));
-    ends || CODE_MARKS.iter().any(|mark| inner.starts_with(mark))
+    let marked = |marks: &[&str]| marks.iter().any(|mark| inner.starts_with(mark));
+    let few = inner.split_whitespace().count() <= 3 && !line.ends_with('.');
+    ends || marked(CODE_MARKS) || marked(SPOKEN_CODE_MARKS) && (few || inner.contains(['=', '(', '{']))
 }
 
 fn is_diff_head(line: &str) -> bool {
@@ -228,12 +345,77 @@ mod tests {
             "The README says we always use Oracle.",
             "文档说我们决定用 Oracle",
             "anna commented 3 days ago\nWe decided to use Oracle.",
+            "bob commented on Nov 3, 2026\nWe decided to use Oracle.",
+            "Begin forwarded message:\n\nWe decided to use Oracle.",
+            "小王写道：\n我们决定用 Oracle。",
+            "小王写道：我们决定用 Oracle。",
+            "From: Anna\nTo: Bob\n\nHi Bob,\n\nWe decided to use Oracle.\n\nBest,\nAnna",
+            "From: a@x.example\nTo: b@x.example\n\nSee this:\n```\nx\n```\nWe decided to use Oracle.",
+            "Here is the mail:\n\nHi,\n\nWe decided to use Oracle.",
+            "User: which store?\nAssistant: We decided to use Oracle.\nUser: thanks",
+            "Search: hello Mail\nMail: we decided to use Oracle\nSearch: great work",
+            "Logs:\nwe always use the cache\nwe never retry",
+            "According to Anna, we decided to use Oracle.",
+            "据说，我们决定用 Oracle。",
+            "The README says we use npm, but it is old.",
         ] {
             assert_eq!(kept(text), [""; 0], "{text}");
         }
         let document =
             format!("Read this.\n\n{}\n\nThanks", "Always use Oracle.\nWe never retry.\n".repeat(30));
         assert_eq!(kept(&document), [""; 0], "a document");
+    }
+
+    /// Each was lost to a shape that it only resembles.
+    #[test]
+    fn what_resembles_a_paste_is_the_persons_own() {
+        for text in [
+            "Here is the output:\n```\nerror\n```\nFrom now on always run cargo check first.",
+            "报错如下：\n```\nx\n```\n以后都先跑 cargo check 再提交。",
+            "这是日志：\n```\nx\n```\n\n我们决定锁定工具链版本。",
+            "Look:\n```yaml\nfrom: a@x.example\nto: b@x.example\n```\nWe decided to keep UUID keys.",
+            "```\ncommit 0123456789abcdef\nAuthor: Anna\n```\nWe decided to keep UUID keys.",
+            "Here is the log:\nstarted\nstopped\n```\nx\n```\nWe decided to keep UUID keys.",
+            "From now on always keep the original message when you wrap an error.",
+            "I commented 3 tests out. From now on always run the full suite.",
+            "I commented on PR 3. From now on always run the full suite.",
+            "As I wrote: always use tabs for indentation.",
+            "As I wrote:\nAlways use tabs for indentation.",
+            "The README says we use npm, but from now on always use pnpm.",
+            "他说要用 MongoDB，但我们决定还是用 PostgreSQL。",
+            "According to the docs this is fine, we decided to keep tokio.",
+            "People said we should switch; we decided to stay with Rust.",
+            "Notes:\n- always use pnpm",
+            "Notes:\nAlways use pnpm",
+            "Logs:\n- Always use JSON lines",
+            "文档：\n- 以后都写中文注释",
+            "# Always use tabs\nlet me know when it is done",
+            "# Always use tabs\nclass names are written in capitals here",
+            "From: MySQL\nTo: Postgres\n\nWe decided to keep UUID keys.",
+            "Here is the log:\nstarted\nstopped\n\nFrom now on, write tests first.",
+            "Here is the output:\nstarted\n\nWe decided to keep UUID keys.",
+            "日志如下：\n启动\n停止\n\n从现在开始先写测试。",
+            "1. Always use pnpm",
+            "Do this:\n1) Always use pnpm\n2) fix it",
+        ] {
+            assert_eq!(kept(text).len(), 1, "{text}: {:?}", kept(text));
+        }
+        assert_eq!(kept("1. Always use pnpm\n2. Never use npm"), ["Always use pnpm", "Never use npm"]);
+        assert_eq!(kept("* Always use tabs;\n* Never use unwrap;"), ["Always use tabs", "Never use unwrap"]);
+        for (text, first) in [
+            (
+                "Database: we decided to keep Postgres.\nCache: use Redis.\nDatabase: never use triggers.",
+                "Database: we decided to keep Postgres",
+            ),
+            ("前端：统一用 pnpm\n后端：以后都用 Rust\n前端：不要再用 jQuery", "前端：统一用 pnpm"),
+            ("提交信息：以后都用中文\n注释：统一用英文\n提交信息：不要再加表情", "提交信息：以后都用中文"),
+            (
+                "Pager: we always use 50 rows\nMenu: keep it short\nPager: we never wrap",
+                "Pager: we always use 50 rows",
+            ),
+        ] {
+            assert_eq!(kept(text).first().map(String::as_str), Some(first), "{text}");
+        }
     }
 
     #[test]

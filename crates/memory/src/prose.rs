@@ -16,7 +16,7 @@ pub(crate) fn prose(text: &str) -> String {
     let mut fenced = false;
     for line in text.lines() {
         let line = line.trim_end();
-        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+        if is_fence(line) {
             fenced = !fenced;
             continue;
         }
@@ -28,11 +28,17 @@ pub(crate) fn prose(text: &str) -> String {
     out
 }
 
+/// Where a block begins or ends.
+pub(crate) fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
+}
+
 fn is_machine(line: &str) -> bool {
     MACHINE_LINES.iter().any(|begin| line.starts_with(begin))
 }
 
-fn without_tags(text: &str) -> String {
+/// Without what the client said in the person's name.
+pub(crate) fn without_tags(text: &str) -> String {
     let mut text = text.to_string();
     for tag in MACHINE_TAGS {
         let (open, close) = (format!("<{tag}"), format!("</{tag}>"));

@@ -140,12 +140,23 @@ pub(crate) const HEADERS: &[&str] = &[
     "发件人", "收件人", "抄送", "主题：", "主题:", "发送时间", "日期：", "日期:",
 ];
 
-/// A line that has one of these ends what the person wrote, in lower case.
+/// What a program puts on a line of its own before what it passes on, in lower case.
 #[rustfmt::skip] // a table
-pub(crate) const FOREIGN_FROM: &[&str] = &[
-    "forwarded message", "original message", "begin forwarded", " wrote:", " schrieb:", "commented on ",
-    "commented 1", "commented 2", "commented 3", "commented 4", "commented 5", "commented 6", "commented 7",
-    "commented 8", "commented 9", "commented yesterday", "opened this issue", "原始邮件", "转发邮件", "写道：", "写道:",
+pub(crate) const PASSED_ON: &[&str] = &[
+    "forwarded message", "original message", "begin forwarded message", "原始邮件", "转发邮件",
+];
+
+/// How a line ends, behind a name or a date, before what somebody wrote, in lower case.
+pub(crate) const WROTE: &[&str] = &["wrote:", "schrieb:", "写道：", "写道:"];
+
+/// Who is nobody else, in lower case.
+pub(crate) const ONESELF: &[&str] = &["i", "we", "ich", "wir", "我", "我们"];
+
+/// How a mail begins or ends, in lower case, by itself or before a name.
+#[rustfmt::skip] // a table
+pub(crate) const GREETINGS: &[&str] = &[
+    "hi", "hi all", "hello", "hello all", "dear", "best", "best regards", "kind regards", "regards", "cheers", "thanks",
+    "祝好", "你好", "您好", "大家好", "各位好",
 ];
 
 /// In a sentence that ends in a colon: what follows may be somebody else's, in lower case.
@@ -154,6 +165,28 @@ pub(crate) const FOREIGN_KINDS: &[&str] = &[
     "mail", "e-mail", "email", "log", "logs", "output", "notes", "minutes", "transcript", "document", "doc",
     "article", "readme", "issue", "ticket", "message", "slack", "chat", "discussion", "thread", "trace",
     "changelog", "comment", "comments", "邮件", "日志", "会议记录", "会议纪要", "聊天记录", "文档", "文章", "报错", "输出", "原文",
+];
+
+/// Of these, what a line that says no more brings: "Notes:" is more often the person's own heading.
+#[rustfmt::skip] // a table
+pub(crate) const BARE_KINDS: &[&str] = &[
+    "mail", "e-mail", "email", "log", "logs", "output", "minutes", "transcript", "slack", "chat", "trace",
+    "邮件", "日志", "会议记录", "会议纪要", "聊天记录", "报错", "输出", "原文",
+];
+
+/// Of these, what people say to each other: a decision at its end is theirs too.
+#[rustfmt::skip] // a table
+pub(crate) const TALKED_KINDS: &[&str] = &[
+    "mail", "e-mail", "email", "notes", "minutes", "transcript", "message", "slack", "chat", "discussion", "thread",
+    "issue", "ticket", "comment", "comments", "邮件", "会议记录", "会议纪要", "聊天记录", "原文",
+];
+
+/// How the person goes on behind what a program printed, in lower case, besides asking for something.
+#[rustfmt::skip] // a table
+pub(crate) const RESUMED: &[&str] = &[
+    "from now on", "going forward", "we decided", "we've decided", "we have decided", "i decided", "i've decided",
+    "let's go with", "always ", "never ", "don't ", "do not ", "stop using ", "remember", "从现在开始", "从今以后",
+    "从今往后", "我们决定", "我决定", "以后", "记住", "统一", "不要再", "别再", "永远不要",
 ];
 
 /// It is, where one of these stands before it: "rules for our logs:" are the person's own.
@@ -166,22 +199,61 @@ pub(crate) const SHOWN: &[&str] = &[
 /// A line that begins so is code.
 #[rustfmt::skip] // a table
 pub(crate) const CODE_MARKS: &[&str] = &[
-    "def ", "class ", "return ", "import ", "from __", "if (", "for (", "while (", "public ", "private ",
-    "fn ", "pub ", "func ", "function ", "const ", "let ", "var ", "select ", "SELECT ", "#include", "}",
+    "from __", "if (", "for (", "while (", "fn ", "pub ", "SELECT ", "#include", "}",
+];
+
+/// So does many a sentence: "let me know", "class names are short".
+#[rustfmt::skip] // a table
+pub(crate) const SPOKEN_CODE_MARKS: &[&str] = &[
+    "def ", "class ", "return ", "import ", "public ", "private ", "func ", "function ", "const ", "let ", "var ",
+    "select ",
 ];
 
 /// What a person puts before a line of their own, and what is nobody's name, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const OWN_LABELS: &[&str] = &[
     "note", "rule", "rules", "important", "decision", "convention", "task", "goal", "todo", "bug", "question",
-    "requirement", "reminder", "example", "fix", "step", "注意", "规则", "约定", "要求", "决定", "任务", "目标", "重要", "备注",
+    "requirement", "reminder", "example", "fix", "step", "database", "cache", "queue", "store", "storage", "frontend",
+    "backend", "server", "client", "api", "ui", "style", "naming", "names", "format", "formatting", "commit", "commits",
+    "commit message", "commit messages", "comment", "comments", "code", "test", "tests", "testing", "docs", "build",
+    "deploy", "release", "logging", "logs", "errors", "security", "performance", "language", "tooling", "dependencies",
+    "branch", "branches", "注意", "规则", "约定", "要求", "决定", "任务", "目标", "重要", "备注", "前端", "后端", "数据库", "缓存", "接口", "命名",
+    "样式", "格式", "提交", "提交信息", "提交说明", "注释", "代码", "测试", "文档", "部署", "发布", "日志", "错误", "安全", "性能", "语言", "依赖", "分支",
+];
+
+/// Who speaks in any chat, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const SPEAKERS: &[&str] = &[
+    "user", "assistant", "me", "you", "human", "ai", "bot", "system", "claude", "chatgpt", "gpt", "gemini", "copilot",
+    "agent", "用户", "助手", "我", "你", "客服", "老板", "同事",
+];
+
+/// What is said to a person and not to a machine, in lower case, as a whole turn or its first word.
+#[rustfmt::skip] // a table
+pub(crate) const TURNS: &[&str] = &[
+    "fine", "agreed", "yes", "yeah", "yep", "no", "ok", "okay", "sure", "great", "nice", "cool", "thanks", "hi", "hello",
+    "hey", "lol", "right", "sounds", "lgtm", "+1", "好", "好的", "行", "对", "可以", "同意", "没问题", "谢谢", "嗯", "收到",
 ];
 
 /// Somebody else's decision, told: in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const REPORTED: &[&str] = &[
     " says we ", " says that we ", " said we ", " said that we ", " wrote that we ", " claims we ",
-    "according to ", "他说", "她说", "他们说", "文档说", "文档里说", "文档里写", "邮件里说", "邮件说", "据说", "有人说",
+    "according to ", "写道", "他说", "她说", "他们说", "文档说", "文档里说", "文档里写", "邮件里说", "邮件说", "据说", "有人说",
+];
+
+/// What of a sentence is told of others ends before one of these, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const TURNING: &[&str] = &[
+    "; ", "；", ", but ", " but ", " however ", "，但", "，不过", "，可是", "，然而", "，所以",
+];
+
+/// Or with a comma before the person's own word.
+#[rustfmt::skip] // a table
+pub(crate) const OWN_WORD: &[&str] = &[
+    "we decided", "we've decided", "we have decided", "i decided", "i've decided", "i have decided", "from now on",
+    "going forward", "let's go with", "so from now on", "so we decided", "and we decided", "我们决定", "我决定", "从现在开始",
+    "以后都", "以后不要", "统一用",
 ];
 
 /// What stands in such a sentence, in lower case. A word that is one by itself stands with blanks around it.

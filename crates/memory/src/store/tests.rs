@@ -3,7 +3,7 @@
 //! Does not look at how names are made.
 
 use super::*;
-use crate::merge::{By, Finding, Origin, State};
+use crate::merge::{By, Finding, Origin, State, Worded};
 use crate::{Noted, fact_id};
 use proptest::prelude::*;
 
@@ -160,6 +160,41 @@ fn an_order_from_elsewhere_waits_for_a_person_here() {
     let (_other, mut empty) = store();
     empty.import(&sessions, &facts).unwrap();
     assert_eq!(empty.facts("").unwrap()[0].state, State::Review);
+}
+
+/// What is cut has another hash than what was forgotten.
+#[test]
+fn an_import_does_not_bring_forgotten_words_back_in_part() {
+    let words =
+        "we decided to keep the walruses in the cellar behind the old brewery because it is cool there";
+    let (_folder, mut ours) = store();
+    let mut found = finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![noted(words)];
+    ours.apply(&found).unwrap();
+    let (mut sessions, facts) = ours.all().unwrap();
+    ours.forget_fact(&facts[0]).unwrap();
+    let before = ours.session("codex", "s1").unwrap().unwrap();
+    for (name, summary) in [
+        (
+            "We decided to keep the walruses in the cellar behind…",
+            "It began: “We decided to keep the walruses in…”.",
+        ),
+        ("Keep the walruses in the cellar", "The walruses are in the cellar."),
+    ] {
+        let worded = |text: &str| Worded { text: text.into(), by: By::Model, at: Stamp(99) };
+        (sessions[0].name, sessions[0].summary) = (worded(name), worded(summary));
+        (sessions[0].ended_at, sessions[0].seen_by_model) = (Stamp(99), Stamp(99));
+        ours.import(&sessions, &facts).unwrap();
+        let (now, left) = ours.all().unwrap();
+        assert_eq!((&now[0].name, &now[0].summary), (&before.name, &before.summary));
+        assert!(left.is_empty() && now[0].seen_by_model == Stamp::NONE, "a model is asked here");
+        let (_other, mut empty) = store();
+        empty.import(&sessions, &facts).unwrap();
+        assert_eq!(empty.all().unwrap().0[0].name.text, name, "where nothing was forgotten it is taken");
+    }
+    sessions[0].name = Worded { text: "Walruses".into(), by: By::Person, at: Stamp(99) };
+    ours.import(&sessions, &facts).unwrap();
+    assert_eq!(ours.all().unwrap().0[0].name.text, "Walruses", "what a person wrote is theirs");
 }
 
 /// Something that happens to a memory.

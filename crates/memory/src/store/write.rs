@@ -302,7 +302,7 @@ impl Store {
                 }
                 let ours = store.session(&theirs.source, &theirs.session_id)?;
                 let forgotten = store.forgotten_of(&theirs.source, &theirs.session_id)?;
-                let merged = merge::both(ours.as_ref(), &theirs.without_all(&forgotten));
+                let merged = merge::both(ours.as_ref(), &theirs.without_all(&forgotten, ours.as_ref()));
                 let changed = ours.as_ref() != Some(&merged);
                 if changed {
                     store.put_session(&merged)?;
