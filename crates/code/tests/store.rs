@@ -350,8 +350,9 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     };
     assert_eq!(store.ask_for_note(id, at).unwrap().note, Note::Pending);
     assert_eq!(store.asked_for(at).unwrap().len(), 1);
-    assert_eq!(store.begin_note(id, at).unwrap().note, Note::Generating);
-    store.give_up_note(id, at).unwrap();
+    let before = store.begin_note(id, at).unwrap();
+    assert_eq!((before.note, store.state(id).unwrap().note), (Note::Pending, Note::Generating));
+    store.give_up_note(id, &before, at).unwrap();
     assert_eq!(store.asked_for(at).unwrap()[0].1.note, Note::Pending, "what failed is still wanted");
     // something it uses gets another structure while it is written
     store.begin_note(id, at).unwrap();
@@ -363,6 +364,9 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     assert_eq!(store.end_note(id, "a note", &then, true).unwrap().note, Note::Cached);
     assert_eq!(store.since(id, "a note", true, at).unwrap().note, Note::Cached);
     assert!(store.asked_for(at).unwrap().is_empty());
+    let before = store.begin_note(id, at).unwrap();
+    store.give_up_note(id, &before, at).unwrap();
+    assert_eq!(store.state(id).unwrap().note, Note::Cached, "what holds does so whoever failed to better it");
     // what it was based on says what has changed
     assert_eq!(store.base_of(id).unwrap().unwrap().change(&base(&store)), None);
     write("A.cs", "public class A { public B Made; public int One() { return 11; } }");

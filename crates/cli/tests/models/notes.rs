@@ -318,6 +318,77 @@ fn every_limit_holds() {
 }
 
 #[test]
+fn what_lies_in_a_folder_that_is_never_sent_stays_there_whatever_the_tree() {
+    let server = says(&[note("It hides 4711.")]);
+    let desk = tree(&server, "");
+    desk.source(
+        "secret/Plan.cs",
+        "namespace Memo.Core { public class Plan { public int Hidden; public Twin Other; } }",
+    );
+    desk.source("Twin.cs", "namespace Memo.Core { public class Twin { public Plan Other; } }");
+    desk.source("User.cs", "namespace Memo.Core { public class User { Plan plan; } }");
+    // as if it had been allowed once
+    desk.notes("Plan", 0);
+    let off = desk.path("shop/src/secret").display().to_string();
+    desk.configure(&format!(
+        "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\nprojects_off = [\"{off}\"]\n",
+        server.url
+    ));
+    let done = desk.notes("User", 0);
+    assert_eq!((outcome(&done), server.requests()), ("written", 2), "{done}");
+    let asked = said(&server.body(1));
+    assert!(!asked.contains("4711") && !asked.contains("Hidden"), "not by what is known of it: {asked}");
+    desk.source(
+        "secret/Plan.cs",
+        "namespace Memo.Core { public class Plan { public long Hidden; public Twin Other; } }",
+    );
+    for line in ["Plan", "Twin", "--filter type:Plan"] {
+        let done = desk.notes(line, 2);
+        assert_eq!((&done["model"]["off"], server.requests()), (&json!(1), 2), "{line}: {done}");
+        assert!(done["model"]["why"].as_str().unwrap().contains("projects_off"), "{done}");
+    }
+    assert!(desk.code("semantic Plan", 0)["next"].as_str().unwrap().contains("projects_off"));
+    // the others are written about
+    let done = desk.notes("--filter namespace:Memo.Core", 0);
+    assert_eq!((&done["model"]["off"], &done["model"]["answered"]), (&json!(1), &json!(3)), "{done}");
+    for at in 1..server.requests() {
+        assert!(!said(&server.body(at)).contains("Hidden"), "{}", server.body(at));
+    }
+}
+
+#[test]
+fn a_note_by_hand_in_a_circle_is_not_paid_for_in_every_run() {
+    let server = says(&[note("They hold each other.")]);
+    let desk = tree(&server, "");
+    desk.source("Node.cs", "namespace Memo.Core { public class Node { public NodeStore Owner; } }");
+    desk.code("index", 0);
+    let path = desk.path("shop").join(desk.code("semantic Node", 2)["path"].as_str().unwrap());
+    put(&path, b"ROLE: By hand.\n");
+    for run in 0..4 {
+        let done = desk.notes("--filter namespace:Memo.Core", 0);
+        assert_eq!(server.requests(), 1, "run {run}: {done}");
+        let kept = done["notes"].as_array().unwrap().iter().filter(|note| note["outcome"] == json!("kept"));
+        assert_eq!(kept.count(), 1, "and that is said: {done}");
+    }
+    desk.notes("", 0);
+    assert_eq!((outcome(&desk.notes("Node", 0)), server.requests()), ("kept", 1));
+    assert_eq!(std::fs::read(&path).unwrap(), b"ROLE: By hand.\n");
+    assert!(desk.code("semantic NodeStore", 0)["text"].as_str().unwrap().contains("They hold each other."));
+}
+
+#[test]
+fn a_note_that_holds_does_so_though_it_could_not_be_bettered() {
+    let server = Server::new(vec![ok(chat(&note("It keeps nodes.").to_string())), ok(chat("no"))]);
+    let desk = tree(&server, "");
+    desk.notes("NodeStore", 0);
+    let inside = STORE.replace("private int n;", "private int n; private void Count() { n += 2; }");
+    desk.source("Store.cs", &inside);
+    assert_eq!((outcome(&desk.notes("NodeStore", 3)), server.requests()), ("failed", 2));
+    assert_eq!(desk.code("semantic NodeStore", 0)["state"], json!("cached"));
+    assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(0));
+}
+
+#[test]
 fn what_cannot_be_used_is_asked_three_times_and_set_aside() {
     let server = Server::new(vec![ok(chat("no"))]);
     let desk = tree(&server, "");
@@ -384,6 +455,19 @@ fn what_a_person_wrote_or_changed_no_model_replaces() {
 }
 
 #[test]
+fn a_remark_above_the_first_section_is_a_persons_as_well() {
+    let server = says(&[note("By a model.")]);
+    let desk = tree(&server, "");
+    desk.notes("Node", 0);
+    let (path, text) = desk.written("types");
+    let remarked = text.replace("\n\nROLE:", "\n\nMind the lock.\n\nROLE:");
+    put(&path, remarked.as_bytes());
+    desk.source("Node.cs", &NODE.replace("Name", "Title"));
+    assert_eq!((outcome(&desk.notes("Node", 0)), server.requests()), ("kept", 1));
+    assert_eq!(desk.written("types").1, remarked);
+}
+
+#[test]
 fn no_secret_leaves_and_none_is_written() {
     let specimens = mask::specimen::secrets(11);
     let secret = specimens.iter().find(|it| it.kind == "github-pat").unwrap();
@@ -400,6 +484,56 @@ fn no_secret_leaves_and_none_is_written() {
             assert!(!held, "{}", file.display());
         }
     }
+}
+
+/// A private key as it is put into source, other lines for another seed.
+fn key(seed: u64) -> Vec<String> {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut at = seed;
+    let mut next = || {
+        at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        letters[(at >> 58) as usize] as char
+    };
+    (0..26).map(|_| (0..64).map(|_| next()).collect()).collect()
+}
+
+#[test]
+fn no_line_of_a_key_leaves_when_it_is_put_in_moved_or_exchanged() {
+    let again = json!({"no_change": true, "role": null});
+    let server = says(&[note("It signs."), again]);
+    let desk = tree(&server, "");
+    let keys = [key(1), key(2), key(3)];
+    let source = |head: &str, lines: &[String]| {
+        let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", lines.join("\n"));
+        desk.source(
+            "Node.cs",
+            &format!("namespace Memo.Core {{ public class Node {{ {head}\n public const string Kept = @\"\n{pem}\";\n public string Key() {{ return @\"\n{pem}\"; }} }} }}"),
+        );
+    };
+    desk.notes("Node", 0);
+    source("", &keys[0]); // put in
+    assert_eq!(outcome(&desk.notes("Node", 0)), "unchanged");
+    source("", &keys[1]); // exchanged: neither its first nor its last line is among those that differ
+    assert_eq!(outcome(&desk.notes("Node", 0)), "unchanged");
+    source("public string Title;", &keys[2]);
+    assert_eq!((outcome(&desk.notes("Node", 0)), server.requests()), ("unchanged", 4));
+    for at in 0..server.requests() {
+        let sent = server.body(at).to_string();
+        assert!(at == 0 || sent.contains("| + "), "what changed is told: {sent}");
+        let left = keys.iter().flatten().find(|line| sent.contains(&line[..20]));
+        assert_eq!(left, None, "{sent}");
+    }
+    // nor does what is kept to compare with hold one
+    let kept = files(&desk.path(".cache/loci/code"))
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|it| it == "db"));
+    let base: Vec<u8> = db::Connection::open(kept.unwrap())
+        .unwrap()
+        .query_row("select told from bases", [], |row| row.get(0))
+        .unwrap();
+    let base = String::from_utf8_lossy(&base);
+    assert!(base.contains("public string Key()"), "{base}");
+    assert_eq!(keys.iter().flatten().find(|line| base.contains(&line[..20])), None, "{base}");
 }
 
 #[test]

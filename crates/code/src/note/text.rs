@@ -130,6 +130,7 @@ pub fn read(text: &str) -> (Head, Sections) {
         all.filter(|one| !one.is_empty()).map(str::to_string).collect::<Vec<_>>()
     };
     let untouched = told("Model").is_some()
+        && is_ours(head)
         && told("TextHash").is_some_and(|hash| hash == Digest::of(body.as_bytes()).to_string());
     let head = Head {
         types: list("Types"),
@@ -138,6 +139,21 @@ pub fn read(text: &str) -> (Head, Sections) {
         untouched,
     };
     (head, sections(body))
+}
+
+/// What a head that was written here is made of, each at most once.
+const KEYS: &[&str] =
+    &["# Semantic", "Types", "StructureHash", "ImplHash", "Dependencies", "Model", "Date", "TextHash"];
+
+/// Whether a head holds nothing besides: a remark above the first section is a person's, and its hash does not cover it.
+fn is_ours(head: &str) -> bool {
+    let told = head.lines().filter(|line| !line.trim().is_empty());
+    let mut keys: Vec<&str> = told.map(|line| line.split_once(':').map_or("", |(key, _)| key)).collect();
+    let known = keys.iter().all(|key| KEYS.contains(key));
+    let many = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    known && keys.len() == many
 }
 
 fn sections(body: &str) -> Sections {
@@ -215,6 +231,10 @@ mod tests {
             (text.replace("x of ROLE", "y of ROLE"), false),
             (text.replace("Model: openai m\n", ""), false),
             (text.replace("Date: 2026-11-15", "Date: 2026-11-16"), true),
+            (text.replace("\n\nROLE", "\n\nMind the lock.\n\nROLE"), false),
+            (text.replace("\n\nROLE", "\n\nMine: mind the lock.\nROLE"), false),
+            (text.replace("\n\nROLE", "\nDate: mind the lock.\nROLE"), false),
+            (text.replace("\n\nROLE", "\n\n\nROLE"), true),
             ("ROLE: by hand\n".to_string(), false),
             (String::new(), false),
         ] {

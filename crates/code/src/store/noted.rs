@@ -62,20 +62,26 @@ impl Store {
         self.step(of, now, |state| state.ask(now))
     }
 
-    /// Somebody begins to write the note about a type, whether it was asked for or not.
+    /// Somebody begins to write the note about a type, whether it was asked for or not; gives how it stood before.
     pub fn begin_note(&self, of: TypeId, now: i64) -> Result<State, StoreError> {
+        let mut before = self.state(of)?;
+        before.tick(now);
         self.step(of, now, |state| {
             // what holds is written again where a person wants that
             state.note = Note::Pending;
             state.begin(now)
-        })
+        })?;
+        Ok(before)
     }
 
-    /// It could not be written: it is asked for again.
-    pub fn give_up_note(&self, of: TypeId, now: i64) -> Result<(), StoreError> {
+    /// It could not be written: it is asked for again, unless there is one that held `before` and that nothing has changed since.
+    pub fn give_up_note(&self, of: TypeId, before: &State, now: i64) -> Result<(), StoreError> {
         self.step(of, now, |state| {
             let was_written = state.note == Note::Generating;
             state.end(false);
+            if was_written && before.note == Note::Cached {
+                (state.note, state.at) = (Note::Cached, before.at);
+            }
             was_written
         })
         .map(|_| ())

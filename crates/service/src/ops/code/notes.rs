@@ -30,7 +30,7 @@ pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Seman
         let folder = desk.folder();
         let note = folder.as_ref().and_then(|folder| read(desk, folder, of));
         let (state, why) = standing(desk, of, note.as_ref());
-        let may = may_be_asked(service, desk, note.as_ref(), folder.is_some());
+        let may = may_be_asked(service, desk, of, note.as_ref(), folder.is_some());
         let asked = matches!((&may, state), (Asked::Yes { .. }, Note::None | Note::Stale));
         let state = if asked { desk.ask_for_note(of) } else { state };
         desk.asked(of);
@@ -76,7 +76,19 @@ enum Asked {
     ByHand,
 }
 
-fn may_be_asked(service: &Service, desk: &Desk<'_>, note: Option<&Written>, has_folder: bool) -> Asked {
+/// Whether something of a type must stay here: one of its files lies in a folder that is never sent, though the tree may not.
+pub(super) fn stays(desk: &Desk<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+    let lies_off = |file: &String| is_off(&desk.root().join(file).to_string_lossy());
+    desk.card(of).is_some_and(|card| card.files.iter().any(lies_off))
+}
+
+fn may_be_asked(
+    service: &Service,
+    desk: &Desk<'_>,
+    of: u32,
+    note: Option<&Written>,
+    has_folder: bool,
+) -> Asked {
     if note.is_some_and(|note| !note.head.untouched) {
         return Asked::ByHand;
     }
@@ -87,7 +99,7 @@ fn may_be_asked(service: &Service, desk: &Desk<'_>, note: Option<&Written>, has_
     });
     match wished {
         None => Asked::NoModel,
-        Some((off, _)) if off.holds(&desk.root().to_string_lossy()) => Asked::Off,
+        Some((off, _)) if stays(desk, of, &|path| off.holds(path)) => Asked::Off,
         Some(_) if !has_folder => Asked::NoFolder,
         Some((_, by_itself)) => Asked::Yes { by_itself },
     }
@@ -199,6 +211,12 @@ impl Written {
     fn others(&self, desk: &Desk<'_>, of: u32) -> Vec<TypeRef> {
         let all = self.head.types.iter().filter_map(|id| desk.number(id));
         all.filter(|other| *other != of).map(|other| desk.type_ref(other)).collect()
+    }
+
+    /// Whether it may be told: it says nothing of a type that must stay here.
+    pub(super) fn may_leave(&self, desk: &Desk<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+        let others = self.head.types.iter().filter_map(|id| desk.number(id));
+        others.chain([of]).all(|of| !stays(desk, of, is_off))
     }
 
     /// Whether its head fits the type as it is, and what does not.

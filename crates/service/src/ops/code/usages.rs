@@ -28,10 +28,17 @@ pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, E
     })
 }
 
+/// A private key of 8,192 bits has a hundred lines.
+const ABOVE: usize = 110;
+
 pub(super) fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
     let text = desk.text(&each.file);
     let line = line_of(&text, each.at as usize);
-    let shown = text.lines().nth(line as usize - 1).unwrap_or_default();
+    let before = (line as usize).saturating_sub(ABOVE);
+    let upto: Vec<&str> = text.lines().take(line as usize).skip(before).collect();
+    // Masked with what stands above it: the last line of a key is not known as one.
+    let masked = desk.veiled(upto.join("\n"));
+    let shown = masked.lines().last().unwrap_or_default();
     Usage {
         file: each.file.clone(),
         line,

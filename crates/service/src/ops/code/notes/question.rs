@@ -3,7 +3,8 @@
 //!
 //! Does not ask it, and does not word it: `code::note` does.
 
-use super::{Written, read};
+use super::{Written, read, stays};
+use crate::model::Configured;
 use crate::ops::code::desk::Desk;
 use crate::ops::code::tree::name_of;
 use crate::{Service, asking, model};
@@ -43,9 +44,18 @@ const DEPENDENCIES: usize = 40;
 const REACHED: &str = "Structure-Dependency";
 
 impl Question {
-    /// None: one of its types is no longer there.
-    pub(super) fn new(desk: &Desk<'_>, ids: &[String], masker: &Masker) -> Option<Question> {
+    /// None: one of its types is no longer there, or lies where nothing is sent from.
+    pub(super) fn new(
+        desk: &Desk<'_>,
+        ids: &[String],
+        masker: &Masker,
+        configured: &Configured,
+    ) -> Option<Question> {
+        let is_off = |path: &str| configured.is_off(path);
         let of: Vec<u32> = ids.iter().map(|id| desk.number(id)).collect::<Option<_>>()?;
+        if of.iter().any(|of| stays(desk, *of, &is_off)) {
+            return None;
+        }
         let folder = desk.folder();
         let path = if let [id] = ids { note_of(id) } else { group_note_of(&group_id(ids)) };
         let there = folder.as_ref().and_then(|folder| standing_at(desk, folder, &of, &path));
@@ -56,7 +66,9 @@ impl Question {
         let before = there.map(|note| (note.text, note.sections)).filter(|_| !by_hand);
         let brief = Brief {
             subjects: of.iter().map(|of| known(desk, *of, desk.outline(*of))).collect(),
-            dependencies: folder.as_ref().map_or_else(Vec::new, |folder| dependencies(desk, folder, &of)),
+            dependencies: folder
+                .as_ref()
+                .map_or_else(Vec::new, |folder| dependencies(desk, folder, &of, &is_off)),
             before: change.zip(before.clone()).map(|((class, members), (_, sections))| Before {
                 sections,
                 class,
@@ -120,9 +132,12 @@ fn used(desk: &Desk<'_>, of: &[u32]) -> Vec<u32> {
 }
 
 /// Role and lifecycle of what is used, where a note that holds says so.
-fn dependencies(desk: &Desk<'_>, folder: &Folder, of: &[u32]) -> Vec<Known> {
+fn dependencies(desk: &Desk<'_>, folder: &Folder, of: &[u32], is_off: &dyn Fn(&str) -> bool) -> Vec<Known> {
     let told = |of: u32| {
-        let note = read(desk, folder, of).filter(|note| note.standing(desk, of).0 == Note::Cached)?;
+        let note = read(desk, folder, of).filter(|note| note.may_leave(desk, of, is_off))?;
+        if note.standing(desk, of).0 != Note::Cached {
+            return None;
+        }
         let part = |section: Section| note.sections.get(&section).cloned().unwrap_or_default();
         Some(known(desk, of, format!("{}\n{}", part(Section::Role), part(Section::Lifecycle))))
     };

@@ -5,14 +5,14 @@
 
 use super::harmless::harmless;
 use super::question::{Question, failed, wanted};
-use super::read;
+use super::{read, read_own, stays};
 use crate::model::{self, Configured};
 use crate::ops::code::access::PATIENTLY;
 use crate::ops::code::desk::{Desk, at_root, folder_error, root_of};
 use crate::ops::code::graph::{named, parsed};
 use crate::ops::code::tree::store_error;
 use crate::{Service, asking};
-use api::code::{Coverage, NoteLine, NotesWritten, WriteNotes};
+use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Request};
 use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
 use code::note::{self, SECTIONS, Said, Sections};
@@ -33,15 +33,19 @@ pub(crate) fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWr
 pub(crate) fn write_waiting(service: &Service, asked: u64) -> Result<u64, Error> {
     let Some(configured) = model::configured(service)?.filter(|model| model.code) else { return Ok(0) };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(asked));
-    let (mut written, mut failed) = (0, None);
+    let (mut written, mut spent, mut failed) = (0, 0, None);
     for (root, _) in service.code_folders() {
         let has_folder = Folder::at(&root).is_ok_and(|folder| folder.is_some());
-        if written >= most || !has_folder {
+        if spent >= most || !has_folder {
             continue;
         }
-        let ask = WriteNotes { limit: Some(most - written), ..WriteNotes::default() };
+        let ask = WriteNotes { limit: Some(most - spent), ..WriteNotes::default() };
         match write(service, &ask, &configured, &root) {
-            Ok(done) => written += done.model.answered,
+            Ok(done) => {
+                written += done.model.answered;
+                // what was asked in vain was asked
+                spent += done.model.answered + done.model.failed;
+            }
             // A tree that cannot be written to keeps no other from its notes.
             Err(error) => failed = Some(error),
         }
@@ -63,12 +67,17 @@ fn write(
 ) -> Result<NotesWritten, Error> {
     let mut done =
         NotesWritten { model: asking::run_of(configured), dry_run: ask.dry_run, ..NotesWritten::default() };
-    let (jobs, coverage) = at_root(service, root, |desk| planned(desk, ask))?;
-    done.coverage = coverage;
-    if configured.is_off(&root.to_string_lossy()) {
-        done.model.off = jobs.len() as u64;
+    let (jobs, off, coverage) = at_root(service, root, |desk| {
+        let off =
+            |id: &String| desk.number(id).is_some_and(|of| stays(desk, of, &|path| configured.is_off(path)));
+        let (off, jobs): (Vec<_>, Vec<_>) =
+            planned(desk, ask)?.into_iter().partition(|ids| ids.iter().any(off));
+        Ok((jobs, off.len() as u64, desk.coverage()))
+    })?;
+    (done.coverage, done.model.off) = (coverage, off);
+    if jobs.is_empty() {
         done.model.why =
-            (!jobs.is_empty()).then(|| "nothing of this project is sent (`model.projects_off`)".to_string());
+            (off > 0).then(|| "nothing of this project is sent (`model.projects_off`)".to_string());
         return Ok(done);
     }
     let most = ask.limit.unwrap_or(u64::MAX).min(configured.jobs_per_run);
@@ -82,7 +91,7 @@ fn write(
 }
 
 /// The notes that are wanted, as lists of ids, the most urgent first.
-fn planned(desk: &Desk<'_>, ask: &WriteNotes) -> Result<(Vec<Vec<String>>, Coverage), Error> {
+fn planned(desk: &Desk<'_>, ask: &WriteNotes) -> Result<Vec<Vec<String>>, Error> {
     let graph = desk.graph();
     let asked = match (&ask.path, &ask.filter) {
         (Some(path), _) => vec![desk.one_type(path)?],
@@ -99,10 +108,16 @@ fn planned(desk: &Desk<'_>, ask: &WriteNotes) -> Result<(Vec<Vec<String>>, Cover
             state != Note::Cached || by_name && !why.is_empty()
         })
     };
-    let states: BTreeMap<u32, State> =
-        asked.into_iter().filter(wants).map(|of| (of, wanted(desk, of))).collect();
-    let ids = |job: note::NoteJob| job.of.into_iter().map(|of| desk.id(of)).collect();
-    Ok((note::plan(&graph, &states).into_iter().map(ids).collect(), desk.coverage()))
+    // Its circle would be written about, and it would want a note as before: in every run, and paid for each time.
+    let by_hand = |of: &u32| {
+        let own = folder.as_ref().and_then(|folder| read_own(desk, folder, *of));
+        own.is_some_and(|note| !note.head.untouched)
+    };
+    let (by_hand, open): (Vec<u32>, Vec<u32>) = asked.into_iter().filter(wants).partition(by_hand);
+    let states: BTreeMap<u32, State> = open.into_iter().map(|of| (of, wanted(desk, of))).collect();
+    let planned = note::plan(&graph, &states).into_iter().map(|job| job.of);
+    let each = by_hand.into_iter().map(|of| vec![of]);
+    Ok(planned.chain(each).map(|job| job.into_iter().map(|of| desk.id(of)).collect()).collect())
 }
 
 /// What was asked for, and what is out of date.
@@ -146,6 +161,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn question(&self, desk: &Desk<'_>, ids: &[String]) -> Option<Question> {
+        Question::new(desk, ids, &self.masker, self.configured)
+    }
+
     /// Says what would be asked, and what it can come to.
     fn rehearse(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
         let used = asking::used(self.service)?;
@@ -158,7 +177,7 @@ impl Run<'_> {
                     done.model.left += (jobs.len() - at) as u64;
                     break;
                 }
-                let Some(question) = Question::new(desk, ids, &self.masker) else { continue };
+                let Some(question) = self.question(desk, ids) else { continue };
                 if let Some(line) = not_asked(&question, &resting) {
                     leave(&mut done, line);
                 } else if let Some(price) =
@@ -208,28 +227,28 @@ impl Run<'_> {
     fn one(&mut self, ledger: &mut Ledger, ids: &[String]) -> Result<(), Error> {
         let resting = asking::resting(self.service)?;
         let begun = at_root(self.service, self.root, |desk| {
-            let Some(question) = Question::new(desk, ids, &self.masker) else { return Ok(None) };
+            let Some(question) = self.question(desk, ids) else { return Ok(None) };
             if let Some(line) = not_asked(&question, &resting) {
                 return Ok(Some(Err(line)));
             }
-            for id in numbers(desk, ids) {
-                desk.had(desk.store().begin_note(desk.type_id(id), desk.now()));
-            }
-            Ok(Some(Ok(question)))
+            let begin = |of: u32| desk.had(desk.store().begin_note(desk.type_id(of), desk.now()));
+            let stood: Vec<(String, State)> =
+                numbers(desk, ids).map(|(id, of)| (id.clone(), begin(of))).collect();
+            Ok(Some(Ok((question, stood))))
         })?;
-        let question = match begun {
+        let (question, stood) = match begun {
             None => return Ok(()),
             Some(Err(line)) => {
                 leave(&mut self.done, line);
                 return Ok(());
             }
-            Some(Ok(question)) => question,
+            Some(Ok(begun)) => begun,
         };
         let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
         self.service.progress.step(&format!("asking about {}", names.join(", ")));
         let judge = |text: &str| self.judged(&question, text);
         let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
-        let Ran::Answered(said, usage) = ran else { return self.in_vain(&question, ran) };
+        let Ran::Answered(said, usage) = ran else { return self.in_vain(&question, &stood, ran) };
         let line = self.put_away(&question, &said)?;
         ledger.done(&question.job.key, self.service.clock.now()).map_err(|error| model::told(&error))?;
         asking::spent(self.configured, &usage, &mut self.done.model);
@@ -256,11 +275,18 @@ impl Run<'_> {
         Ok(Sayings { sections, new: names })
     }
 
-    /// It stays asked for; the ledger knows when it may be asked again.
-    fn in_vain(&mut self, question: &Question, ran: Ran<Sayings>) -> Result<(), Error> {
+    /// It stays asked for, or holds as it did; the ledger knows when it may be asked again.
+    fn in_vain(
+        &mut self,
+        question: &Question,
+        stood: &[(String, State)],
+        ran: Ran<Sayings>,
+    ) -> Result<(), Error> {
         at_root(self.service, self.root, |desk| {
-            for of in numbers(desk, &question.ids) {
-                desk.had(desk.store().give_up_note(desk.type_id(of), desk.now()));
+            for (id, before) in stood {
+                if let Some(of) = desk.number(id) {
+                    desk.had(desk.store().give_up_note(desk.type_id(of), before, desk.now()));
+                }
             }
             Ok(())
         })?;
@@ -344,8 +370,9 @@ fn leave(done: &mut NotesWritten, line: NoteLine) {
     done.notes.push(line);
 }
 
-fn numbers(desk: &Desk<'_>, ids: &[String]) -> Vec<u32> {
-    ids.iter().filter_map(|id| desk.number(id)).collect()
+/// Of those that are still there.
+fn numbers<'i>(desk: &Desk<'_>, ids: &'i [String]) -> impl Iterator<Item = (&'i String, u32)> {
+    ids.iter().filter_map(|id| Some((id, desk.number(id)?)))
 }
 
 /// A question that is not put: a person looks after the note, or it was put in vain a short while ago.
@@ -389,7 +416,8 @@ fn clear(
 /// The types have this note now; false where one of them is not any more what it was asked about.
 fn ended(desk: &Desk<'_>, question: &Question, text: &str) -> Result<bool, Error> {
     let mut all = true;
-    for (of, base) in numbers(desk, &question.ids).into_iter().zip(&question.bases) {
+    for (id, base) in question.ids.iter().zip(&question.bases) {
+        let Some(of) = desk.number(id) else { continue };
         let (then, now) = (base.hashes.hashes, desk.hashes(of));
         let holds = then.structure == now.structure && then.implementation() == now.implementation();
         let state = desk.store().end_note(desk.type_id(of), text, base, holds);
