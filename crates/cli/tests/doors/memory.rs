@@ -358,6 +358,90 @@ fn a_forgotten_fact_leaves_the_name_and_the_summary_too() {
     assert!(!back.contains("We decided to keep"), "{back}");
 }
 
+/// Two decisions that begin alike are two: of one that is forgotten the other keeps every word, and so does what comes.
+#[test]
+fn forgetting_a_fact_leaves_those_that_begin_alike() {
+    let home = Home::new();
+    let told = || {
+        let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+        session.prompt("We decided to use Redis. We decided to use Postgres for orders.").reply(&["Noted."]);
+        session
+    };
+    home.add(&told());
+    asked(&home, "memory consolidate");
+    asked(&home, &format!("memory forget {} --yes", fact(&home, "Redis")));
+    let shown = asked(&home, "memory show aaaa1111");
+    assert_eq!(shown["memory"]["text"], "We decided to use Postgres for orders");
+    assert!(
+        shown["summary"].as_str().unwrap().contains("“We decided to use Postgres for orders”"),
+        "{shown}"
+    );
+    let mut longer = told();
+    longer.prompt("We decided to use Kafka for events.");
+    home.add(&longer);
+    assert_eq!(asked(&home, "memory consolidate")["facts"], 1);
+    assert_eq!(listed(&home, "Kafka --kind facts"), ["We decided to use Kafka for events"]);
+    assert!(!stands(&home, "Redis"));
+}
+
+/// A name is made again from the transcript, where the sentence stands with its markup; an import has it cut.
+#[test]
+fn markup_and_cuts_bring_no_forgotten_words_back() {
+    let home = Home::new();
+    let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+    session.prompt(
+        "<ide_opened_file>x</ide_opened_file> We decided to keep [walruses](http://x.example/a) in the cellar behind the \
+         old brewery near the harbour of the old town where the ships used to come in every winter because it is cool there.",
+    );
+    session.prompt("Now write the feeding plan").reply(&["Done."]);
+    home.add(&session);
+    asked(&home, "memory consolidate");
+    let mut document = asked(&home, "memory export");
+    let before = document["sessions"][0].to_string();
+    assert!(before.contains("walruses") && before.contains('…'), "{before}");
+    asked(&home, &format!("memory forget {} --yes", fact(&home, "walruses")));
+    assert_eq!(listed(&home, ""), ["Write the feeding plan"]);
+    assert!(!stands(&home, "walruses"));
+    for words in ["name", "summary"] {
+        document["sessions"][0][words]["by"] = json!("model");
+        document["sessions"][0][words]["at"] = json!(9_999_999_999_999_i64);
+    }
+    document["sessions"][0]["endedAt"] = json!(9_999_999_999_999_i64);
+    fs::write(home.path().join("m.json"), serde_json::to_vec(&document).unwrap()).unwrap();
+    asked(&home, "memory import m.json");
+    assert!(!stands(&home, "walruses"));
+    assert_eq!(listed(&home, ""), ["Write the feeding plan"]);
+}
+
+/// Names are made again when nobody else is at it; the words are gone before, also where somebody reads meanwhile: the
+/// last one who closes the file tidies it up, and that is not the one who forgets.
+#[test]
+#[allow(clippy::disallowed_methods)] // how long a test waits is not the program's business
+fn who_is_killed_while_forgetting_has_left_no_byte() {
+    let home = history();
+    asked(&home, "memory consolidate");
+    let id = fact(&home, "pages");
+    let lock =
+        fs::File::options().write(true).open(home.path().join(".local/share/loci/memory.lock")).unwrap();
+    lock.lock().unwrap();
+    let reader = db::Connection::open(home.path().join(".local/share/loci/memory.db")).unwrap();
+    reader.query_row("select count(*) from facts", [], |row| row.get::<_, i64>(0)).unwrap();
+    let mut child = start(&home, &["memory", "forget", &id, "--yes"]);
+    // Its files are not read here meanwhile: closing one would take the reader's locks away.
+    let log = home.path().join(".local/share/loci/memory.db-wal");
+    let is_purged =
+        || listed(&home, "pages --kind facts").is_empty() && fs::metadata(&log).unwrap().len() == 0;
+    let until = std::time::Instant::now() + Duration::from_secs(30); // less than it waits for the lock
+    while !is_purged() && std::time::Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!stands(&home, "500 rows"));
+    assert_eq!(listed(&home, "pages --kind facts"), [""; 0]);
+}
+
 /// What is left without the transcript is what was remembered, without the words.
 #[test]
 fn a_fact_of_a_session_that_is_gone_is_forgotten_all_the_same() {

@@ -28,6 +28,8 @@ pub(crate) fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<Mem
             };
             gone.map_err(|error| remembered::told(&error))?;
         }
+        // Making names again may wait for somebody else: whoever is killed there has left no byte behind.
+        store.purge().map_err(|error| remembered::told(&error))?;
         drop(store);
         tell_again(service, &doomed);
         let store = remembered::open(service)?;
