@@ -57,9 +57,10 @@ pub(crate) fn fact_text(sentence: &str) -> String {
 }
 
 fn unnumbered(sentence: &str) -> &str {
-    let rest = sentence.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-    let digits = sentence.trim_start().len() - rest.len();
-    let item = rest.strip_prefix(['.', ')', '、', '）']).filter(|_| (1..=2).contains(&digits));
+    let number = sentence.trim_start().trim_start_matches(['(', '（']);
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = rest.strip_prefix(['.', ')', '、', '）']);
+    let item = item.filter(|_| (1..=2).contains(&(number.len() - rest.len())));
     item.filter(|item| !item.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(sentence)
 }
 

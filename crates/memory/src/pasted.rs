@@ -6,8 +6,8 @@
 use crate::facts::settles;
 use crate::prose::{is_fence, sentences};
 use crate::words::{
-    BARE_KINDS, CODE_MARKS, FOREIGN_KINDS, GREETINGS, HAN_OPENERS, HEADERS, ONESELF, OPENERS, OWN_LABELS,
-    PASSED_ON, RESUMED, SHOWN, SPEAKERS, SPOKEN_CODE_MARKS, TALKED_KINDS, TURNS, WROTE,
+    BARE_KINDS, CODE_MARKS, FAMILIES, FOREIGN_KINDS, GREETINGS, HAN_OPENERS, HEADERS, ONESELF, OPENERS,
+    OWN_LABELS, PASSED_ON, RESUMED, SHOWN, SPEAKERS, SPOKEN_CODE_MARKS, TALKED_KINDS, TURNS, WROTE,
 };
 
 /// Nobody types so much into a prompt; of what is longer only the first and the last paragraph count as the person's.
@@ -222,17 +222,21 @@ fn are_people(all: &[(&str, &str)], names: &[&str]) -> bool {
     let idle = all.iter().filter(|(_, said)| !settles(said)).count();
     let named = |(who, said): &(&str, &str)| names.iter().any(|name| name != who && stands(said, name));
     let called = |name: &&str| {
-        let family = name.starts_with(['小', '老']) || name.ends_with(['总', '哥', '姐']);
-        SPEAKERS.contains(&name.to_lowercase().as_str()) || family && name.chars().count() <= 3
+        let family = name.starts_with(FAMILIES) || name.ends_with(['总', '哥', '姐']);
+        SPEAKERS.contains(&name.to_lowercase().as_str()) || family && (2..=3).contains(&name.chars().count())
     };
     idle >= 3 || names.iter().any(called) || all.iter().any(|one| named(one) || is_turn(one.1))
 }
 
-/// A question, or an answer to one.
+/// A question, an answer to one, or somebody who tells of themselves: "I looked at it", not "I want 50 rows".
 fn is_turn(said: &str) -> bool {
     let low = said.trim().to_lowercase();
-    let first = low.split(|c: char| c.is_whitespace() || ",.!，。！".contains(c)).next().unwrap_or("");
-    low.ends_with(['?', '？', '吗', '呢']) || TURNS.contains(&first)
+    let mut words = low.split(|c: char| c.is_whitespace() || ",.!，。！".contains(c));
+    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let tells =
+        ["i", "i'll", "i'm", "i've"].contains(&first) && !["want", "need", "prefer"].contains(&second);
+    let told_in_han = low.starts_with(['我', '你', '那']) && !settles(said);
+    low.ends_with(['?', '？', '吗', '呢']) || TURNS.contains(&first) || tells && !settles(said) || told_in_han
 }
 
 fn speaker(line: &str) -> Option<(&str, &str)> {
@@ -352,6 +356,9 @@ mod tests {
             "From: Anna\nTo: Bob\n\nHi Bob,\n\nWe decided to use Oracle.\n\nBest,\nAnna",
             "From: a@x.example\nTo: b@x.example\n\nSee this:\n```\nx\n```\nWe decided to use Oracle.",
             "Here is the mail:\n\nHi,\n\nWe decided to use Oracle.",
+            "Anna: I looked at it\nBob: we decided to use Oracle\nAnna: I will tell them",
+            "Alice: 我看了\nBob: 我们决定用 Oracle\nAlice: 那就这样",
+            "张伟：看了一下\n李娜：我们决定用 Oracle\n张伟：就这样",
             "User: which store?\nAssistant: We decided to use Oracle.\nUser: thanks",
             "Search: hello Mail\nMail: we decided to use Oracle\nSearch: great work",
             "Logs:\nwe always use the cache\nwe never retry",
@@ -396,6 +403,8 @@ mod tests {
             "Here is the output:\nstarted\n\nWe decided to keep UUID keys.",
             "日志如下：\n启动\n停止\n\n从现在开始先写测试。",
             "1. Always use pnpm",
+            "(1) Always use pnpm",
+            "Pager: I want 50 rows\nMenu: we decided to keep it short\nPager: wrap lines",
             "Do this:\n1) Always use pnpm\n2) fix it",
         ] {
             assert_eq!(kept(text).len(), 1, "{text}: {:?}", kept(text));

@@ -228,6 +228,12 @@ pub(crate) const SPEAKERS: &[&str] = &[
     "agent", "用户", "助手", "我", "你", "客服", "老板", "同事",
 ];
 
+/// How the commonest Chinese names of people begin, without those that begin other words.
+pub(crate) const FAMILIES: &[char] = &[
+    '小', '老', '张', '王', '李', '赵', '刘', '陈', '杨', '吴', '徐', '孙', '朱', '胡', '郭', '罗', '郑',
+    '谢',
+];
+
 /// What is said to a person and not to a machine, in lower case, as a whole turn or its first word.
 #[rustfmt::skip] // a table
 pub(crate) const TURNS: &[&str] = &[
