@@ -33,6 +33,9 @@ const IGNORE: &str = ".gitignore";
 /// What one person looked at is no business of the others; the window and half-written files are made again.
 const IGNORED: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nops/\nlock\n.*.new\n";
 
+/// Trees whose `.gitignore` is older do not know of investigations.
+const OPS_IGNORE: &str = "ops/.gitignore";
+
 /// What is larger than this is not ours, and would only be held in memory.
 const MOST: u64 = 256 << 20;
 
@@ -292,7 +295,10 @@ impl Pen<'_> {
             Err(error) => return Err(error),
         }
         if let Some((inner, _)) = name.split_once('/') {
-            make_inside(&self.folder.dir, inner, &self.folder.path(inner))?;
+            let made = make_inside(&self.folder.dir, inner, &self.folder.path(inner))?;
+            if made && inner == OPS {
+                self.folder.replace(OPS_IGNORE, b"*\n", lasting)?;
+            }
         }
         self.folder.replace(name, bytes, lasting)?;
         Ok(true)
@@ -354,8 +360,12 @@ mod tests {
         );
         // Whoever wants to commit what they looked at may.
         fs::write(&ignore, "mine").unwrap();
-        Folder::make(root.path()).unwrap();
+        let folder = Folder::make(root.path()).unwrap();
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine");
+        // One that knows nothing of investigations does not make them everybody's.
+        folder.pen(SOON).unwrap().write(&op_of("O_x"), b"{}").unwrap();
+        assert_eq!(fs::read_to_string(root.path().join(".loci/ops/.gitignore")).unwrap(), "*\n");
+        fs::remove_dir_all(root.path().join(".loci/ops")).unwrap();
         // Killed before it was written, it is written the next time; taken away by a person, it is not.
         fs::remove_file(&ignore).unwrap();
         fs::write(root.path().join(".loci/.4711.new"), "half").unwrap();

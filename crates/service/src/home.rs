@@ -7,7 +7,7 @@ use crate::Places;
 use api::{Code, Error};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -219,6 +219,11 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+        // Whoever held it may have taken its file away between the two: then this one is nobody's any more.
+        let own = file.metadata().map_err(fail)?;
+        if !std::fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
+            return Ok(None);
         }
         // Only for the one who is told to wait; on a full disk the lock holds without it.
         let _ = file.set_len(0).and_then(|()| file.rewind());

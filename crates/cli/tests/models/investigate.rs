@@ -3,7 +3,7 @@
 
 use crate::agent::Agent;
 use crate::builder::put;
-use crate::desk::{Desk, wait_for};
+use crate::desk::{Desk, files, wait_for};
 use crate::script::{Act, Server, chat, ok};
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -244,19 +244,121 @@ fn what_makes_no_sense_is_refused() {
     let refused = desk.run("code op O_ --root shop").expect(1);
     assert!(refused.stderr.contains("several investigations"), "{}", refused.stderr);
     for file in std::fs::read_dir(desk.path("shop/.loci/ops")).unwrap().flatten() {
+        let name = file.file_name().to_string_lossy().to_string();
+        let Some(id) = name.strip_suffix(".json") else { continue };
         std::fs::write(file.path(), "{half").unwrap();
-        let id = file.file_name().to_string_lossy().trim_end_matches(".json").to_string();
         assert!(
             desk.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("cannot be understood")
         );
     }
     assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
-    // where nothing can be put into the tree, there is an answer all the same
-    std::fs::remove_dir_all(desk.path("shop/.loci")).unwrap();
-    put(&desk.path("shop/.loci"), b"a file");
+    // where nothing can be put into the tree, there is an answer all the same: with a folder that takes nothing, and without one
+    for taken in ["shop/.loci/ops", "shop/.loci"] {
+        std::fs::remove_dir_all(desk.path(taken)).unwrap();
+        put(&desk.path(taken), b"a file");
+        let told = desk.ask(HOW, 0);
+        assert_eq!((&told["state"], names(&told)[0]), (&json!("done"), "Memo.Core.BatchQueue"), "{told}");
+        assert!(told["hint"].as_str().unwrap().contains("nothing of it is kept"), "{told}");
+    }
+    assert_eq!(files(&desk.path(".cache/loci/ops")), Vec::<std::path::PathBuf>::new(), "no lock is left");
+}
+
+#[test]
+fn who_ask_the_same_at_once_are_all_told_and_it_is_paid_for_once() {
+    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let desk = with(&server, "");
+    for round in 1..=4 {
+        let line = format!("code investigate 'How are batches processed, {round}?' --root shop -o json");
+        let all: Vec<_> = (0..5)
+            .map(|_| desk.command(&line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+            .collect();
+        for child in all {
+            let ended = child.wait_with_output().unwrap();
+            assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+            let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
+            assert!(told["state"] == json!("done") || told["state"] == json!("running"), "{told}");
+        }
+        assert_eq!(server.requests(), round);
+    }
+}
+
+#[test]
+fn what_lies_in_a_folder_that_is_never_sent_is_evidence_and_not_sent() {
+    let server = says(&json!({"answer": "One by one.", "cites": ["Importer"]}));
+    let desk = tree("");
+    put(
+        &desk.path("shop/secret/Plan.cs"),
+        b"namespace Memo.Core { public class BatchPlan { public int Hidden; Importer hiddenly; } }",
+    );
+    let off = |folder: &str| {
+        desk.configure(&format!(
+            "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\ncode = true\nprojects_off = [\"{}\"]\n",
+            server.url,
+            desk.path(folder).display()
+        ));
+    };
+    off("shop/secret");
     let told = desk.ask(HOW, 0);
-    assert_eq!((&told["state"], names(&told)[0]), (&json!("done"), "Memo.Core.BatchQueue"), "{told}");
-    assert!(told["hint"].as_str().unwrap().contains("nothing of it is kept"), "{told}");
+    assert_eq!((&told["answer"]["by"], server.requests()), (&json!("model"), 1), "{told}");
+    assert!(names(&told).contains(&"Memo.Core.BatchPlan"), "to you it is shown: {told}");
+    let sent = server.body(0).to_string();
+    assert!(
+        sent.contains("ProcessBatch") && !sent.contains("idden") && !sent.contains("BatchPlan"),
+        "{sent}"
+    );
+    let told = desk.ask("'What is hidden in the batch plan?' --scope secret", 0);
+    assert!(told["answer"]["why"].as_str().unwrap().contains("projects_off"), "{told}");
+    assert_eq!((names(&told), server.requests()), (vec!["Memo.Core.BatchPlan"], 1));
+    // what is not off is sent
+    off("elsewhere");
+    desk.ask("'What is hidden in the batch plan?'", 0);
+    assert!(server.body(1).to_string().contains("hiddenly"), "{}", server.body(1));
+}
+
+#[test]
+fn one_of_several_overloads_is_cited_by_its_type() {
+    let server = says(&json!({"answer": "One by one.", "cites": ["Memo.Core.BatchQueue.Push"]}));
+    let desk = with(&server, "");
+    put(
+        &desk.path("shop/src/Batch.cs"),
+        b"namespace Memo.Core { public class BatchQueue { public void Push(int row) { } public void Push(long row) { } } }",
+    );
+    let told = desk.ask(HOW, 0);
+    let cites: Vec<&Value> =
+        told["answer"]["cites"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
+    assert_eq!(
+        (&told["answer"]["by"], cites),
+        (&json!("model"), vec![&json!("Memo.Core.BatchQueue")]),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_scope_may_be_any_way_to_a_folder_and_a_word_of_any_script() {
+    let desk = tree("");
+    put(
+        &desk.path("shop/other/Names.cs"),
+        "namespace Memo.Other { public class Größe { } public class 客户 { } }".as_bytes(),
+    );
+    let whole = desk.path("shop/src/Report.cs").display().to_string();
+    for scope in ["src/Report.cs", "./src/Report.cs", "src/./Report.cs", &whole] {
+        assert_eq!(names(&desk.ask(&format!("'x' --scope {scope}"), 0)), ["Memo.Print.Report"], "{scope}");
+    }
+    for scope in ["./other", "other/", "./other/."] {
+        assert_eq!(names(&desk.ask(&format!("'x' --scope {scope}"), 0)).len(), 2, "{scope}");
+    }
+    for scope in [".", "./", &desk.path("shop").display().to_string()] {
+        assert_eq!(names(&desk.ask(&format!("'x' --scope {scope}"), 0)).len(), 5, "{scope}");
+    }
+    let outside = desk.path("").display().to_string();
+    assert!(
+        desk.run(&format!("code investigate x --scope {outside} --root shop"))
+            .expect(1)
+            .stderr
+            .contains("nothing is called")
+    );
+    assert_eq!(names(&desk.ask("'Wie wird die Größe gesetzt?'", 0)), ["Memo.Other.Größe"]);
+    assert_eq!(names(&desk.ask("'客户在哪里保存'", 0)), ["Memo.Other.客户"]);
 }
 
 #[test]

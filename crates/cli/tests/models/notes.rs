@@ -711,3 +711,27 @@ fn the_daemon_writes_what_was_asked_for_when_nobody_is_at_work() {
     }
     assert!(server.requests() - before <= 3, "nothing but what agents said");
 }
+
+#[test]
+fn what_the_daemon_asks_in_vain_counts_as_asked() {
+    let server = Server::new(vec![ok(chat("no"))]);
+    let desk = tree(&server, "");
+    put(&desk.path("other/Page.cs"), b"namespace Other { public class Page { public int Number; } }");
+    desk.configure("");
+    desk.answer("memory consolidate", 0);
+    desk.configure(&format!(
+        "[memory]\nidle_minutes = 0\nevery_hours = 0\n[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\ncode = true\nnotes_per_run = 1\n",
+        server.url
+    ));
+    for (root, name) in [("shop", "Node"), ("other", "Page")] {
+        desk.answer(&format!("code index --root {root}"), 0);
+        assert_eq!(desk.answer(&format!("code semantic {name} --root {root}"), 2)["state"], json!("pending"));
+    }
+    let log = || std::fs::read_to_string(desk.path(".local/state/loci/daemon.log")).unwrap_or_default();
+    let daemon = desk.serve();
+    wait_for(|| log().contains("\"notes\":0"));
+    drop(daemon);
+    let asked = (0..server.requests()).filter(|at| said(&server.body(*at)).contains("TASK: describe it."));
+    let (asked, runs) = (asked.count(), log().matches("\"notes\":").count());
+    assert!(asked > 0 && asked <= runs, "{asked} questions in {runs} runs: {}", log());
+}

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Whoever can follow it waits no longer than this: without a model it is done by then.
 const AT_ONCE: Duration = Duration::from_secs(2);
+/// From the lock to the first file are milliseconds; a machine may be busy with everything else.
+const BEGINNING: Duration = Duration::from_secs(10);
 /// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(50);
 /// More than anybody goes back to; the oldest go.
@@ -34,12 +36,18 @@ pub(crate) fn investigate(service: &Service, ask: &Investigate) -> Result<Invest
         // A tree that nothing can be put into is answered about all the same.
         Err(error) => return Course::begin(service, case, None)?.run(None, &error.to_string()),
     };
-    if let Some(kept) = case.kept(service, &folder) {
-        return Ok(kept);
-    }
-    let Some(lock) = case.seize(service)? else { return read(service, &root, &case.id) };
+    let lock = match seized(service, &case, &folder)? {
+        Ok(lock) => lock,
+        Err(told) => return Ok(*told),
+    };
+    // It is there before anybody can ask for it.
+    let course = match Course::begin(service, case.clone(), Some(&folder)) {
+        Ok(course) => course,
+        // Nor is one refused that has a folder into which nothing can be put.
+        Err(error) => return Course::begin(service, case, None)?.run(Some(lock), &error.to_string()),
+    };
     if !service.lasts {
-        return Course::begin(service, case, Some(&folder))?.run(Some(lock), "");
+        return course.run(Some(lock), "");
     }
     let op = case.id.clone();
     begin_apart(service, case, lock)?;
@@ -47,13 +55,36 @@ pub(crate) fn investigate(service: &Service, ask: &Investigate) -> Result<Invest
     followed(service, &root, &asked, |now| now.state != RUNNING)
 }
 
+/// The right to look into it; or what is told by another who has it, or had it until now.
+fn seized(
+    service: &Service,
+    case: &Case,
+    folder: &Folder,
+) -> Result<Result<Lock, Box<Investigation>>, Error> {
+    let until = Instant::now() + BEGINNING;
+    loop {
+        if let Some(kept) = case.kept(service, folder) {
+            return Ok(Err(Box::new(kept)));
+        }
+        if let Some(lock) = case.seize(service)? {
+            let Some(kept) = case.kept(service, folder) else { return Ok(Ok(lock)) };
+            case.release(service, lock);
+            return Ok(Err(Box::new(kept)));
+        }
+        // Whoever seized it a moment ago has not written it down yet.
+        let is_begun = kept(&case.root, &case.id).is_ok_and(|told| told.is_some());
+        if is_begun || Instant::now() >= until {
+            return read(service, &case.root, &case.id).map(|told| Err(Box::new(told)));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
 /// Goes on in a thread of its own, whatever becomes of whoever asked.
 fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
     let (places, exe) = (service.places.clone(), service.exe.clone());
     let own = Service::new(places, service.clock, service.cwd.clone(), exe, service.threads);
     let folder = Folder::make(&case.root).map_err(|error| folder_error(&error))?;
-    // It is there before anybody can ask for it.
-    Course::begin(&own, case.clone(), Some(&folder))?;
     let work = move || {
         if let Ok(course) = Course::begin(&own, case, Some(&folder)) {
             let _ = course.run(Some(lock), "");
@@ -200,6 +231,14 @@ impl Case {
         home::make(&ops).map_err(|error| home::unwritable(&ops, &error))?;
         Lock::seize_at(&home, &home.op_lock(&lock_name(&self.root, &self.id)))
     }
+
+    /// Its file goes while it is still held: afterwards it may be another's.
+    fn release(&self, service: &Service, lock: Lock) {
+        if let Some(home) = service.home() {
+            let _ = std::fs::remove_file(home.op_lock(&lock_name(&self.root, &self.id)));
+        }
+        drop(lock);
+    }
 }
 
 /// A case that is being looked into.
@@ -237,7 +276,9 @@ impl<'a> Course<'a> {
                 self.keep()?;
             }
         }
-        drop(lock);
+        if let Some(lock) = lock {
+            self.case.release(self.service, lock);
+        }
         self.clear();
         self.told.hint = (!unkept.is_empty()).then(|| format!("nothing of it is kept: {unkept}"));
         failed.map_or(Ok(self.told), Err)
@@ -275,13 +316,11 @@ impl<'a> Course<'a> {
         pen.write(&op_of(&self.case.id), &bytes).map(|_| ()).map_err(|error| folder_error(&error))
     }
 
-    /// Takes the lock's file away, and what nobody goes back to.
+    /// Takes away what nobody goes back to.
     fn clear(&self) {
         let Some(folder) = self.folder else { return };
-        if let Some(home) = self.service.home() {
-            let _ = std::fs::remove_file(home.op_lock(&lock_name(&self.case.root, &self.case.id)));
-        }
-        let files = folder.list(OPS).unwrap_or_default();
+        let mut files = folder.list(OPS).unwrap_or_default();
+        files.retain(|name| name.strip_suffix(".json").is_some());
         let since =
             |name: &String| std::fs::metadata(folder.path(OPS).join(name)).and_then(|it| it.modified()).ok();
         let mut dated: Vec<_> = files.iter().map(|name| (since(name), name)).collect();

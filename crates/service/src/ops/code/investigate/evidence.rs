@@ -4,11 +4,13 @@
 
 use super::super::desk::Desk;
 use super::super::{notes, usages};
+use crate::scope;
 use api::Error;
 use api::code::{Coverage, Exhibit};
 use code::{Certainty, Digest, Named, Note, Symbol, inquiry};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
 
 /// As many as fit into a prompt of some 4,000 tokens.
 const SHOWN: usize = 6;
@@ -22,8 +24,6 @@ const MOST_OF_OUTLINE: usize = 1_500;
 pub(super) struct Evidence {
     pub(super) looked_at: usize,
     pub(super) exhibits: Vec<Exhibit>,
-    /// Full names of everything that was shown, by which it may be cited.
-    pub(super) names: BTreeSet<String>,
     pub(super) coverage: Coverage,
 }
 
@@ -36,21 +36,25 @@ pub(super) fn scoped(desk: &Desk<'_>, scope: &[String]) -> Result<Vec<String>, E
             let name = name.to_lowercase();
             name == low || name.strip_prefix(&low).is_some_and(|rest| rest.starts_with(['.', '+']))
         };
-        let lies = |of: u32| {
-            let files = desk.card(of).map(|card| card.files.clone()).unwrap_or_default();
-            files
-                .iter()
-                .any(|file| file == path || file.starts_with(&format!("{}/", path.trim_end_matches('/'))))
-        };
-        let is_place = path.contains('/') || desk.root().join(path).exists();
+        let place = place(desk, path);
+        let within = |file: &String| place.as_ref().is_some_and(|place| Path::new(file).starts_with(place));
+        let lies = |of: u32| desk.card(of).is_some_and(|card| card.files.iter().any(within));
         let mut fit: Vec<u32> =
-            (0..desk.types()).filter(|of| below(&desk.name(*of)) || is_place && lies(*of)).collect();
+            (0..desk.types()).filter(|of| below(&desk.name(*of)) || place.is_some() && lies(*of)).collect();
         if fit.is_empty() {
             fit.push(desk.one_type(path)?);
         }
         found.extend(fit.into_iter().map(|of| desk.id(of)));
     }
     Ok(found.into_iter().collect())
+}
+
+/// The folder or file below the root that a path leads to, if it does: `./src`, `.` and a whole path are ways to name one as well.
+fn place(desk: &Desk<'_>, path: &str) -> Option<PathBuf> {
+    let whole = desk.root().join(path);
+    let real = scope::real(&whole);
+    let below = whole.strip_prefix(desk.root()).or_else(|_| real.strip_prefix(desk.root())).ok()?;
+    whole.exists().then(|| below.components().filter(|part| *part != Component::CurDir).collect())
 }
 
 /// The structure of everything that is looked at, in a number.
@@ -86,11 +90,11 @@ pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>)
         best.extend(by_use.into_iter().take(SHOWN));
     }
     let exhibits = best.iter().enumerate().map(|(at, of)| exhibit(desk, *of, at < WITH_USAGES)).collect();
-    let names = best.iter().flat_map(|of| names(desk, *of)).collect();
-    Evidence { looked_at: types.len(), exhibits, names, coverage: desk.coverage() }
+    Evidence { looked_at: types.len(), exhibits, coverage: desk.coverage() }
 }
 
-fn names(desk: &Desk<'_>, of: u32) -> Vec<String> {
+/// Full names of a type and its members.
+pub(super) fn names(desk: &Desk<'_>, of: u32) -> Vec<String> {
     let name = desk.name(of);
     let members = desk.card(of).map(|card| card.members.clone()).unwrap_or_default();
     let called = members

@@ -3,17 +3,18 @@
 //! Does not look for evidence.
 
 use super::super::desk::at_root;
-use super::super::notes::harmless::harmless;
+use super::super::notes::{self, harmless::harmless};
 use super::super::tree::name_of;
 use super::Course;
-use super::evidence::Evidence;
+use super::evidence::{self, Evidence};
 use crate::model::Configured;
 use crate::{asking, model};
 use api::Error;
-use api::code::{Exhibit, Found};
+use api::code::{Exhibit, Found, SymbolRef};
 use api::spending::INVESTIGATION;
 use code::inquiry::{self, Finding};
 use llm::{Job, MaskedPrompt, Ran};
+use std::collections::BTreeMap;
 
 /// Who answered.
 pub(super) const BY: &str = "model";
@@ -62,7 +63,10 @@ fn ask(
 ) -> Result<Result<Found, String>, Error> {
     let service = course.service;
     let masker = asking::masker(service)?;
-    let exhibits: Vec<inquiry::Exhibit> = evidence.exhibits.iter().map(shown).collect();
+    let (exhibits, names) = leaving(course, configured, evidence)?;
+    if exhibits.is_empty() {
+        return Ok(Err("nothing of what fits is sent (`model.projects_off`)".to_string()));
+    }
     let asked = inquiry::ask(&course.case.question, &exhibits);
     let prompt = MaskedPrompt::mask(&masker, asked.system, &asked.text);
     let about = format!("{INVESTIGATION} {} {}", name_of(&course.case.root), course.case.id);
@@ -72,8 +76,7 @@ fn ask(
     };
     course.step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
     let judge = |text: &str| {
-        inquiry::read_finding(&masker.json(text), &|name| there(evidence, name))
-            .map_err(|why| why.to_string())
+        inquiry::read_finding(&masker.json(text), &|name| there(&names, name)).map_err(|why| why.to_string())
     };
     let mut ledger = model::ledger(service)?;
     let words = (&prompt, &asked.schema, asked.max_tokens);
@@ -85,33 +88,61 @@ fn ask(
                 course.step(format!("{many} of the names that it cites are not there, and were left out"))?;
             }
             let text = harmless(&api::plain::one_line(&finding.text), prompt.text());
-            let found = found(course, configured, evidence, &Finding { text, ..finding })?;
-            course.done(&found)?;
+            let found = found(course, configured, evidence, &names, &Finding { text, ..finding })?;
+            if !found.cites.is_empty() {
+                course.done(&found)?;
+            }
             ledger.done(&job.key, service.clock.now()).map_err(|error| model::told(&error))?;
-            Ok(found)
+            let proven = Some(found).filter(|found| !found.cites.is_empty());
+            proven.ok_or_else(|| "what the answer cites is not there any more".to_string())
         }
         Ran::Failed(failure) => Err(failure.message),
         Ran::NotNow(claim) => Err(asking::waits(&claim)),
     })
 }
 
-fn shown(exhibit: &Exhibit) -> inquiry::Exhibit {
+/// Full names of what is shown, by which it may be cited, each with the id of its type.
+type Names = BTreeMap<String, String>;
+
+/// What of the evidence is shown to the model: nothing that lies where nothing is sent from, nor a note that says something of it.
+fn leaving(
+    course: &Course<'_>,
+    configured: &Configured,
+    evidence: &Evidence,
+) -> Result<(Vec<inquiry::Exhibit>, Names), Error> {
+    let is_off = |path: &str| configured.is_off(path);
+    at_root(course.service, &course.case.root, |desk| {
+        let (mut exhibits, mut names) = (Vec::new(), Names::new());
+        for exhibit in &evidence.exhibits {
+            let of = desk.number(&exhibit.symbol.type_id).filter(|of| !notes::stays(desk, *of, &is_off));
+            let Some(of) = of else { continue };
+            let note = desk.folder().and_then(|folder| notes::read(desk, &folder, of));
+            let note = note.filter(|note| note.may_leave(desk, of, &is_off)).and(exhibit.note.clone());
+            let open = |file: &str| !is_off(&desk.root().join(file).to_string_lossy());
+            exhibits.push(shown(exhibit, note, &open));
+            names.extend(evidence::names(desk, of).into_iter().map(|name| (name, desk.id(of))));
+        }
+        Ok((exhibits, names))
+    })
+}
+
+fn shown(exhibit: &Exhibit, note: Option<String>, open: &dyn Fn(&str) -> bool) -> inquiry::Exhibit {
     let line = |usage: &api::code::Usage| format!("{}:{}: {}", usage.file, usage.line, usage.text);
     inquiry::Exhibit {
         name: exhibit.symbol.path.clone(),
         outline: exhibit.outline.clone(),
-        note: exhibit.note.clone().unwrap_or_default(),
-        usages: exhibit.usages.iter().map(line).collect(),
+        note: note.unwrap_or_default(),
+        usages: exhibit.usages.iter().filter(|usage| open(&usage.file)).map(line).collect(),
     }
 }
 
 /// The full name of what a model cites: as it was shown, or by its end if nothing else ends so.
-fn there(evidence: &Evidence, name: &str) -> Option<String> {
-    if evidence.names.contains(name) {
+fn there(names: &Names, name: &str) -> Option<String> {
+    if names.contains_key(name) {
         return Some(name.to_string());
     }
     let ends = |full: &&String| full.strip_suffix(name).is_some_and(|head| head.ends_with(['.', '+']));
-    let mut fit = evidence.names.iter().filter(ends);
+    let mut fit = names.keys().filter(ends);
     fit.next().filter(|_| fit.next().is_none()).cloned()
 }
 
@@ -120,11 +151,18 @@ fn found(
     course: &Course<'_>,
     configured: &Configured,
     evidence: &Evidence,
+    names: &Names,
     finding: &Finding,
 ) -> Result<Found, Error> {
     let cites = at_root(course.service, &course.case.root, |desk| {
-        let symbol = |name: &String| desk.one(name).ok().map(|symbol| desk.told(symbol));
-        Ok(finding.cites.iter().filter_map(symbol).collect())
+        let mut cites: Vec<SymbolRef> = Vec::new();
+        for name in &finding.cites {
+            // Of overloads none is meant more than the others: their type is.
+            let symbol = desk.one(name).ok().or_else(|| desk.one(names.get(name)?).ok());
+            let told = symbol.map(|symbol| desk.told(symbol));
+            cites.extend(told.filter(|told| cites.iter().all(|cited| cited.path != told.path)));
+        }
+        Ok(cites)
     })?;
     let named = |exhibit: &Exhibit| Exhibit { symbol: exhibit.symbol.clone(), ..Exhibit::default() };
     Ok(Found {
