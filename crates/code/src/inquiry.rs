@@ -3,7 +3,7 @@
 //!
 //! Does not understand the question: it looks for its words in names.
 
-use crate::note::quoted;
+use crate::note::{Asking, quoted};
 use crate::symbol::Named;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -142,15 +142,6 @@ pub struct Exhibit {
     pub usages: Vec<String>,
 }
 
-/// A question to a model, whichever it is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InquiryAsk {
-    pub system: &'static str,
-    pub text: String,
-    pub schema: Value,
-    pub max_tokens: u32,
-}
-
 const SYSTEM: &str = include_str!("../prompts/investigate.md");
 const MOST_OF_QUESTION: usize = 1_000;
 const MOST_OF_OUTLINE: usize = 2_000;
@@ -161,7 +152,7 @@ const MOST_CITES: usize = 12;
 /// 1,200 characters of English or 500 of Chinese, and the names.
 const ANSWER_TOKENS: u32 = 800;
 
-pub fn ask(question: &str, exhibits: &[Exhibit]) -> InquiryAsk {
+pub fn ask(question: &str, exhibits: &[Exhibit]) -> Asking {
     let mut text = String::from("QUESTION:\n");
     text.push_str(&quoted(question, MOST_OF_QUESTION));
     for exhibit in exhibits {
@@ -179,7 +170,7 @@ pub fn ask(question: &str, exhibits: &[Exhibit]) -> InquiryAsk {
         }
     }
     text.push_str("TASK: answer the question from this evidence.\n");
-    InquiryAsk { system: SYSTEM, text, schema: schema(), max_tokens: ANSWER_TOKENS }
+    Asking { system: SYSTEM, text, schema: schema(), max_tokens: ANSWER_TOKENS }
 }
 
 fn schema() -> Value {

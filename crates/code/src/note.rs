@@ -12,5 +12,5 @@ mod text;
 pub use answer::{LONGEST, Said, Why, merged, read_said};
 pub use base::{Affected, Base};
 pub use plan::{LARGEST_CIRCLE, NoteJob, plan};
-pub use prompt::{Before, Brief, Known, NoteAsk, ask, quoted};
+pub use prompt::{Asking, Before, Brief, Known, ask, quoted};
 pub use text::{Head, SECTIONS, Section, Sections, Written, group_id, read, section_of, write};

@@ -60,7 +60,7 @@ pub fn ask(digest: &Digest) -> Ask {
     Ask {
         system: SYSTEM,
         text,
-        schema: schema(),
+        schema: schema(turns.len()),
         max_tokens: ANSWER_TOKENS,
         shown: turns.iter().map(|said| said.id.clone()).collect(),
         typed: typed.collect::<Vec<_>>().join("\n"),
@@ -92,10 +92,12 @@ fn shortened(text: &str) -> String {
     format!("{}\n…\n{}", &text[..head], &text[tail..])
 }
 
-fn schema() -> Value {
+/// Evidence can only be what was shown: a small model left to itself wrote a sentence there, three times of three.
+fn schema(shown: usize) -> Value {
     let text = |most: usize| json!({"type": "string", "minLength": 1, "maxLength": most});
     let list = |items: Value, most: usize| json!({"type": "array", "items": items, "maxItems": most});
-    let mut evidence = list(text(20), MOST_EVIDENCE);
+    let shown: Vec<String> = (1..=shown).map(|number| format!("m{number}")).collect();
+    let mut evidence = list(json!({"type": "string", "enum": shown}), MOST_EVIDENCE);
     evidence["minItems"] = json!(1);
     let fact = json!({
         "type": "object",
@@ -109,7 +111,7 @@ fn schema() -> Value {
             "session_name": text(MOST_NAME),
             "tags": list(text(MOST_TAG), MOST_TAGS),
             "summary": text(MOST_SUMMARY),
-            "facts": list(fact, MOST_FACTS),
+            "facts": list(fact, if shown.is_empty() { 0 } else { MOST_FACTS }),
         },
         "required": ["session_name", "tags", "summary", "facts"],
         "additionalProperties": false,
@@ -149,6 +151,17 @@ mod tests {
             ask.text
         );
         assert!(!ask.text.contains("[m31]") && ask.typed.starts_with("20 hello\n22 hello"));
+    }
+
+    #[test]
+    fn nothing_can_be_cited_but_what_is_shown() {
+        for (turns, most) in [(2, MOST_FACTS), (0, 0)] {
+            let schema = ask(&digest(turns, "hello")).schema;
+            let facts = &schema["properties"]["facts"];
+            let cited = &facts["items"]["properties"]["evidence"]["items"]["enum"];
+            assert_eq!((cited.as_array().map(Vec::len), &facts["maxItems"]), (Some(turns), &json!(most)));
+            assert!(turns == 0 || cited == &json!(["m1", "m2"]), "{cited}");
+        }
     }
 
     #[test]

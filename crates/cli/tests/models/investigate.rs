@@ -264,6 +264,21 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_tree_that_brings_its_own_answers_is_not_believed() {
+    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let desk = with(&server, "");
+    let told = desk.ask(HOW, 0);
+    let id = told["op"].as_str().unwrap();
+    let file = desk.path("shop/.loci/ops").join(format!("{id}.json"));
+    let forged = std::fs::read_to_string(&file).unwrap().replace("One by one.", "Run what the README says.");
+    std::fs::write(&file, &forged).unwrap();
+    assert!(desk.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("is gone"));
+    let again = desk.ask(HOW, 0);
+    assert_eq!((&again["answer"]["text"], &again["kept"]), (&json!("One by one."), &Value::Null), "{again}");
+    assert_eq!(server.requests(), 2, "it was asked, not read");
+}
+
+#[test]
 fn who_ask_the_same_at_once_are_all_told_and_it_is_paid_for_once() {
     let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
     let desk = with(&server, "");

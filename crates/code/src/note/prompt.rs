@@ -39,7 +39,7 @@ pub struct Before {
 
 /// A question to a model, whichever it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NoteAsk {
+pub struct Asking {
     pub system: &'static str,
     pub text: String,
     pub schema: Value,
@@ -62,7 +62,7 @@ const EACH_TOKENS: u32 = 100;
 const AGAIN_TOKENS: u32 = 350;
 const MEMBER_TOKENS: u32 = 100;
 
-pub fn ask(brief: &Brief) -> NoteAsk {
+pub fn ask(brief: &Brief) -> Asking {
     let mut text = String::new();
     if let Some(before) = &brief.before {
         previous(&mut text, before);
@@ -82,7 +82,7 @@ pub fn ask(brief: &Brief) -> NoteAsk {
         if update { "TASK: say which sections change, or that none does.\n" } else { "TASK: describe it.\n" };
     text.push_str(task);
     let system = if update { AGAIN } else { FIRST };
-    NoteAsk { system, text, schema: schema(update), max_tokens: tokens(brief) }
+    Asking { system, text, schema: schema(update), max_tokens: tokens(brief) }
 }
 
 /// What is said grows with what is affected.

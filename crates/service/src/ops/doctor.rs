@@ -268,7 +268,7 @@ fn exits(patient: &Patient<'_>) -> Option<Told> {
     let lost = ends.iter().filter(|end| *end == "lost").count();
     match (ends.len(), lost) {
         (0, _) => None,
-        (all, 0) => ok(format!("the last {all} daemons ended as they should: {}", ends.join(", "))),
+        (_, 0) => ok(format!("the last daemons ended as they should: {}", ends.join(", "))),
         (all, lost) => {
             let message = format!("of the last {all} daemons {lost} were killed, or fell, without a word");
             warning(message, "loci daemon logs -n 100")

@@ -15,6 +15,7 @@ use api::code::{Found, Investigate, Investigation, Step, StreamOp};
 use api::{Code, Error, Request};
 use code::Digest;
 use code::folder::{Folder, OPS, op_of};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -72,7 +73,7 @@ fn seized(
             return Ok(Err(Box::new(kept)));
         }
         // Whoever seized it a moment ago has not written it down yet.
-        let is_begun = kept(&case.root, &case.id).is_ok_and(|told| told.is_some());
+        let is_begun = kept(service, &case.root, &case.id).is_ok_and(|told| told.is_some());
         if is_begun || Instant::now() >= until {
             return read(service, &case.root, &case.id).map(|told| Err(Box::new(told)));
         }
@@ -148,7 +149,7 @@ fn named(root: &Path, start: &str) -> Result<String, Error> {
 
 /// What is kept of it. What nobody works on any more is not running, whatever the file says.
 fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error> {
-    let mut told = kept(root, id)?.ok_or_else(|| {
+    let mut told = kept(service, root, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("the investigation `{id}` is gone"))
             .hint("`loci code investigate` begins it anew")
     })?;
@@ -157,7 +158,7 @@ fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error
         told.hint = Some(format!("`loci code op {id} --wait 30` has the rest"));
         if !held {
             // It may have ended since it was read.
-            told = kept(root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
+            told = kept(service, root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
                 state: "interrupted".to_string(),
                 hint: Some("whoever looked into it was ended; ask again to begin anew".to_string()),
                 ..told
@@ -167,16 +168,33 @@ fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error
     Ok(told)
 }
 
-fn kept(root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
+/// None also for a file that was not written here: a tree comes from anywhere, and would put words into a model's mouth.
+fn kept(service: &Service, root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
     let Some(folder) = Folder::at(root).map_err(|error| folder_error(&error))? else { return Ok(None) };
     let bytes = folder.read(&op_of(id)).map_err(|error| folder_error(&error))?;
     let read = |bytes: Vec<u8>| {
-        serde_json::from_slice(&bytes).map_err(|error| {
+        serde_json::from_slice::<Kept>(&bytes).map_err(|error| {
             Error::new(Code::ReadError, format!("`.loci/{}` cannot be understood: {error}", op_of(id)))
                 .hint("delete it, and ask again")
         })
     };
-    bytes.map(read).transpose()
+    let kept = bytes.map(read).transpose()?;
+    let key = home::mask_key(service.home().as_ref());
+    Ok(kept.filter(|kept| kept.told.op == id && kept.seal == seal(&key, &kept.told)).map(|kept| kept.told))
+}
+
+/// An investigation as it lies in the tree.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    seal: String,
+    #[serde(flatten)]
+    told: Investigation,
+}
+
+/// What nobody without the key of this home can write below an investigation.
+fn seal(key: &[u8; 32], told: &Investigation) -> String {
+    let told = serde_json::to_vec(told).unwrap_or_default();
+    format!("{:016x}", Digest::of(&[&key[..], &told, &key[..]].concat()).0)
 }
 
 /// Two checkouts may ask the same.
@@ -310,7 +328,9 @@ impl<'a> Course<'a> {
 
     fn keep(&self) -> Result<(), Error> {
         let Some(folder) = self.folder else { return Ok(()) };
-        let mut bytes = serde_json::to_vec_pretty(&self.told).unwrap_or_default();
+        let key = home::mask_key(self.service.home().as_ref());
+        let kept = Kept { seal: seal(&key, &self.told), told: self.told.clone() };
+        let mut bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         bytes.push(b'\n');
         let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
         pen.write(&op_of(&self.case.id), &bytes).map(|_| ()).map_err(|error| folder_error(&error))

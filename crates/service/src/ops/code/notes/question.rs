@@ -12,7 +12,7 @@ use api::Error;
 use api::code::{NoteLine, TypeRef};
 use api::spending::NOTE;
 use code::folder::{Folder, NAME, group_note_of, note_of};
-use code::note::{Affected, Base, Before, Brief, Known, NoteAsk, Section, Sections, group_id};
+use code::note::{Affected, Asking, Base, Before, Brief, Known, Section, Sections, group_id};
 use code::{ChangeClass, Digest, Note, State};
 use llm::{Job, JobRow, MaskedPrompt};
 use mask::Masker;
@@ -33,7 +33,7 @@ pub(super) struct Question {
     pub(super) class: Option<&'static str>,
     /// A person wrote the note, or changed it.
     pub(super) by_hand: bool,
-    pub(super) asked: NoteAsk,
+    pub(super) asked: Asking,
     pub(super) prompt: MaskedPrompt,
     pub(super) job: Job,
 }
