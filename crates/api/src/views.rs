@@ -46,6 +46,11 @@ impl View {
     pub fn title(&self) -> String {
         format!("{} {}", self.group, self.name).trim().to_string()
     }
+
+    /// As a file is called that holds its answer.
+    pub fn named(&self) -> String {
+        self.title().replace([' ', '-'], "_")
+    }
 }
 
 const TOOL: &[&str] = &[

@@ -23,6 +23,8 @@ pub(crate) enum Typed {
 /// A question over the history.
 pub(crate) struct Call {
     pub(crate) view: &'static View,
+    /// As typed, and understood.
+    pub(crate) params: Map<String, Value>,
     pub(crate) ask: Result<Ask, api::Error>,
     pub(crate) service: Service,
     pub(crate) format: Shown,
@@ -116,8 +118,9 @@ fn call(view: &'static View, matches: &ArgMatches) -> Call {
     let (service, sound) = service(matches);
     let format =
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
-    let hybrid = matches.get_flag(HYBRID);
-    Call { view, ask: sound.and_then(|()| Ask::new(view, params(view, matches))), format, hybrid, service }
+    let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
+    let ask = sound.and_then(|()| Ask::new(view, params.clone()));
+    Call { view, params, ask, format, hybrid, service }
 }
 
 /// What answers, and whether it was told sensibly how.

@@ -3,11 +3,11 @@
 //!
 //! Does not know what is asked.
 
-use api::{Answer, Envelope, Error, Operation, Tool};
+use api::{Answer, Envelope, Error, Operation, Tool, View};
 use daemon::client::Lost;
 use daemon::{Client, Homes, Meta, Place, Unreached};
 use serde_json::{Map, Value};
-use service::{Service, Whereabouts};
+use service::{Ending, Service, Whereabouts};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -185,6 +185,61 @@ pub(crate) fn ask_tool(
     let mut client = reach_for(service, tool.name)?;
     match client.call(tool.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
         Ok(sent) => serde_json::from_value(sent).ok().map(Ok),
+        Err(Lost::Refused(error)) => Some(Err(error)),
+        Err(Lost::Gone) => None,
+    }
+}
+
+/// A question for records.
+pub(crate) struct Asked<'a> {
+    pub(crate) view: &'static View,
+    pub(crate) params: &'a Map<String, Value>,
+    pub(crate) tsv: bool,
+}
+
+/// Asks the daemon for records, which are taken as they come. The error: there is none, or it went away, and so many records
+/// had come by then. It also goes away from whoever reads too slowly, as a person does who pages through them.
+pub(crate) fn ask_view(
+    service: &Service,
+    asked: &Asked<'_>,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Result<Ending, Error>, u64> {
+    let meta = Meta { progress: true, tsv: asked.tsv, ..meta(service).ok_or(0u64)? };
+    let mut client = reach(&service.places).ok_or(0u64)?;
+    let (mut taken, mut wanted) = (0, true);
+    let mut notice = |what: &str, told: &Value| {
+        let text = if what == "lines" { told["text"].as_str().unwrap_or_default() } else { "" };
+        for line in text.split_inclusive('\n') {
+            wanted = take(line.as_bytes());
+            taken += 1;
+            if !wanted {
+                return false;
+            }
+        }
+        heard(service, what, told)
+    };
+    match client.call(&asked.view.title(), asked.params.clone(), &meta, &mut notice) {
+        Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| taken),
+        Err(Lost::Refused(error)) => Ok(Err(error)),
+        // Whoever reads them has enough: that there were files is all that is known.
+        Err(Lost::Gone) if !wanted => Ok(Ok(Ending { printed: taken, files: 1, ..Ending::default() })),
+        Err(Lost::Gone) => Err(taken),
+    }
+}
+
+/// The same as an agent would get it. None: there is no daemon, or it went away.
+pub(crate) fn ask_enclosed(
+    service: &Service,
+    view: &'static View,
+    params: &Map<String, Value>,
+) -> Option<Result<(Envelope, Ending), Error>> {
+    let meta = Meta { envelope: true, progress: true, ..meta(service)? };
+    let mut client = reach(&service.places)?;
+    match client.call(&view.title(), params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
+        Ok(mut told) => {
+            let envelope = serde_json::from_value(told["envelope"].take()).ok()?;
+            Some(Ok((envelope, serde_json::from_value(told["ending"].take()).ok()?)))
+        }
         Err(Lost::Refused(error)) => Some(Err(error)),
         Err(Lost::Gone) => None,
     }

@@ -2,10 +2,11 @@
 //! error; a reader that goes away (`| head`) is not an error.
 
 use crate::args::Call;
+use crate::door::{self, Asked};
 use crate::text::Text;
 use api::{Exit, View};
 use record::{Cell, cell};
-use service::{Format, Outcome, Service};
+use service::{Ending, Format, Service};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -76,7 +77,7 @@ impl Out {
         Out { shown, view, to }
     }
 
-    pub(crate) fn answer(&mut self, call: &Call) -> Result<Outcome, api::Error> {
+    pub(crate) fn answer(&mut self, call: &Call) -> Result<Ending, api::Error> {
         let ask = call.ask.as_ref().map_err(Clone::clone)?;
         if call.hybrid {
             return with_progress(&call.service, || enclosed(call, ask));
@@ -84,41 +85,44 @@ impl Out {
         with_progress(&call.service, || self.print(call, ask))
     }
 
-    fn print(&mut self, call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
-        let format = if self.shown == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
+    fn print(&mut self, call: &Call, ask: &api::Ask) -> Result<Ending, api::Error> {
         let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
         let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask, plain));
         let to = &mut self.to;
-        let answered = call.service.answer(call.view, ask, format, &mut |line| match &mut text {
+        let mut take = |line: &[u8]| match &mut text {
             Some(text) => text.line(line, to),
             None => to.write_all(line).is_ok(),
-        });
+        };
+        let asked = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
+        let answered = match door::ask_view(&call.service, &asked, &mut take) {
+            Ok(answered) => answered,
+            Err(taken) => alone(call, ask, taken, &mut take),
+        };
         if let Some(text) = text {
             text.finish(to);
         }
         // Before an error is told: it stands behind the records that were found.
         let flushed = to.flush();
-        let outcome = answered?;
+        let ending = answered?;
         match self.to.failed.take() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
-            None => Ok(Outcome {
-                printed: if flushed.is_ok() { outcome.printed } else { outcome.printed.max(1) },
-                ..outcome
+            None => Ok(Ending {
+                printed: if flushed.is_ok() { ending.printed } else { ending.printed.max(1) },
+                ..ending
             }),
         }
     }
 
     /// What people should know besides the records, and the exit code.
-    pub(crate) fn close(&mut self, call: &Call, outcome: &Outcome) -> Exit {
-        let lost = outcome.lost();
-        if lost > 0 && self.view.name != "sources" {
-            note(&lost_note(outcome));
+    pub(crate) fn close(&mut self, call: &Call, ending: &Ending) -> Exit {
+        if ending.lost > 0 && self.view.name != "sources" {
+            note(&lost_note(ending));
         }
-        let empty = outcome.printed == 0 || (self.view.name == "sources" && outcome.files == 0);
+        let empty = ending.printed == 0 || (self.view.name == "sources" && ending.files == 0);
         if empty {
-            note(&nothing(call, outcome));
+            note(&nothing(call, ending));
         }
-        match (lost > 0, empty) {
+        match (ending.lost > 0, empty) {
             (true, _) => Exit::Incomplete,
             (_, true) => Exit::Nothing,
             _ => Exit::Found,
@@ -127,11 +131,30 @@ impl Out {
 }
 
 /// The answer as an agent gets it.
-fn enclosed(call: &Call, ask: &api::Ask) -> Result<Outcome, api::Error> {
-    let query = call.view.title().replace([' ', '-'], "_");
-    let (envelope, outcome) = call.service.view(call.view, ask.clone(), &query)?;
+fn enclosed(call: &Call, ask: &api::Ask) -> Result<Ending, api::Error> {
+    let told = door::ask_enclosed(&call.service, call.view, &call.params).unwrap_or_else(|| {
+        let (envelope, outcome) = call.service.view(call.view, ask.clone(), &call.view.named())?;
+        Ok((envelope, outcome.ending()))
+    });
+    let (envelope, ending) = told?;
     say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
-    Ok(outcome)
+    Ok(ending)
+}
+
+/// Without the daemon, or what it left to be done: the records come in the same order, and those that it told are not told again.
+fn alone(
+    call: &Call,
+    ask: &api::Ask,
+    mut taken: u64,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Ending, api::Error> {
+    let format = if call.format == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
+    let answered = call.service.answer(call.view, ask, format, &mut |line| {
+        let told = taken > 0;
+        taken = taken.saturating_sub(1);
+        told || take(line)
+    });
+    answered.map(|outcome| outcome.ending())
 }
 
 /// Does something that may take long, and tells the person how far it is.
@@ -177,10 +200,8 @@ pub(crate) fn ask(question: &str) -> bool {
     read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-fn lost_note(outcome: &Outcome) -> String {
-    let lost = outcome.problems.iter().filter(|p| p.kind.is_loss());
-    let files: std::collections::BTreeSet<_> = lost.map(|p| &p.file).collect();
-    let (places, files) = (plural(outcome.lost(), "place"), plural(files.len(), "file"));
+fn lost_note(ending: &Ending) -> String {
+    let (places, files) = (plural(ending.lost, "place"), plural(ending.lost_files, "file"));
     format!("{places} in {files} could not be read; `loci sources --problems` lists them")
 }
 
@@ -216,15 +237,15 @@ fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {
 }
 
 /// Says why there is nothing, and what to type next.
-fn nothing(call: &Call, outcome: &Outcome) -> String {
-    if call.ask.as_ref().is_ok_and(|ask| ask.problems) && outcome.files > 0 {
-        return format!("all of {} was read", plural(outcome.files as usize, "transcript"));
+fn nothing(call: &Call, ending: &Ending) -> String {
+    if call.ask.as_ref().is_ok_and(|ask| ask.problems) && ending.files > 0 {
+        return format!("all of {} was read", plural(ending.files as usize, "transcript"));
     }
-    if outcome.looked.is_empty() {
+    if ending.looked.is_empty() {
         return "there is nowhere to look: HOME is not set".to_string();
     }
-    if outcome.files == 0 && outcome.sessions == 0 {
-        let places: Vec<String> = outcome
+    if ending.files == 0 && ending.sessions == 0 {
+        let places: Vec<String> = ending
             .looked
             .iter()
             .map(|(name, path, there)| {
@@ -235,7 +256,7 @@ fn nothing(call: &Call, outcome: &Outcome) -> String {
                 )
             })
             .collect();
-        let project = outcome.project.as_ref().filter(|_| outcome.looked.iter().any(|l| l.2));
+        let project = ending.project.as_ref().filter(|_| ending.looked.iter().any(|l| l.2));
         let head = match project {
             Some(project) => format!(
                 "no sessions of {} were found; --all-projects asks about every project. Looked in:",
@@ -245,7 +266,7 @@ fn nothing(call: &Call, outcome: &Outcome) -> String {
         };
         return format!("{head}\n{}", places.join("\n"));
     }
-    let scope = match &outcome.project {
+    let scope = match &ending.project {
         Some(project) => format!(" in {} (--all-projects asks about everything)", project.display()),
         None => String::new(),
     };

@@ -33,6 +33,8 @@ pub struct Meta {
     pub progress: bool,
     /// Wants the envelope that an agent gets.
     pub envelope: bool,
+    /// Wants records as rows of a table, not as JSON.
+    pub tsv: bool,
 }
 
 #[derive(Debug, Deserialize)]

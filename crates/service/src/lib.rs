@@ -43,7 +43,9 @@ pub use ward::{COMMAND as WARD_COMMAND, guard as ward_guard};
 
 use api::{Ask, Code, Error, View, Watch};
 use record::{Clock, Problem, ProblemKind};
+use serde::{Deserialize, Serialize};
 pub use sources::Places;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -89,7 +91,36 @@ pub struct Outcome {
     pub looked: Vec<(&'static str, PathBuf, bool)>,
 }
 
+/// The same as whoever printed the records is told it, from one process to another if need be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ending {
+    pub printed: u64,
+    /// In how many places something was lost, and in how many files.
+    pub lost: usize,
+    pub lost_files: usize,
+    pub files: u64,
+    pub sessions: u64,
+    pub project: Option<PathBuf>,
+    pub looked: Vec<(String, PathBuf, bool)>,
+}
+
 impl Outcome {
+    pub fn ending(&self) -> Ending {
+        let lost: BTreeSet<_> = self.problems.iter().filter(|p| p.kind.is_loss()).map(|p| &p.file).collect();
+        let looked =
+            self.looked.iter().map(|(name, path, there)| ((*name).to_string(), path.clone(), *there));
+        Ending {
+            printed: self.printed,
+            lost: self.lost(),
+            lost_files: lost.len(),
+            files: self.files,
+            sessions: self.sessions,
+            project: self.project.clone(),
+            looked: looked.collect(),
+        }
+    }
+
     /// In how many places something was lost.
     pub fn lost(&self) -> usize {
         let line = |p: &&Problem| matches!(p.kind, ProblemKind::BadLine | ProblemKind::LineTooLong);

@@ -61,8 +61,8 @@ impl Answers for Counter {
             }
             (_, Some(operation)) if !call.meta.envelope => answered(&service, operation, params, &mut call)?,
             _ => match view(call.method) {
-                Some(view) if !call.meta.envelope => asked(&service, view, params, &mut call)?,
-                _ => return Ok(Told::Unknown),
+                Some(view) => asked(&service, view, params, &mut call)?,
+                None => return Ok(Told::Unknown),
             },
         };
         let code = |operation: &api::Operation| operation.command.starts_with("code ");
@@ -109,10 +109,13 @@ fn asked(
     call: &mut Call<'_>,
 ) -> Result<Value, Error> {
     let ask = api::Ask::new(view, params)?;
-    let outcome = service.answer(view, &ask, service::Format::Jsonl, call.lines)?;
-    Ok(
-        json!({"printed": outcome.printed, "files": outcome.files, "sessions": outcome.sessions, "lost": outcome.lost()}),
-    )
+    if call.meta.envelope {
+        let (envelope, outcome) = service.view(view, ask, &view.named())?;
+        return Ok(json!({"envelope": envelope, "ending": outcome.ending()}));
+    }
+    let format = if call.meta.tsv { service::Format::Tsv } else { service::Format::Jsonl };
+    let outcome = service.answer(view, &ask, format, call.lines)?;
+    Ok(serde_json::to_value(outcome.ending()).unwrap_or_default())
 }
 
 /// What this process holds in memory, in bytes; nothing where the system does not tell.
