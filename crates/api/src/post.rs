@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The programs that can speak for an agent.
-pub const CLIENTS: &[&str] = &["claude"];
+pub const CLIENTS: &[&str] = &["claude", "codex"];
 pub const STATES: &[&str] = &["waiting", "running", "answered", "failed"];
 /// A message is a request, not a document.
 pub const LONGEST: usize = 256 << 10;

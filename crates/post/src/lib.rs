@@ -137,12 +137,13 @@ impl Post {
 
     // ---- agents
 
-    /// An agent of that name from now on; one that there is gets another directory and begins anew.
+    /// An agent of that name from now on; one that there is begins anew where its directory or its client is another.
     pub fn add_agent(&mut self, agent: &Agent) -> Result<(), Error> {
         self.db.execute(
             "insert into agents (name, directory, client, since) values (?1, ?2, ?3, ?4)
              on conflict (name) do update set directory = ?2, client = ?3,
-               session = case when directory = ?2 then session end, spoke = case when directory = ?2 then spoke end",
+               session = case when directory = ?2 and client = ?3 then session end,
+               spoke = case when directory = ?2 and client = ?3 then spoke end",
             params![agent.name, agent.directory, agent.client, agent.since],
         )?;
         Ok(())
@@ -383,6 +384,26 @@ mod tests {
         assert_eq!(post.agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
         assert_eq!(keys(&mut post), Some("b".into()));
         assert!(matches!(post.remove_agent("ann"), Err(Error::Busy(_))));
+    }
+
+    #[test]
+    fn an_agent_that_is_given_another_place_or_client_begins_anew() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut post = post(tmp.path());
+        let ann = post.agent("ann").unwrap().unwrap();
+        for (changed, stays) in [
+            (ann.clone(), true),
+            (Agent { directory: "/srv/other".into(), ..ann.clone() }, false),
+            (Agent { client: "codex".into(), ..ann.clone() }, false),
+        ] {
+            post.add_agent(&ann).unwrap();
+            let (id, _) = post.accept(&letter("ann", &format!("{changed:?}")), 1).unwrap();
+            post.next("r", 2).unwrap().unwrap();
+            post.answered(id, "r", &Said { reply: "done", session: Some("s1") }, 3).unwrap();
+            post.add_agent(&changed).unwrap();
+            let now = post.agent("ann").unwrap().unwrap();
+            assert_eq!((now.session.is_some(), now.spoke.is_some()), (stays, stays), "{now:?}");
+        }
     }
 
     #[test]

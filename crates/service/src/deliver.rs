@@ -3,14 +3,16 @@
 //!
 //! Does not know who asks; what was accepted is delivered, at least once, and answered once.
 
+mod speaker;
+
 use crate::ops::post::{failed, open};
 use crate::reply::guard;
 use crate::{Service, config, env};
 use api::Error;
 use post::{Agent, Message, Post, Said, Spool};
 use record::Stamp;
-use serde::Deserialize;
 use serde_json::{Value, json};
+use speaker::{Heard, Speaker};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -141,13 +143,12 @@ impl Service {
 
     fn run(&self, agent: &Agent, message: &Message, stop: &AtomicBool) -> Heard {
         let minutes = config::Daemon::read(&self.places).map_or(30, config::Daemon::reply_minutes);
-        let mut args: Vec<OsString> = ["-p", "--output-format", "json"].map(OsString::from).to_vec();
-        if let Some(session) = &agent.session {
-            args.extend(["--resume".into(), OsString::from(session)]);
-        }
+        let Some(speaker) = Speaker::named(&agent.client) else {
+            return Heard::Never(format!("`{}` is no client that this version of Loci knows", agent.client));
+        };
         let job = Job {
-            program: PathBuf::from(&agent.client),
-            args,
+            program: PathBuf::from(speaker.name),
+            args: speaker.args(agent.session.as_deref()),
             env: surroundings(agent, message.letter.hops),
             cwd: PathBuf::from(&agent.directory),
             stdin: self.worded(agent, message).into_bytes(),
@@ -156,7 +157,7 @@ impl Service {
             cancel: Some(stop),
         };
         match Ward::new(&self.exe).run(job) {
-            Ok(finished) => heard(&finished),
+            Ok(finished) => speaker.heard(&finished),
             Err(ward::Failed::Cancelled) => Heard::CalledOff,
             Err(
                 error @ (ward::Failed::TimedOut(_)
@@ -204,89 +205,4 @@ fn surroundings(agent: &Agent, hops: u32) -> BTreeMap<OsString, OsString> {
     vars.insert("LOCI_AGENT".into(), OsString::from(&agent.name));
     vars.insert("LOCI_HOPS".into(), (hops + 1).to_string().into());
     vars
-}
-
-/// What came of running a client.
-#[derive(Debug, PartialEq, Eq)]
-enum Heard {
-    Reply {
-        text: String,
-        session: Option<String>,
-    },
-    /// It does not know the conversation any more.
-    Forgotten,
-    /// It may work another time.
-    Later(String),
-    Never(String),
-    CalledOff,
-}
-
-/// What `claude -p --output-format json` prints; there is more in it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Printed {
-    is_error: bool,
-    result: Option<String>,
-    session_id: Option<String>,
-    api_error_status: Option<u16>,
-}
-
-fn heard(finished: &ward::Finished) -> Heard {
-    let printed: Option<Printed> = serde_json::from_slice(&finished.stdout).ok();
-    let complaint = || finished.stderr.lines().last().unwrap_or("it said nothing").to_string();
-    match printed {
-        Some(Printed { is_error: false, result: Some(text), session_id, .. }) if finished.status == 0 => {
-            Heard::Reply { text, session: session_id }
-        }
-        printed => {
-            let why = printed
-                .as_ref()
-                .and_then(|p| p.result.clone())
-                .filter(|r| !r.is_empty())
-                .unwrap_or_else(complaint);
-            let status = printed.as_ref().and_then(|p| p.api_error_status).unwrap_or(0);
-            match () {
-                () if why.contains("No conversation found") => Heard::Forgotten,
-                () if status == 429 || status >= 500 => Heard::Later(why),
-                () => Heard::Never(why),
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_client_prints_is_a_reply_or_a_reason() {
-        let finished = |status: i32, stdout: &str, stderr: &str| ward::Finished {
-            status,
-            stdout: stdout.as_bytes().to_vec(),
-            stderr: stderr.to_string(),
-        };
-        let reply = |text: &str| Heard::Reply { text: text.into(), session: Some("s".into()) };
-        for (status, stdout, stderr, expected) in [
-            (0, r#"{"is_error":false,"result":"fine","session_id":"s"}"#, "", reply("fine")),
-            (0, r#"{"is_error":false,"result":"","session_id":"s"}"#, "", reply("")),
-            (
-                1,
-                r#"{"is_error":true,"subtype":"success","result":"overloaded","api_error_status":529}"#,
-                "",
-                Heard::Later("overloaded".into()),
-            ),
-            (
-                1,
-                r#"{"is_error":true,"result":"bad key","api_error_status":401}"#,
-                "",
-                Heard::Never("bad key".into()),
-            ),
-            (1, "", "x\nNo conversation found with session ID: 1", Heard::Forgotten),
-            (1, "", "", Heard::Never("it said nothing".into())),
-            (0, "prose", "odd", Heard::Never("odd".into())),
-            (139, r#"{"is_error":false,"result":"half"}"#, "", Heard::Never("half".into())),
-        ] {
-            assert_eq!(heard(&finished(status, stdout, stderr)), expected, "{stdout}{stderr}");
-        }
-    }
 }

@@ -45,7 +45,7 @@ pub fn all() -> Vec<(&'static str, &'static str)> {
     VARIABLES.iter().chain(setup::VARIABLES).chain(theirs).copied().collect()
 }
 
-/// What a session of Claude Code tells those it starts; another session must not take it for its own.
+/// What a session of an agent tells those it starts; another session must not take it for its own.
 const OF_A_SESSION: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -54,6 +54,9 @@ const OF_A_SESSION: &[&str] = &[
     "CLAUDE_PLUGIN_DATA",
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_PROJECT_DIR",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
 ];
 
 /// The whole environment, for a program that we run on the user's behalf, as the user would.

@@ -189,7 +189,7 @@ fn settings_that_claude_code_wrote_anew_lose_only_ours() {
 
 // ---- the others
 
-fn codex() -> Option<PathBuf> {
+pub(crate) fn codex() -> Option<PathBuf> {
     let folder = "codex/node_modules/@openai/codex-linux-x64/vendor";
     client("Codex", &format!("{folder}/x86_64-unknown-linux-musl/bin/codex"))
 }

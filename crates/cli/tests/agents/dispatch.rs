@@ -1,27 +1,45 @@
-//! A message to an agent, answered by the real Claude Code in the agent's directory; the next one goes on in the same
-//! conversation.
+//! A message to an agent, answered by the real client in the agent's directory; the next one goes on in the same conversation.
 
-use crate::clients::{claude, session};
+use crate::clients::{claude, codex, session};
 use crate::desk::{Desk, EXE};
 use serde_json::Value;
 
 /// `cl` runs Claude Code in a clean environment; here it runs Loci in the same, which finds the client on its path.
-const SCRIPT: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/work" "$1/bin"; ln -sf "$CLAUDE_BIN" "$1/bin/claude"
-CLAUDE_BIN="LOCI"; CLEAN_PATH="$1/bin:/usr/local/bin:/usr/bin:/bin"; cd "$1"
-cl "$1" agent add helper "$1/work" --json > "$1/agent.json"
-cl "$1" dispatch helper 'remember the zebrafish SCENARIO:hello' --wait-seconds 80 --json > "$1/0.json"
-cl "$1" dispatch helper 'and now the changelog SCENARIO:hello' --wait-seconds 80 --from reviewer --json > "$1/1.json"
-cl "$1" daemon stop > /dev/null
+const CLAUDE: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/bin"; ln -sf "$CLAUDE_BIN" "$1/bin/claude"
+CLAUDE_BIN="LOCI"; CLEAN_PATH="$1/bin:/usr/local/bin:/usr/bin:/bin"; loci() { cl "$@"; }; client=claude
+"#;
+
+/// The same with `cx` and Codex.
+const CODEX: &str = r#". "$CLIENTS/codex/codex_env.sh"; mkdir -p "$1/bin"; ln -sf "$CX" "$1/bin/codex"
+cat "$CLIENTS/codex/config.toml" > "$1/.codex/config.toml"
+CX="LOCI"; CX_EXTRA="PATH=$1/bin:/usr/local/bin:/usr/bin:/bin"; CX_TIMEOUT=100; loci() { cx "$@"; }; client=codex
+"#;
+
+const SCRIPT: &str = r#"mkdir -p "$1/work"; cd "$1"
+loci "$1" agent add helper "$1/work" --client $client --json > "$1/agent.json"
+loci "$1" dispatch helper 'remember the zebrafish SCENARIO:hello' --wait-seconds 80 --json > "$1/0.json"
+loci "$1" dispatch helper 'and now the changelog SCENARIO:hello' --wait-seconds 80 --from reviewer --json > "$1/1.json"
+loci "$1" daemon stop > /dev/null
 "#;
 
 #[test]
-fn a_message_is_answered_by_the_real_client_and_the_next_goes_on_from_there() {
-    if claude().is_none() {
-        return;
+fn claude_code_answers_a_message_and_the_next_goes_on_from_there() {
+    if claude().is_some() {
+        exchange("claude-code/claude_scenarios.json", CLAUDE);
     }
+}
+
+#[test]
+fn codex_answers_a_message_and_the_next_goes_on_from_there() {
+    if codex().is_some() {
+        exchange("codex/codex_scenarios.json", CODEX);
+    }
+}
+
+fn exchange(scenarios: &str, client: &str) {
     let desk = Desk::new();
-    let script = SCRIPT.replace("LOCI", EXE);
-    let Some(sent) = session(&desk, "claude-code/claude_scenarios.json", &script) else { return };
+    let script = format!("{client}{SCRIPT}").replace("LOCI", EXE);
+    let Some(sent) = session(&desk, scenarios, &script) else { return };
     let told = |n: usize| -> Value { serde_json::from_str(&desk.read(&format!("{n}.json"))).unwrap() };
     let (first, second) = (told(0), told(1));
     for message in [&first, &second] {

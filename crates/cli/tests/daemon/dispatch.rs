@@ -98,6 +98,30 @@ fn a_message_is_answered_in_the_agents_directory_and_its_conversation_goes_on() 
     house.loci(&["agent", "messages", "--state", "failed", "--json"]).expect(2);
 }
 
+/// It prints as Codex does.
+const OTHER: &str = r#"#!/bin/sh
+last=$(tail -n 1)
+printf '%s\n' '{"type":"thread.started","thread_id":"t1"}' '{"type":"turn.started"}' \
+  '{"type":"item.completed","item":{"type":"agent_message","text":"'"codex $* heard: $last"'"}}' '{"type":"turn.completed"}'
+"#;
+
+#[test]
+fn an_agent_is_spoken_for_by_the_client_it_was_given() {
+    let house = house();
+    let client = house.path().join("bin/codex");
+    put(&client, OTHER.as_bytes());
+    std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
+    house.loci(&["agent", "add", "other", "work", "--client", "codex"]).expect(0);
+    assert!(house.loci(&["agent", "add", "x", "work", "--client", "sh"]).expect(1).stderr.contains("codex"));
+    let _child = serve(&house);
+    for on in ["", "resume t1 "] {
+        let told = house.loci(&["dispatch", "other", "one", "--wait-seconds", "30", "--json"]).expect(0);
+        let reply = format!("codex exec --json --skip-git-repo-check {on}- heard: one");
+        assert_eq!(told.records()[0]["reply"], json!(reply));
+    }
+    assert!(heard(house.path()).is_empty(), "the other one was not asked");
+}
+
 #[test]
 fn what_cannot_be_answered_says_why() {
     let house = house();
