@@ -120,7 +120,7 @@ fn call(view: &'static View, matches: &ArgMatches) -> Call {
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
     let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
     let ask = sound.and_then(|()| Ask::new(view, params.clone()));
-    Call { view, params, ask, format, hybrid, service }
+    Call { view, params, ask, service, format, hybrid }
 }
 
 /// What answers, and whether it was told sensibly how.
