@@ -1,5 +1,5 @@
-//! `cargo xtask bench daemon`: what a question over the socket costs beside a bare echo, how soon an appended line is found,
-//! and what a daemon costs while nothing happens.
+//! `cargo xtask bench daemon`: what a question over the socket costs beside a bare echo, records beside reading them alone, how
+//! soon an appended line is found, and what a daemon costs while nothing happens.
 //!
 //! The long form, whose figures stand in docs/performance.md:
 //!
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// A round trip that does nothing, in terms of a bare echo's.
 const ECHO: f64 = 3.0;
+/// Records that come over the socket, in terms of reading them alone.
+const RECORDS: f64 = 1.5;
 /// In so long a line that was appended is found, 99 times of 100.
 const FOUND: Duration = Duration::from_secs(1);
 /// Of one core, while nothing happens.
@@ -104,6 +106,10 @@ impl House {
         found.sort_unstable();
         row("appended line found, median", found[found.len() / 2], None);
         fine &= row("appended line found, p99", found[found.len() * 99 / 100], Some(FOUND.mul_f64(loose)));
+        let (alone, through) = self.records((rounds / 10).clamp(2, 10))?;
+        row("all messages, read alone", alone, None);
+        fine &= row("all messages, by way of the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
+        println!("    ratio {:.2}, at most {RECORDS}", through.as_secs_f64() / alone.as_secs_f64());
         fine &= idle_cost(daemon.id(), idle, loose)?;
         Ok(fine)
     }
@@ -124,6 +130,24 @@ impl House {
         bares.sort_unstable();
         pings.sort_unstable();
         Ok((bares[rounds / 2], pings[rounds / 2]))
+    }
+
+    /// Medians of a command that prints every message, without the daemon and with it, in turn.
+    fn records(&self, rounds: usize) -> Result<(Duration, Duration), String> {
+        let time = |how: &str| -> Result<Duration, String> {
+            let mut command = self.command(&["query", "messages", "--all-projects", "-o", "jsonl"]);
+            let began = Instant::now();
+            command.env("LOCI_DAEMON", how).stdout(Stdio::null()).status().map_err(told)?;
+            Ok(began.elapsed())
+        };
+        let (mut alone, mut through) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            alone.push(time("off")?);
+            through.push(time("use")?);
+        }
+        alone.sort_unstable();
+        through.sort_unstable();
+        Ok((alone[rounds / 2], through[rounds / 2]))
     }
 
     /// How long after it was written each line was found, asked over the socket.
