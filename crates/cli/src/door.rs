@@ -149,10 +149,20 @@ pub(crate) fn ask(
     if ALONE.contains(&operation.name) {
         return None;
     }
-    let meta = Meta { progress: true, ..meta(service)? };
-    let mut client = reach_for(service, operation.name)?;
-    match client.call(operation.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
-        Ok(sent) => Some(api::read_answer(operation, sent)),
+    let sent = told(service, operation.name, params, Meta { progress: true, ..meta(service)? })?;
+    Some(sent.and_then(|sent| api::read_answer(operation, sent)))
+}
+
+/// What the daemon answers, or refuses; what it tells meanwhile is how far it is.
+fn told(
+    service: &Service,
+    name: &str,
+    params: &Map<String, Value>,
+    meta: Meta,
+) -> Option<Result<Value, Error>> {
+    let mut client = reach_for(service, name)?;
+    match client.call(name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
+        Ok(sent) => Some(Ok(sent)),
         Err(Lost::Refused(error)) => Some(Err(error)),
         Err(Lost::Gone) => None,
     }
@@ -181,13 +191,8 @@ pub(crate) fn ask_tool(
     tool: &'static Tool,
     params: &Map<String, Value>,
 ) -> Option<Result<Envelope, Error>> {
-    let meta = Meta { envelope: true, progress: true, ..meta(service)? };
-    let mut client = reach_for(service, tool.name)?;
-    match client.call(tool.name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
-        Ok(sent) => serde_json::from_value(sent).ok().map(Ok),
-        Err(Lost::Refused(error)) => Some(Err(error)),
-        Err(Lost::Gone) => None,
-    }
+    let sent = told(service, tool.name, params, Meta { envelope: true, progress: true, ..meta(service)? })?;
+    sent.map(|sent| serde_json::from_value(sent).ok()).transpose()
 }
 
 /// A question for records.
@@ -234,15 +239,11 @@ pub(crate) fn ask_enclosed(
     params: &Map<String, Value>,
 ) -> Option<Result<(Envelope, Ending), Error>> {
     let meta = Meta { envelope: true, progress: true, ..meta(service)? };
-    let mut client = reach(&service.places)?;
-    match client.call(&view.title(), params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
-        Ok(mut told) => {
-            let envelope = serde_json::from_value(told["envelope"].take()).ok()?;
-            Some(Ok((envelope, serde_json::from_value(told["ending"].take()).ok()?)))
-        }
-        Err(Lost::Refused(error)) => Some(Err(error)),
-        Err(Lost::Gone) => None,
-    }
+    let read = |mut sent: Value| -> Option<(Envelope, Ending)> {
+        let envelope = serde_json::from_value(sent["envelope"].take()).ok()?;
+        Some((envelope, serde_json::from_value(sent["ending"].take()).ok()?))
+    };
+    told(service, &view.title(), params, meta)?.map(read).transpose()
 }
 
 #[cfg(test)]
