@@ -14,6 +14,9 @@ use std::sync::{Arc, OnceLock};
 pub struct Watch {
     pub files: AtomicU64,
     pub of: AtomicU64,
+    /// In how many places something could not be read, and in how many files; known before the first record is.
+    pub lost: AtomicU64,
+    pub lost_files: AtomicU64,
     stop: AtomicBool,
     hear: OnceLock<Hear>,
 }

@@ -9,6 +9,7 @@ use daemon::{Client, Homes, Meta, Place, Unreached};
 use serde_json::{Map, Value};
 use service::{Ending, Service, Whereabouts};
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
@@ -51,7 +52,8 @@ pub(crate) fn reach(places: &service::Places) -> Option<Client> {
     }
     let place = place(places)?;
     match Client::connect(&place) {
-        Ok(client) if client.version == VERSION => Some(client),
+        // In another time zone, its days are others.
+        Ok(client) if client.version == VERSION => Some(client).filter(|it| it.zone == record::told_zone()),
         // Of another version: it may answer otherwise than this program would.
         Ok(client) => upgraded(client),
         Err(Unreached::Other { .. } | Unreached::Absent | Unreached::Silent) => None,
@@ -120,17 +122,17 @@ pub(crate) fn meta(service: &Service) -> Option<Meta> {
         Some(((*name).to_string(), value.to_str()?.to_string()))
     };
     let vars: Option<BTreeMap<String, String>> = service.places.vars.iter().map(one).collect();
-    // Seen from where the daemon runs, it would be another place.
-    let names_a_place = |name: &str| ["HOME", "_DIR", "LOCI_PRICES"].iter().any(|end| name.ends_with(end));
-    if vars
-        .iter()
-        .flatten()
-        .any(|(name, value)| names_a_place(name) && !value.is_empty() && !value.starts_with('/'))
-    {
+    if vars.iter().flatten().any(|(name, value)| is_relative(name, value)) || !service.cwd.is_absolute() {
         return None;
     }
     let cwd = service.cwd.to_str().map(|_| service.cwd.clone())?;
     Some(Meta { cwd: Some(cwd), vars: Some(vars?), threads: Some(service.threads), ..Meta::default() })
+}
+
+/// Seen from where the daemon runs, it would be another place. Some name several.
+fn is_relative(name: &str, value: &str) -> bool {
+    let is_place = ["HOME", "_DIR", "_PATH", "LOCI_PRICES"].iter().any(|end| name.ends_with(end));
+    is_place && value.split([':', ',']).any(|one| !one.is_empty() && !one.starts_with('/'))
 }
 
 /// A message has its key before anybody is asked to take it: asked again elsewhere, it is the same message.
@@ -202,34 +204,72 @@ pub(crate) struct Asked<'a> {
     pub(crate) tsv: bool,
 }
 
-/// Asks the daemon for records, which are taken as they come. The error: there is none, or it went away, and so many records
-/// had come by then. It also goes away from whoever reads too slowly, as a person does who pages through them.
+/// What was told before the daemon went away: whoever goes on alone does not tell it again. Known by what it says, not by its
+/// number: agents go on writing meanwhile.
+#[derive(Default)]
+pub(crate) struct Told(Vec<u64>);
+
+impl Told {
+    fn add(&mut self, line: &[u8]) {
+        self.0.push(mark(line));
+    }
+
+    /// Takes only what has not been told. What was told twice, the same, is left out twice.
+    pub(crate) fn rest(self, take: &mut dyn FnMut(&[u8]) -> bool) -> impl FnMut(&[u8]) -> bool {
+        let mut left = BTreeMap::<u64, u64>::new();
+        for mark in self.0 {
+            *left.entry(mark).or_default() += 1;
+        }
+        move |line: &[u8]| match (left.is_empty(), left.get_mut(&mark(line))) {
+            (false, Some(times)) if *times > 0 => {
+                *times -= 1;
+                true
+            }
+            _ => take(line),
+        }
+    }
+}
+
+fn mark(line: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(line);
+    hasher.finish()
+}
+
+/// Asks the daemon for records, which are taken as they come. The error: there is none, or it went away, and this had been told
+/// by then. It also goes away from whoever reads too slowly, as a person does who pages through them.
 pub(crate) fn ask_view(
     service: &Service,
     asked: &Asked<'_>,
     take: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<Result<Ending, Error>, u64> {
-    let meta = Meta { progress: true, tsv: asked.tsv, ..meta(service).ok_or(0u64)? };
-    let mut client = reach(&service.places).ok_or(0u64)?;
-    let (mut taken, mut wanted) = (0, true);
-    let mut notice = |what: &str, told: &Value| {
-        let text = if what == "lines" { told["text"].as_str().unwrap_or_default() } else { "" };
+) -> Result<Result<Ending, Error>, Told> {
+    let Some(meta) = meta(service) else { return Err(Told::default()) };
+    let Some(mut client) = reach(&service.places) else { return Err(Told::default()) };
+    let meta = Meta { progress: true, tsv: asked.tsv, ..meta };
+    let (mut told, mut enough) = (Told::default(), None);
+    let mut notice = |what: &str, said: &Value| {
+        let text = if what == "lines" { said["text"].as_str().unwrap_or_default() } else { "" };
         for line in text.split_inclusive('\n') {
-            wanted = take(line.as_bytes());
-            taken += 1;
-            if !wanted {
+            told.add(line.as_bytes());
+            if !take(line.as_bytes()) {
+                enough = Some(said.clone());
                 return false;
             }
         }
-        heard(service, what, told)
+        heard(service, what, said)
     };
     match client.call(&asked.view.title(), asked.params.clone(), &meta, &mut notice) {
-        Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| taken),
+        Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| told),
         Err(Lost::Refused(error)) => Ok(Err(error)),
-        // Whoever reads them has enough: that there were files is all that is known.
-        Err(Lost::Gone) if !wanted => Ok(Ok(Ending { printed: taken, files: 1, ..Ending::default() })),
-        Err(Lost::Gone) => Err(taken),
+        Err(Lost::Gone) => enough.map(|said| Ok(broken_off(&said, told.0.len()))).ok_or(told),
     }
+}
+
+/// Whoever reads has enough: what was lost is known all the same, and that there were files.
+fn broken_off(said: &Value, printed: usize) -> Ending {
+    let figure = |name: &str| said[name].as_u64().unwrap_or(0) as usize;
+    let (lost, lost_files) = (figure("lost"), figure("lost_files"));
+    Ending { printed: printed as u64, lost, lost_files, files: 1, ..Ending::default() }
 }
 
 /// The same as an agent would get it. None: there is no daemon, or it went away.
@@ -249,6 +289,39 @@ pub(crate) fn ask_enclosed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_told_is_not_told_again_whatever_came_in_between() {
+        let mut told = Told::default();
+        for line in ["a", "b", "b"] {
+            told.add(line.as_bytes());
+        }
+        let mut rest = Vec::new();
+        let mut take = |line: &[u8]| {
+            rest.push(String::from_utf8_lossy(line).into_owned());
+            true
+        };
+        {
+            let mut take = told.rest(&mut take);
+            for line in ["new", "a", "b", "a", "b", "b", "c"] {
+                assert!(take(line.as_bytes()));
+            }
+        }
+        assert_eq!(rest, ["new", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_place_seen_from_elsewhere_is_another_one() {
+        for (name, value, relative) in [
+            ("CLAUDE_CONFIG_DIR", "/a:b/c", true),
+            ("CLAUDE_CONFIG_DIR", "/a,/b", false),
+            ("CHATWISE_DB_PATH", "app.db", true),
+            ("XDG_DATA_HOME", "", false),
+            ("LOCI_THREADS", "4", false),
+        ] {
+            assert_eq!(is_relative(name, value), relative, "{name}={value}");
+        }
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

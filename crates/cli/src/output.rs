@@ -96,7 +96,7 @@ impl Out {
         let asked = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
         let answered = match door::ask_view(&call.service, &asked, &mut take) {
             Ok(answered) => answered,
-            Err(taken) => alone(call, ask, taken, &mut take),
+            Err(told) => alone(call, ask, &mut told.rest(&mut take)),
         };
         if let Some(text) = text {
             text.finish(to);
@@ -141,20 +141,10 @@ fn enclosed(call: &Call, ask: &api::Ask) -> Result<Ending, api::Error> {
     Ok(ending)
 }
 
-/// Without the daemon, or what it left to be done: the records come in the same order, and those that it told are not told again.
-fn alone(
-    call: &Call,
-    ask: &api::Ask,
-    mut taken: u64,
-    take: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<Ending, api::Error> {
+/// Without the daemon, or what it left to be told.
+fn alone(call: &Call, ask: &api::Ask, take: &mut dyn FnMut(&[u8]) -> bool) -> Result<Ending, api::Error> {
     let format = if call.format == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
-    let answered = call.service.answer(call.view, ask, format, &mut |line| {
-        let told = taken > 0;
-        taken = taken.saturating_sub(1);
-        told || take(line)
-    });
-    answered.map(|outcome| outcome.ending())
+    call.service.answer(call.view, ask, format, take).map(|outcome| outcome.ending())
 }
 
 /// Does something that may take long, and tells the person how far it is.

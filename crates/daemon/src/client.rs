@@ -30,6 +30,8 @@ pub struct Client {
     reader: BufReader<UnixStream>,
     /// The version of the daemon.
     pub version: String,
+    /// The time zone that it was told, if it was told one.
+    pub zone: Option<String>,
     next: u64,
     /// It has said that it is there, and may take its time.
     patient: bool,
@@ -67,11 +69,17 @@ impl Client {
         }
         let timed = stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)));
         timed.map_err(|_| Unreached::Silent)?;
-        let mut client =
-            Client { reader: BufReader::new(stream), version: String::new(), next: 0, patient: false };
+        let mut client = Client {
+            reader: BufReader::new(stream),
+            version: String::new(),
+            zone: None,
+            next: 0,
+            patient: false,
+        };
         let hello = client.call("hello", Map::new(), &Meta::default(), &mut |_, _| true);
         let hello = hello.map_err(|_| Unreached::Silent)?;
         client.version = hello["version"].as_str().unwrap_or_default().to_string();
+        client.zone = hello["zone"].as_str().map(str::to_string);
         if hello["protocol"] != json!(PROTOCOL) {
             return Err(Unreached::Other { version: client.version });
         }
@@ -127,8 +135,11 @@ fn understood(mut said: Value) -> Result<Value, Lost> {
     if said.get("error").is_none() {
         return Ok(said["result"].take());
     }
-    let error = rpc::read_error(&said["error"]);
-    Err(if error.code == api::Code::ShuttingDown { Lost::Gone } else { Lost::Refused(error) })
+    Err(match rpc::read_error(&said["error"]) {
+        Some(error) if error.code != api::Code::ShuttingDown => Lost::Refused(error),
+        // It is going, or of another build that does not know what is asked.
+        _ => Lost::Gone,
+    })
 }
 
 /// Whether anybody answers at the socket.

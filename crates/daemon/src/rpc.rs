@@ -30,11 +30,20 @@ pub struct Meta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
     /// Wants to be told how far it is.
+    #[serde(skip_serializing_if = "is_false")]
     pub progress: bool,
     /// Wants the envelope that an agent gets.
+    #[serde(skip_serializing_if = "is_false")]
     pub envelope: bool,
     /// Wants records as rows of a table, not as JSON.
+    #[serde(skip_serializing_if = "is_false")]
     pub tsv: bool,
+}
+
+/// What is not wanted is not mentioned: a daemon of another build may not know the word.
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde hands it over
+fn is_false(wanted: &bool) -> bool {
+    !wanted
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,15 +130,16 @@ pub(crate) fn line(value: &Value) -> String {
     text
 }
 
-/// The error that an answer holds, as it was before it was sent.
-pub fn read_error(error: &Value) -> Error {
-    let word = error["data"]["code"].as_str().unwrap_or_default();
+/// The error that an answer holds, as it was before it was sent. None: it is none of ours, the daemon did not understand the
+/// request.
+pub fn read_error(error: &Value) -> Option<Error> {
+    let word = error["data"]["code"].as_str()?;
     let known = Code::ALL.iter().find(|(_, known, _)| *known == word);
     let code = known.map_or(Code::InternalError, |(code, ..)| *code);
     let message = error["message"].as_str().unwrap_or("the daemon gave no reason").to_string();
     let hints = error["data"]["hints"].as_array().into_iter().flatten();
     let hints = hints.filter_map(|hint| hint.as_str().map(str::to_string)).collect();
-    Error { code, message, hints }
+    Some(Error { code, message, hints })
 }
 
 #[cfg(test)]
@@ -160,6 +170,7 @@ mod tests {
         assert_eq!((read.id, read.params, read.meta), (Some(json!(7)), params, meta));
         let error = Error::new(Code::SessionNotFound, "none is called so").hint("loci sessions");
         let sent: Value = serde_json::from_str(&failure(&json!(7), &error)).unwrap();
-        assert_eq!(read_error(&sent["error"]), error);
+        assert_eq!(read_error(&sent["error"]), Some(error));
+        assert_eq!(read_error(&refusal(&json!(7), -32602, "`_meta`: unknown field")["error"]), None);
     }
 }

@@ -238,7 +238,9 @@ fn heed(house: &Arc<House>, line: &Line, request: Request) {
     let id = request.id.clone().unwrap_or(Value::Null);
     let own = match request.method.as_str() {
         "ping" => json!({}),
-        "hello" => json!({"version": house.version, "protocol": PROTOCOL, "pid": std::process::id()}),
+        "hello" => json!({
+            "version": house.version, "protocol": PROTOCOL, "pid": std::process::id(), "zone": record::told_zone(),
+        }),
         "daemon" => house.about(),
         "drain" => {
             // Said first: whoever rings may find the house gone before it is answered.
@@ -325,7 +327,9 @@ fn ask(
 ) -> Result<Told, api::Error> {
     let mut portion = String::new();
     let send = |text: &mut String| {
-        let sent = text.is_empty() || line.send(&rpc::notice("lines", &json!({"id": id, "text": text})));
+        let lost = [&watch.lost, &watch.lost_files].map(|figure| figure.load(Relaxed));
+        let told = json!({"id": id, "text": text, "lost": lost[0], "lost_files": lost[1]});
+        let sent = text.is_empty() || line.send(&rpc::notice("lines", &told));
         text.clear();
         sent && !watch.stopped()
     };

@@ -97,11 +97,15 @@ fn zone() -> TimeZone {
     {
         return zone.clone();
     }
-    let named = std::env::var_os("TZ");
-    let named = named.as_ref().map(|name| name.to_str().unwrap_or("?"));
-    let zone = read_zone(named, &zones()).unwrap_or_else(TimeZone::system);
+    let zone = read_zone(told_zone().as_deref(), &zones()).unwrap_or_else(TimeZone::system);
     *last = Some((Instant::now(), zone.clone()));
     zone
+}
+
+/// What this process was told to take for its time zone, instead of the machine's.
+#[allow(clippy::disallowed_methods)] // the one place
+pub fn told_zone() -> Option<String> {
+    std::env::var_os("TZ").map(|name| name.to_str().unwrap_or("?").to_string())
 }
 
 #[allow(clippy::disallowed_methods)] // the one place

@@ -15,7 +15,7 @@ pub mod stamp;
 
 pub use call::{Call, Status};
 pub use cell::{Cell, Line};
-pub use clock::Clock;
+pub use clock::{Clock, told_zone};
 pub use coverage::{Coverage, Problem, ProblemKind};
 pub use message::{Kind, Message, Role, Tokens};
 pub use row::{Row, RowKind};

@@ -261,6 +261,9 @@ fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
     outcome.bad_lines = bad + facts.iter().flat_map(|f| &f.coverage).map(|(_, c)| c.bad).sum::<u64>();
     outcome.looked = looked(service, ask);
+    let ending = outcome.ending();
+    service.progress.lost.store(ending.lost as u64, Relaxed);
+    service.progress.lost_files.store(ending.lost_files as u64, Relaxed);
     let names = names.list();
     let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
     let rows = Sorter::merged(by_key, sorters).map_err(read_error)?;

@@ -3,7 +3,7 @@
 //! Keeps nothing from one call to the next, and does not know sockets, locks or watchers.
 
 use super::{exe, teller};
-use api::Error;
+use api::{Code, Error};
 use daemon::life::Poke;
 use daemon::{Answers, Call, Keeper, Porter, Told};
 use record::{Clock, Stamp};
@@ -52,6 +52,10 @@ impl Counter {
 
 impl Answers for Counter {
     fn answer(&self, mut call: Call<'_>) -> Result<Told, Error> {
+        // Filters and guards are this program again: without its file it can run none, and is about to make room.
+        if !exe().exists() {
+            return Err(leaving());
+        }
         let service = self.service(&call);
         let params = std::mem::take(&mut call.params);
         let tool = api::tool_named(call.method);
@@ -65,6 +69,10 @@ impl Answers for Counter {
                 None => return Ok(Told::Unknown),
             },
         };
+        // Called off in the middle, what only looks may have left something out; whoever asked can look for itself.
+        if service.progress.stopped() && api::operation(call.method).is_none_or(|asked| asked.read_only) {
+            return Err(leaving());
+        }
         let code = |operation: &api::Operation| operation.command.starts_with("code ");
         if api::operation(call.method).is_some_and(code) && self.is_new(&service.cwd) {
             self.poke.rearranged();
@@ -79,6 +87,10 @@ impl Answers for Counter {
     fn is_busy(&self) -> bool {
         self.runs.are_any()
     }
+}
+
+fn leaving() -> Error {
+    Error::new(Code::ShuttingDown, "the daemon is about to end")
 }
 
 fn answered(
