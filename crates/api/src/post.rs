@@ -311,6 +311,9 @@ pub struct AgentLine {
     /// When it was last heard of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spoke: Option<i64>,
+    /// What stands in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -132,7 +132,10 @@ impl Desk for Counter {
         mut params: Map<String, Value>,
         asker: &Asker,
     ) -> Result<Envelope, Error> {
-        let service = self.service(asker);
+        let mut service = self.service(asker);
+        if service::STARTS.contains(&tool.name) {
+            service.speak_for_agent();
+        }
         door::keyed(tool.name, &mut params);
         let asked = door::ask_tool(&service, tool, &params);
         asked.unwrap_or_else(|| service.tool(tool, params))

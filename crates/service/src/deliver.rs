@@ -23,8 +23,6 @@ use ward::{Job, Ward};
 
 /// Clients that run at once: each is a program of several hundred megabytes.
 const AT_ONCE: usize = 4;
-/// A reply is read by a person or a model.
-const LONGEST_REPLY: usize = 4 << 20;
 /// A conversation that rested longer is reminded of what it was about.
 const RESTED: i64 = 2 * 3600 * 1000;
 /// How long after a failure that may pass it is tried again; twice that after the second.
@@ -153,12 +151,15 @@ impl Service {
             cwd: PathBuf::from(&agent.directory),
             stdin: self.worded(agent, message).into_bytes(),
             deadline: Duration::from_secs(minutes * 60),
-            stdout_limit: LONGEST_REPLY,
+            stdout_limit: speaker.most,
             cancel: Some(stop),
         };
         match Ward::new(&self.exe).run(job) {
             Ok(finished) => speaker.heard(&finished),
             Err(ward::Failed::Cancelled) => Heard::CalledOff,
+            Err(error @ ward::Failed::NotFound(_)) => Heard::Never(format!(
+                "{error}: install it, restart the daemon, and hand the message in again"
+            )),
             Err(
                 error @ (ward::Failed::TimedOut(_)
                 | ward::Failed::Unguarded

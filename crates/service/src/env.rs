@@ -66,6 +66,12 @@ pub(crate) fn inherited() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().filter(|(name, _)| !told(name)).collect()
 }
 
+/// A program by its name, as a shell would find it.
+pub(crate) fn program(places: &Places, name: &str) -> Option<PathBuf> {
+    let folders = std::env::split_paths(places.vars.get("PATH")?);
+    folders.map(|folder| folder.join(name)).find(|path| setup::is_program(path))
+}
+
 /// Reads the variables of the table and no others.
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn places() -> Places {

@@ -256,8 +256,12 @@ pub fn token() -> std::io::Result<String> {
 /// The key that placeholders of secrets are made with: made once, at the first secret. Where it cannot be kept it is
 /// nothing but zeros, so that the same question still gives the same bytes.
 pub(crate) fn mask_key(home: Option<&Home>) -> [u8; 32] {
-    let Some(home) = home else { return [0; 32] };
-    read_key(&home.key()).or_else(|| make_key(home)).unwrap_or([0; 32])
+    home.and_then(own_key).unwrap_or([0; 32])
+}
+
+/// The same where nobody else may have it; none where it cannot be kept.
+pub(crate) fn own_key(home: &Home) -> Option<[u8; 32]> {
+    read_key(&home.key()).or_else(|| make_key(home))
 }
 
 fn read_key(path: &Path) -> Option<[u8; 32]> {

@@ -166,6 +166,8 @@ fn for_codex(machine: &Machine) -> Vec<Piece> {
     {
         server["env"] = Value::Object(env);
     }
+    // Codex hands on nothing that is not named: the agent it works for, and through how many its message came.
+    server["env_vars"] = json!(["LOCI_AGENT", "LOCI_HOPS"]);
     let entries = vec![
         Entry::member(&["mcp_servers", "loci"], server),
         codex_hook(&loci, "SessionStart"),

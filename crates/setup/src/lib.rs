@@ -87,7 +87,8 @@ impl Machine {
     }
 }
 
-fn is_program(path: &Path) -> bool {
+/// A file that can be run.
+pub fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 

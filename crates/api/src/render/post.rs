@@ -31,6 +31,9 @@ fn head(message: &MessageLine, look: &Look) -> String {
 
 impl Render for Messages {
     fn render(&self, look: &Look) -> String {
+        if self.messages.is_empty() && self.spooled == 0 {
+            return "no such messages: `loci dispatch AGENT MESSAGE` hands one in, `loci agent messages` lists them\n".to_string();
+        }
         let mut out = String::new();
         for message in &self.messages {
             out += &head(message, look);
@@ -67,7 +70,14 @@ impl Render for AgentLine {
     fn render(&self, look: &Look) -> String {
         let session = self.session.as_ref().map(|id| format!("  {}", clean(id))).unwrap_or_default();
         let name = look.paint(Ink::Bold, &clean(&self.name));
-        format!("{name}  {}  {}{}\n", clean(&self.directory), self.client, look.paint(Ink::Dim, &session))
+        let note =
+            self.note.as_ref().map(|note| format!("{}\n", look.paint(Ink::Dim, note))).unwrap_or_default();
+        format!(
+            "{name}  {}  {}{}\n{note}",
+            clean(&self.directory),
+            self.client,
+            look.paint(Ink::Dim, &session)
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use crate::builder::put;
 use crate::house::{House, rounds, until_within};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -112,6 +112,12 @@ fn an_agent_is_spoken_for_by_the_client_it_was_given() {
     put(&client, OTHER.as_bytes());
     std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
     house.loci(&["agent", "add", "other", "work", "--client", "codex"]).expect(0);
+    let mut without = house.command(&["agent", "add", "other", "work", "--client", "codex", "--json"]);
+    without.env("PATH", "/nowhere");
+    let noted = crate::run::ended(without).expect(0).records().remove(0);
+    assert_eq!(noted["note"], json!("there is no program `codex` on your PATH yet"));
+    let ended = house.loci(&["agent", "messages", "99", "-o", "text"]).expect(2);
+    assert!(ended.text().contains("no such messages"), "{}", ended.text());
     assert!(house.loci(&["agent", "add", "x", "work", "--client", "sh"]).expect(1).stderr.contains("codex"));
     let _child = serve(&house);
     for on in ["", "resume t1 "] {
@@ -120,6 +126,48 @@ fn an_agent_is_spoken_for_by_the_client_it_was_given() {
         assert_eq!(told.records()[0]["reply"], json!(reply));
     }
     assert!(heard(house.path()).is_empty(), "the other one was not asked");
+}
+
+/// As a client does that tells its servers nothing of its own environment.
+fn dispatched_by_tool(house: &House, cwd: &Path, to: &str) -> Value {
+    let mut command = house.command(&["mcp", "--toolsets", "agents"]);
+    let mut server = command.current_dir(cwd).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let call =
+        json!({"name": "dispatch", "arguments": {"agent": to, "message": "passed on", "wait_seconds": 20}});
+    let mut stdin = server.stdin.take().unwrap();
+    for line in [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
+    ] {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut said = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let answer = said.find(|said| said["id"] == json!(2)).unwrap();
+    drop(stdin);
+    server.wait().unwrap();
+    answer["result"]["structuredContent"].clone()
+}
+
+#[test]
+fn whoever_asks_where_an_agent_is_at_work_speaks_for_it() {
+    let house = house();
+    let elsewhere = house.path().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    house.loci(&["agent", "add", "apart", "elsewhere"]).expect(0);
+    let _child = serve(&house);
+    house.loci(&["dispatch", "agent0", "SLOW"]).expect(0);
+    assert!(until_within(Duration::from_secs(20), || heard(house.path()).len() == 1));
+    for (cwd, to, from, hops) in [("work", "apart", "agent0", 2), ("elsewhere", "agent1", "your user", 1)] {
+        let told = dispatched_by_tool(&house, &house.path().join(cwd), to);
+        assert!(told.to_string().contains("passed on"), "{told}");
+        let all = heard(house.path());
+        let last = all.last().unwrap();
+        assert!(last.starts_with(&format!("{to}|{hops}|")), "{last}");
+        assert!(last.contains(&format!("from {from},")), "{last}");
+    }
 }
 
 #[test]

@@ -14,10 +14,15 @@ pub(super) struct Speaker {
     /// In front of the conversation's id, to go on with it; `-` stands for standard input where that must be said.
     goes_on: &'static str,
     last: Option<&'static str>,
+    /// So much may it print.
+    pub(super) most: usize,
     heard: fn(&Finished) -> Heard,
     /// What it complains with when it does not know a conversation.
     lost: &'static str,
 }
+
+/// A reply is read by a person or a model.
+const LONGEST_REPLY: usize = 4 << 20;
 
 /// In the order of `api::post::CLIENTS`.
 const SPEAKERS: &[Speaker] = &[
@@ -26,6 +31,7 @@ const SPEAKERS: &[Speaker] = &[
         asked: &["-p", "--output-format", "json"],
         goes_on: "--resume",
         last: None,
+        most: LONGEST_REPLY + (1 << 20),
         heard: of_claude,
         lost: "No conversation found",
     },
@@ -35,6 +41,8 @@ const SPEAKERS: &[Speaker] = &[
         asked: &["exec", "--json", "--skip-git-repo-check"],
         goes_on: "resume",
         last: Some("-"),
+        // With its reply it prints what every command did that it ran.
+        most: 256 << 20,
         heard: of_codex,
         lost: "no rollout found",
     },
@@ -69,6 +77,9 @@ impl Speaker {
     pub(super) fn heard(&self, finished: &Finished) -> Heard {
         match (self.heard)(finished) {
             Heard::Later(why) | Heard::Never(why) if why.contains(self.lost) => Heard::Forgotten,
+            Heard::Reply { text, .. } if text.len() > LONGEST_REPLY => {
+                Heard::Never(format!("its reply is longer than {} MB", LONGEST_REPLY >> 20))
+            }
             heard => heard,
         }
     }
@@ -78,10 +89,25 @@ fn complaint(finished: &Finished) -> String {
     finished.stderr.lines().last().unwrap_or("it said nothing").to_string()
 }
 
-/// A provider that is overloaded may not be so later.
+/// A provider that is overloaded may not be so later, nor a line be cut.
 fn refused(status: u16, why: String) -> Heard {
-    if status == 429 || status >= 500 { Heard::Later(why) } else { Heard::Never(why) }
+    let low = why.to_lowercase();
+    let passes =
+        status == 429 || status >= 500 || status == 0 && PASSING.iter().any(|word| low.contains(word));
+    if passes { Heard::Later(why) } else { Heard::Never(why) }
 }
+
+/// Where no status is told: what clients say of troubles that pass.
+const PASSING: &[&str] = &[
+    "at capacity",
+    "overloaded",
+    "rate limit",
+    "stream disconnected",
+    "error sending request",
+    "connection",
+    "timed out",
+    "timeout",
+];
 
 /// What `claude -p --output-format json` prints; there is more in it.
 #[derive(Debug, Default, Deserialize)]
@@ -248,6 +274,24 @@ mod tests {
             ),
             (
                 1,
+                failed("Selected model is at capacity. Please try a different model."),
+                "",
+                Heard::Later("Selected model is at capacity. Please try a different model.".into()),
+            ),
+            (
+                1,
+                failed("stream disconnected before completion: error sending request"),
+                "",
+                Heard::Later("stream disconnected before completion: error sending request".into()),
+            ),
+            (
+                0,
+                format!("{BEGUN}{}{DONE}", message(&"x".repeat(LONGEST_REPLY + 1))),
+                "",
+                Heard::Never("its reply is longer than 4 MB".into()),
+            ),
+            (
+                1,
                 failed("unexpected status 401 Unauthorized: bad key"),
                 "",
                 Heard::Never("unexpected status 401 Unauthorized: bad key".into()),
@@ -260,7 +304,7 @@ mod tests {
             ),
             (0, "prose".to_string(), "", Heard::Never("it said nothing".into())),
         ] {
-            assert_eq!(heard("codex", status, &stdout, stderr), expected, "{stdout}{stderr}");
+            assert_eq!(heard("codex", status, &stdout, stderr), expected, "{stdout:.200}{stderr}");
         }
     }
 }

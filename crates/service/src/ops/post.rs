@@ -63,6 +63,33 @@ pub(crate) fn dispatch(service: &Service, ask: &Dispatch) -> Result<MessageLine,
     }
 }
 
+impl Service {
+    /// There are clients that tell the servers they start nothing of whom they work for: who asks in the directory of an agent that
+    /// is at work on a message speaks for that agent. Else it would pass for its user, and two of them could go on for ever.
+    pub fn speak_for_agent(&mut self) {
+        if env::text(&self.places, "LOCI_AGENT").is_some() {
+            return;
+        }
+        let Some((agent, hops)) = self.at_work_here() else { return };
+        self.places.vars.insert("LOCI_AGENT", agent.into());
+        self.places.vars.insert("LOCI_HOPS", (hops + 1).to_string().into());
+    }
+
+    fn at_work_here(&self) -> Option<(String, u32)> {
+        let post = Post::look(&self.home()?.post())?;
+        let here = self.cwd.canonicalize().ok()?;
+        let wanted = Wanted { state: Some(State::Running), limit: 100, ..Wanted::default() };
+        let running = post.messages(&wanted).ok()?;
+        let own = |agent: &Agent| here.starts_with(&agent.directory);
+        let agents = post.agents().ok()?;
+        // Of several, whoever would go furthest.
+        let found = running
+            .iter()
+            .filter(|message| agents.iter().any(|it| it.name == message.letter.agent && own(it)));
+        found.map(|message| (message.letter.agent.clone(), message.letter.hops)).max_by_key(|(_, hops)| *hops)
+    }
+}
+
 /// What is kept of a message is masked like everything else: another agent finds a secret where the first one did.
 fn letter(service: &Service, ask: &Dispatch) -> Result<Letter, Error> {
     let hops = env::text(&service.places, "LOCI_HOPS").and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -151,7 +178,9 @@ pub(crate) fn add_agent(service: &Service, ask: &AddAgent) -> Result<AgentLine, 
     };
     let mut post = open(&own(service)?)?;
     post.add_agent(&agent).map_err(|error| failed(&error))?;
-    Ok(agent_line(agent))
+    let missing = env::program(&service.places, &agent.client).is_none();
+    let note = missing.then(|| format!("there is no program `{}` on your PATH yet", agent.client));
+    Ok(AgentLine { note, ..agent_line(agent) })
 }
 
 fn agent_line(agent: Agent) -> AgentLine {
@@ -161,6 +190,7 @@ fn agent_line(agent: Agent) -> AgentLine {
         client: agent.client,
         session: agent.session,
         spoke: agent.spoke,
+        note: None,
     }
 }
 

@@ -179,13 +179,14 @@ fn kept(service: &Service, root: &Path, id: &str) -> Result<Option<Investigation
         })
     };
     let kept = bytes.map(read).transpose()?;
-    let key = home::mask_key(service.home().as_ref());
+    let Some(key) = service.home().and_then(|home| home::own_key(&home)) else { return Ok(None) };
     Ok(kept.filter(|kept| kept.told.op == id && kept.seal == seal(&key, &kept.told)).map(|kept| kept.told))
 }
 
 /// An investigation as it lies in the tree.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    #[serde(default)]
     seal: String,
     #[serde(flatten)]
     told: Investigation,
