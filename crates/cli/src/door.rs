@@ -151,7 +151,7 @@ pub(crate) fn ask(
     if ALONE.contains(&operation.name) {
         return None;
     }
-    let sent = told(service, operation.name, params, Meta { progress: true, ..meta(service)? })?;
+    let sent = told(service, operation.name, params, &Meta { progress: true, ..meta(service)? })?;
     Some(sent.and_then(|sent| api::read_answer(operation, sent)))
 }
 
@@ -160,10 +160,10 @@ fn told(
     service: &Service,
     name: &str,
     params: &Map<String, Value>,
-    meta: Meta,
+    meta: &Meta,
 ) -> Option<Result<Value, Error>> {
     let mut client = reach_for(service, name)?;
-    match client.call(name, params.clone(), &meta, &mut |what, told| heard(service, what, told)) {
+    match client.call(name, params.clone(), meta, &mut |what, told| heard(service, what, told)) {
         Ok(sent) => Some(Ok(sent)),
         Err(Lost::Refused(error)) => Some(Err(error)),
         Err(Lost::Gone) => None,
@@ -193,7 +193,7 @@ pub(crate) fn ask_tool(
     tool: &'static Tool,
     params: &Map<String, Value>,
 ) -> Option<Result<Envelope, Error>> {
-    let sent = told(service, tool.name, params, Meta { envelope: true, progress: true, ..meta(service)? })?;
+    let sent = told(service, tool.name, params, &Meta { envelope: true, progress: true, ..meta(service)? })?;
     sent.map(|sent| serde_json::from_value(sent).ok()).transpose()
 }
 
@@ -283,7 +283,7 @@ pub(crate) fn ask_enclosed(
         let envelope = serde_json::from_value(sent["envelope"].take()).ok()?;
         Some((envelope, serde_json::from_value(sent["ending"].take()).ok()?))
     };
-    told(service, &view.title(), params, meta)?.map(read).transpose()
+    told(service, &view.title(), params, &meta)?.map(read).transpose()
 }
 
 #[cfg(test)]
