@@ -5,7 +5,7 @@
 
 use super::super::records::BOTH;
 use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
-use crate::{Service, read_error, remembered};
+use crate::{Service, meant, read_error, remembered};
 use api::memory::Consolidate;
 use api::{Ask, Code, Error};
 use catalogue::Pick;
@@ -204,9 +204,8 @@ fn only_named(found: &mut BTreeMap<Name, Wanted>, prefixes: &[String]) -> Result
                 );
             }
             (None, several) => {
-                let ids = several.iter().take(9).map(|(_, id)| id.as_str()).collect::<Vec<_>>().join(", ");
-                let message = format!("several sessions have an id that begins with `{prefix}`");
-                return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+                let ids = several.iter().map(|(_, id)| id.as_str());
+                return Err(meant::one_of(prefix, "sessions", ids));
             }
         }
     }
