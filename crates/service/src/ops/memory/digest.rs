@@ -302,8 +302,9 @@ impl Reader<'_> {
 
     fn call(&mut self, row: &Row) {
         let Some(here) = self.here() else { return };
+        let failed = row.status() == Status::Error;
         here.digest.calls += 1;
-        here.digest.errors += u32::from(row.status() == Status::Error);
+        here.digest.errors += u32::from(failed);
         if here.digest.calls > CALLS {
             return;
         }
@@ -311,7 +312,7 @@ impl Reader<'_> {
         match self.service.read_deed(self.library, row) {
             Ok(deed) => {
                 if let Some(here) = self.here() {
-                    here.deed(&tool, &deed);
+                    here.deed(&tool, &deed, failed);
                 }
             }
             Err(_) => self.unread += 1,
@@ -363,7 +364,11 @@ impl Reader<'_> {
     }
 
     fn last_words(&mut self, gathering: &mut Gathering) {
-        for row in gathering.last.iter().rev().filter(|row| row.kind() == Kind::Reply) {
+        for row in gathering.last.iter().rev() {
+            if row.kind() == Kind::Prompt {
+                gathering.digest.unanswered += 1;
+                continue;
+            }
             match self.service.read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
@@ -405,8 +410,14 @@ impl Gathering {
         digest.titles.extend(titled);
     }
 
-    fn deed(&mut self, tool: &str, deed: &Deed) {
+    /// What failed, or was not allowed, has changed and shown nothing: of it only the command is told, as one that failed.
+    fn deed(&mut self, tool: &str, deed: &Deed, failed: bool) {
         let digest = &mut self.digest;
+        if failed {
+            let room = COMMANDS.saturating_sub(digest.failed.len());
+            digest.failed.extend(deed.command.clone().into_iter().take(room));
+            return;
+        }
         if let Some(file) = &deed.file {
             let files = match Act::of(tool) {
                 Some(Act::Edit | Act::Write) => &mut digest.changed,
