@@ -16,7 +16,7 @@ mod status;
 mod upkeep;
 
 use crate::caller::Answer;
-use crate::plain::{clean, width_of};
+use crate::plain::{clean, short_id, width_of};
 use record::{Clock, Stamp};
 
 /// How an answer is looked at.
@@ -204,16 +204,9 @@ fn size(bytes: u64) -> String {
     if unit == "bytes" { plural(bytes, "byte") } else { format!("{n:.1} {unit}") }
 }
 
-/// The beginning of an id, long enough to be typed; `ses_` and the like are the same for all.
-fn short(id: &str) -> String {
-    let id = clean(id);
-    let same = id.find('_').filter(|at| *at < 5).map_or(0, |at| at + 1);
-    id.chars().take(same + 8).collect()
-}
-
 /// An id as far as one needs it to tell it from the others.
 fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String {
-    let head = short(id);
+    let head = short_id(id);
     if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
 }
 
@@ -286,6 +279,5 @@ mod tests {
         assert_eq!(shown("", 8), [""]);
         assert_eq!(told_apart("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
         assert_eq!(told_apart("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");
-        assert_eq!(short("ses_e2391965cffez"), "ses_e2391965", "four of the eight would be the same for all");
     }
 }

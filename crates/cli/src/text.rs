@@ -1,7 +1,7 @@
 //! Records as a person reads them on a terminal: a line or two each, dated, failures marked. What a script
 //! reads is JSON lines; this is never parsed.
 
-use api::plain::{clean, cut, may_stand};
+use api::plain::{clean, cut, may_stand, short_id};
 use api::{Ask, View};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -332,7 +332,7 @@ fn when(record: &Value) -> String {
 }
 
 fn short(record: &Value) -> String {
-    text(record, "session_id").chars().take(8).collect()
+    short_id(text(record, "session_id"))
 }
 
 fn first_line(text: &str) -> String {

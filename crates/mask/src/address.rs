@@ -47,10 +47,13 @@ pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
     if start == mark.end || start > mark.end + 4 {
         return None;
     }
+    // In quotes no shell reads the signs.
+    let ends: &[u8] =
+        if matches!(text.as_bytes()[start - 1], b'"' | b'\'') { b"\"'\\`" } else { b"\"'\\`;|" };
     let length = text[start..]
         .bytes()
         .take(256)
-        .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\`;|".contains(byte))
+        .take_while(|byte| byte.is_ascii_graphic() && !ends.contains(byte))
         .count();
     let (user, password) = text[start..start + length].split_once(':')?;
     let command = &text[text.floor_char_boundary(mark.start.saturating_sub(256))..mark.start];
@@ -80,6 +83,7 @@ mod tests {
             ("(https://me:@@h.internal/a?b=c)", "pw@with1at"),
             ("curl -s -u me:@ https://h", "s3cr3t9"),
             ("curl --user 'me:@' https://h", "s3cr3t9"),
+            ("curl --user 'me:@' https://h", "s3c;r3t|9&x"),
         ] {
             let text = text.replacen('@', password, 1);
             let found = hunt(&text, std::slice::from_ref(&(0..text.len())));

@@ -16,7 +16,6 @@ const BARE: usize = 2048;
 
 /// A name, in words of small letters, and the characters before it on its line.
 struct Name<'a> {
-    written: &'a str,
     words: Vec<String>,
     left: &'a str,
 }
@@ -186,17 +185,42 @@ pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     }
     let typed = if join == Join::Colon { Value::behind_type(text, at) } else { None };
     let value = typed.or_else(|| Value::read(text, at))?;
-    if !worth_judging(&text[value.at.clone()]) {
+    let setting = Setting::of(bytes, start..end, join, at);
+    let whole = if value.quoted { value.at.clone() } else { setting.whole(text, &value.at) };
+    if !worth_judging(&text[value.at.clone()]) && !worth_judging(&text[whole.clone()]) {
         return None;
     }
     let name = Name::read(text, start, end);
-    let upper = !name.written.bytes().any(|byte| byte.is_ascii_lowercase());
-    let literal = value.quoted || join == Join::Space || (join == Join::Tight && upper);
-    if !value.quoted && read_on(&bytes[value.at.end..]) {
+    if value.quoted {
+        return judge(&name, &text[whole.clone()], true).map(|kind| (whole, kind));
+    }
+    unquoted(text, &name, value.at, whole, setting.literal)
+}
+
+/// A value without quotes: up to the first sign that may end one, or with what follows if it is a password. Of
+/// `Tr0ub4dor&3x9` the part before the sign alone would leave the rest to be read.
+fn unquoted(
+    text: &str,
+    name: &Name,
+    short: Range<usize>,
+    whole: Range<usize>,
+    literal: bool,
+) -> Option<Secret> {
+    let before = &text[short.clone()];
+    let bracket = read_on(&text.as_bytes()[short.end..]);
+    // What has such a sign in front of the bracket is no name that is called or indexed.
+    let calls = bracket && !before.bytes().any(|byte| b"!@#%^&~".contains(&byte));
+    if calls {
         return None;
     }
-    let kind = judge(&name, &text[value.at.clone()], literal)?;
-    Some((value.at, kind))
+    let chosen = |kind: &&str| matches!(*kind, "password" | "secret");
+    match judge(name, before, literal).filter(|_| worth_judging(before)) {
+        Some(kind) if chosen(&kind) => Some((whole, kind)),
+        Some(kind) => (!bracket).then_some((short, kind)),
+        None => {
+            judge(name, &text[whole.clone()], literal || bracket).filter(chosen).map(|kind| (whole, kind))
+        }
+    }
 }
 
 /// The first letter is that of `\n` inside a string, not the name's.
@@ -296,7 +320,7 @@ fn worth_judging(value: &str) -> bool {
     bytes.len() >= 6
         && bytes.iter().any(u8::is_ascii_alphabetic)
         && bytes.iter().any(|byte| !byte.is_ascii_lowercase())
-        && bytes.iter().all(u8::is_ascii_graphic)
+        && bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
 }
 
 fn judge(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
@@ -331,7 +355,7 @@ impl<'a> Name<'a> {
         {
             words.insert(0, before.to_ascii_lowercase());
         }
-        Name { written, words, left }
+        Name { words, left }
     }
 
     /// What the name promises, and the kind for it.
@@ -416,18 +440,16 @@ fn join(text: &str, start: usize, end: usize) -> Option<(Join, usize)> {
         b':' if byte(at + 1) != b':' => Join::Colon,
         b',' if argument(bytes, start, end) => Join::Comma,
         b'>' if start > 0 && byte(start - 1) == b'<' => Join::Tight,
-        b'i' if spaces > 0 && bytes[at..].starts_with(b"is ") => Join::Is,
+        b'i' if spaces > 0 && (bytes[at..].starts_with(b"is ") || bytes[at..].starts_with(b"is: ")) => {
+            Join::Is
+        }
         _ if spaces > 0 && !closed && (flag(bytes, start) || netrc(text, start)) => {
             return Some((Join::Space, at));
         }
         _ => return None,
     };
-    let width = if join == Join::Is {
-        2
-    } else {
-        bytes[at..].iter().take(3).take_while(|byte| b"=:,>".contains(byte)).count()
-    };
-    let at = at + width;
+    let at = at + if join == Join::Is { 2 } else { 0 };
+    let at = at + bytes[at..].iter().take(3).take_while(|byte| b"=:,>".contains(byte)).count();
     Some((join, at + blank(bytes, at)))
 }
 
@@ -457,6 +479,98 @@ fn netrc(text: &str, start: usize) -> bool {
     }
     let from = text.floor_char_boundary(start.saturating_sub(100));
     text[start..].starts_with("password") && text[from..start].contains("login ")
+}
+
+/// Where a value without quotes stands, and so which signs may belong to it.
+#[derive(Clone, Copy)]
+struct Setting {
+    /// It cannot be code: a flag, a variable of the environment.
+    literal: bool,
+    /// A sentence or a line `name: value`, where no shell and no address reads the signs.
+    prose: bool,
+    /// Between the `&` of an address or a form.
+    query: Query,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Query {
+    No,
+    /// `password=x&user=y` may be the body of a form: another name behind the sign tells.
+    Perhaps,
+    Yes,
+}
+
+impl Setting {
+    /// Of the value at `at`, joined so to the name.
+    fn of(bytes: &[u8], name: Range<usize>, join: Join, at: usize) -> Setting {
+        let upper = !bytes[name.clone()].iter().any(u8::is_ascii_lowercase);
+        let before = name.start.checked_sub(1).map(|at| bytes[at]);
+        let query = match join {
+            Join::Tight if matches!(before, Some(b'?' | b'&')) => Query::Yes,
+            Join::Tight if !upper && !flag(bytes, name.start) => Query::Perhaps,
+            _ => Query::No,
+        };
+        let apart = at > 0 && matches!(bytes[at - 1], b' ' | b'\t');
+        Setting {
+            literal: join == Join::Space || (join == Join::Tight && (upper || flag(bytes, name.start))),
+            prose: join == Join::Is || (join == Join::Colon && apart),
+            query,
+        }
+    }
+
+    /// The value up to the white space or the quote behind it, without the punctuation of the sentence or the code.
+    fn whole(self, text: &str, short: &Range<usize>) -> Range<usize> {
+        let bytes = text.as_bytes();
+        let most = bytes.len().min(short.start + BARE);
+        let mut end = short.end;
+        while end < most && self.belongs(bytes, end) {
+            end += 1;
+        }
+        let trimmed =
+            text[short.start..end].trim_end_matches(['.', ':', ',', ';', '&', '|', ')', ']', '}', '>']);
+        let cut = text[end..].chars().next().is_some_and(|next| next.is_alphanumeric() && !next.is_ascii());
+        let end = (short.start + trimmed.len()).max(short.end);
+        short.start..if cut { short.end } else { end }
+    }
+
+    fn belongs(self, bytes: &[u8], at: usize) -> bool {
+        let next = bytes.get(at + 1).copied().unwrap_or(b' ');
+        let goes_on = next.is_ascii_graphic() && !b"\"`\\".contains(&next);
+        let named = || name_follows(&bytes[at + 1..]);
+        match bytes[at] {
+            b'&' => match self.query {
+                Query::Yes => false,
+                Query::Perhaps => goes_on && next != b'&' && !named(),
+                Query::No => goes_on && next != b'&',
+            },
+            b',' => (self.prose || self.literal) && goes_on && next != b'\'' && !named(),
+            b';' | b'|' => self.prose && goes_on && next != bytes[at] && !named(),
+            b'\'' => self.prose && bytes[at - 1].is_ascii_alphanumeric() && next.is_ascii_alphanumeric(),
+            b'\\' => {
+                (self.prose || self.literal) && next.is_ascii_graphic() && !b"nrtbfu0\"'\\/".contains(&next)
+            }
+            b'<' => {
+                (self.prose || self.literal)
+                    && goes_on
+                    && !next.is_ascii_alphabetic()
+                    && !b"/!<".contains(&next)
+            }
+            b'>' => (self.prose || self.literal) && goes_on && !b"<>".contains(&next),
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' => {
+                (self.prose || self.literal) && goes_on && next != b'\''
+            }
+            b'"' | b'`' => false,
+            byte => byte.is_ascii_graphic(),
+        }
+    }
+}
+
+/// `user=` or `User Id=`: what stands here is another name, with a value of its own.
+fn name_follows(rest: &[u8]) -> bool {
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(byte);
+    let length = rest.iter().take(NAME).take_while(|byte| part(byte)).count();
+    rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+        && matches!(rest.get(length), Some(b'=' | b':'))
 }
 
 /// A value as it stands in the text, without its quotes.
@@ -518,7 +632,10 @@ impl Value {
         }
         let length = text[start..start + length].trim_end_matches(['.', ':']).len();
         // Cut where no value of its kind ends: what follows is part of it, and it is none.
-        let ends = bytes.get(start + length).is_none_or(u8::is_ascii);
+        let ends = text[start + length..]
+            .chars()
+            .next()
+            .is_none_or(|next| !next.is_alphanumeric() || next.is_ascii());
         (length > 0 && ends).then_some(Value { at: start..start + length, quoted: false })
     }
 
@@ -600,6 +717,43 @@ mod tests {
         }
     }
 
+    /// Of each no part is left, and nothing beside it is taken.
+    #[test]
+    fn a_password_ends_where_it_ends_and_not_at_a_sign() {
+        let cases = [
+            ("the password is @, please", "Tr0ub4dor&3x9"),
+            ("(the password is @).", "Tr0ub4dor&3x9"),
+            ("the password is: @", "Tr0ub4dor&3x9"),
+            ("the password is @; then go", "Tr0ub4dor;3x9|Q"),
+            ("the password is @，谢谢", "Tr0ub4dor&3x9"),
+            ("DB_PASSWORD=@", "ab#cd&ef?gh"),
+            ("DB_PASSWORD=@", "ab&user=gh9"),
+            ("DB_PASSWORD=@;make", "ab#cd&ef?gh"),
+            ("DB_PASSWORD=@ && make", "ab#cd&ef?gh"),
+            ("DB_PASSWORD=@&& make", "ab#cd&ef?gh"),
+            ("mysql --password=@ db", "Qw3r&ty!9"),
+            ("mysql --password @ db", "Qw3r&ty!9"),
+            ("machine h login me password @\n", "Qw3r&(ty]!9"),
+            ("password is \"@\"", "p@ss w0rd;9"),
+            ("{\"password\": \"@\"}", "p@ss w0rd;9"),
+            ("password: @\n", "Abc$def9!xyz"),
+            ("password: @\n", "A!b{c$d}ef(9<1xyz"),
+            ("password: @\n", "x7K'q2Z,m4"),
+            ("{\"a\": \"password: @\\nb\"}", "Tr0ub4dor&3x9"),
+            ("https://h/p?password=@&user=y", "Tr0ub4dor"),
+            ("https://h/p?a=b&password=@&y", "Tr0ub4dor3"),
+            ("-d 'password=@&user=y'", "Tr0ub4dor3"),
+            ("password=@&user=y", "Tr0ub4dor#3"),
+            ("Server=h;Password=@;User Id=u", "Tr0ub4dor&3x9"),
+            ("mount -o password=@,vers=3", "Tr0ub4dor&3x9"),
+            ("<password>@</password>", "Tr0ub4dor&3x9"),
+        ];
+        for (text, value) in cases {
+            let text = text.replace('@', value);
+            assert_eq!(found(&text), Some((value, "password")), "{text}");
+        }
+    }
+
     #[test]
     fn a_key_of_django_is_found_with_its_signs() {
         let value = format!("django-insecure-{}(#^z&", drawn(R));
@@ -624,6 +778,11 @@ mod tests {
             "PWD=/home/me/a1b2c3",
             "secretName: my-secret-1",
             "password: \"Please enter 8 characters!\"",
+            "password: \"sent by mail to you, 2 days ago\"",
+            "password = first&&second2",
+            "password: read(a1, b2)",
+            "password = input2;next3",
+            "if (password && token2) {",
             "Authorization: Bearer $TOKEN",
             "Bearer token authentication",
             "keyboard: qwerty12",

@@ -6,7 +6,7 @@
 //! (`assigned`), passwords in addresses (`address`), keys over many lines (`block`). Randomness counts only where one of
 //! these says that a secret may stand there (`plausible`).
 //!
-//! Missed knowingly: passphrases with spaces, passwords of letters alone or beyond ASCII, numbers as passwords in JSON,
+//! Missed knowingly: passphrases of ordinary words, passwords of letters alone or beyond ASCII, numbers as passwords in JSON,
 //! `-p` and other one-letter flags, `{"name": "PASSWORD", "value": …}`, secrets encoded once more or divided over two
 //! strings, random tokens without a name or a shape.
 

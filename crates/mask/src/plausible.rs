@@ -115,6 +115,9 @@ pub(crate) fn documented(secret: &str) -> bool {
 /// Whether the value can be the secret its name promises. `literal` says that it cannot be code: it was quoted, or
 /// stands where only text can stand.
 pub(crate) fn secret(value: &str, promise: Promise, literal: bool) -> bool {
+    if promise == Promise::Password && literal && value.contains(' ') {
+        return several_words(value);
+    }
     if value.len() < 6 || value.len() > 4096 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
         return false;
     }
@@ -190,6 +193,21 @@ fn chosen(value: &str, literal: bool) -> bool {
         && (numbered || signs > 0 || scrambled(body))
         && distinct(value) >= 5
         && !words(value)
+}
+
+/// `p@ss w0rd;9`: a password with spaces has signs or digits within its words, in half of them at least. In messages
+/// (`Please enter 8 characters!`) they stand beside the words.
+fn several_words(value: &str) -> bool {
+    let odd = |word: &&str| {
+        let within = word.as_bytes().windows(3).any(|three| {
+            let letter = |byte: u8| byte.is_ascii_alphanumeric();
+            letter(three[0]) && letter(three[2]) && b"!@#$%^&*+=?~;".contains(&three[1])
+        });
+        (within || changes(word) > 1) && !(word.contains('@') && word.contains('.'))
+    };
+    let (words, odd) = (value.split(' ').count(), value.split(' ').filter(odd).count());
+    let plain = value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    plain && value.len() <= 64 && odd * 2 >= words && !starts_like_code(value) && !stand_in(value)
 }
 
 /// `my-app-password-2`, `form.password.v1`: words and numbers with something between them.

@@ -6,7 +6,7 @@
 //! against either row by row. The patterns are our own, and looser than exact where a length is in doubt.
 
 /// Goes up when a row or a check changes what is found, so that what was derived can be made again.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// Where a row's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -112,6 +112,10 @@ const SHAPES: &[Shape] = &[
     Shape("token", false, "{A40}", "ACCESS_TOKEN=§"),
     Shape("secret", false, "{w50}", "SECRET_KEY=§"),
     Shape("user-password", false, "{A14}", "curl -u app:§ https://api.internal"),
+    Shape("password", false, "{A6}&{d1}{l2}{d1}", "the password is §, please"),
+    Shape("password", false, "{l2}#{A4}&{d2}?{l2}", "DB_PASSWORD=§"),
+    Shape("password", false, "{A4}&{l2}!{d1}", "mysql --password=§ main"),
+    Shape("password", false, "{l1}@{l2} {l1}{d1}{l2};{d1}", "the password is \"§\""),
 ];
 
 /// Sorts of text that must stay as they are; `{…}` as in shapes.

@@ -26,10 +26,15 @@ pub struct Digest {
     pub changed: BTreeMap<String, u32>,
     /// Files that were only looked at.
     pub looked_at: BTreeMap<String, u32>,
+    /// Commands that did not fail.
     pub commands: Vec<String>,
+    /// Commands that failed or were not allowed: nothing was done by them.
+    pub failed: Vec<String>,
     /// The first lines of the messages of commits.
     pub commits: Vec<String>,
     pub last_reply: String,
+    /// How many prompts stand behind it.
+    pub unanswered: usize,
     /// Sentences that were forgotten and taken out: nothing that is made of the rest may say them.
     pub unsaid: Vec<String>,
     pub calls: u32,
@@ -61,4 +66,36 @@ pub(crate) fn by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
     let mut all: Vec<(&String, &u32)> = files.iter().collect();
     all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     all.into_iter().map(|(path, _)| path.as_str()).collect()
+}
+
+/// Files by their names; those of one name in several folders by as much of the way to them as tells them apart.
+pub(crate) fn told_apart(paths: &[&str]) -> Vec<String> {
+    let tail = |path: &str, parts: usize| {
+        let from = path.trim_end_matches('/').rmatch_indices('/').nth(parts - 1);
+        from.map_or(path, |(at, _)| &path[at + 1..]).to_string()
+    };
+    let alone = |path: &&str, parts: usize| {
+        let same = |other: &&&str| other != &path && tail(other, parts) == tail(path, parts);
+        paths.iter().filter(same).count() == 0
+    };
+    let told = |path: &&str| {
+        (1..9)
+            .find(|parts| alone(path, *parts))
+            .map_or_else(|| (*path).to_string(), |parts| tail(path, parts))
+    };
+    paths.iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_apart;
+
+    #[test]
+    fn files_of_one_name_are_told_apart_by_their_folders() {
+        let paths = ["/p/src/main.rs", "/p/tests/main.rs", "/p/a/src/lib.rs", "/p/b/src/lib.rs", "/p/x.md"];
+        assert_eq!(
+            told_apart(&paths),
+            ["src/main.rs", "tests/main.rs", "a/src/lib.rs", "b/src/lib.rs", "x.md"]
+        );
+    }
 }

@@ -5,7 +5,7 @@
 use crate::digest::{Digest, Said};
 use crate::order::is_order;
 use crate::pasted::own;
-use crate::prose::{plain, prose, sentences};
+use crate::prose::{plain, prose, sentences, unlisted};
 use crate::words::{BEGINNINGS, OWN_WORD, REPORTED, SETTLED, TURNING, UNSETTLED};
 use crate::{State, normal};
 
@@ -53,15 +53,7 @@ fn keep(found: &mut Vec<Noted>, sentence: &str, said: &Said) {
 
 /// A sentence as it is kept: `1. Always use tabs;` of a list is "Always use tabs".
 pub(crate) fn fact_text(sentence: &str) -> String {
-    plain(unnumbered(sentence)).trim_end_matches(['.', '。', '!', '！', ';', '；']).to_string()
-}
-
-fn unnumbered(sentence: &str) -> &str {
-    let number = sentence.trim_start().trim_start_matches(['(', '（']);
-    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
-    let item = rest.strip_prefix(['.', ')', '、', '）']);
-    let item = item.filter(|_| (1..=2).contains(&(number.len() - rest.len())));
-    item.filter(|item| !item.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(sentence)
+    plain(unlisted(sentence)).trim_end_matches(['.', '。', '!', '！', ';', '；']).to_string()
 }
 
 fn new(text: String, sentence: &str) -> Noted {
@@ -70,7 +62,7 @@ fn new(text: String, sentence: &str) -> Noted {
 }
 
 pub(crate) fn settles(sentence: &str) -> bool {
-    let low = unnumbered(sentence).to_lowercase().replace('’', "'");
+    let low = unlisted(sentence).to_lowercase().replace('’', "'");
     let low = low.split_whitespace().collect::<Vec<_>>().join(" ");
     (SHORTEST..=LONGEST).contains(&low.chars().count())
         && !UNSETTLED.iter().any(|sign| low.contains(sign))

@@ -3,9 +3,11 @@
 //! Never empty, never an id, never markup. Does not know what a model would call it.
 
 use crate::By;
-use crate::digest::{Digest, by_count, file_name};
-use crate::prose::{is_han, plain, prose, sentences, width};
-use crate::words::{CLOSERS, EMPTY_TITLES, FILLERS, HAN_OPENERS, OPENERS, POINTING, QUESTIONS, QUIET};
+use crate::digest::{Digest, by_count, file_name, told_apart};
+use crate::prose::{is_han, plain, prose, sentences, unlisted, width};
+use crate::words::{
+    ACRONYMS, CLOSERS, EMPTY_TITLES, FILLERS, HAN_OPENERS, OPENERS, POINTING, QUESTIONS, QUIET, ROLES,
+};
 
 /// Columns of a list; a Chinese character takes two.
 pub(crate) const WIDEST: usize = 60;
@@ -23,12 +25,20 @@ pub(crate) fn name(digest: &Digest) -> (String, By) {
     let made = strong
         .or_else(|| digest.commits.iter().find_map(|commit| usable(commit)))
         .or_else(|| of_files("Edit", "编辑", &digest.changed, digest))
-        .or_else(|| asked().next().map(|wish| wish.text))
+        .or_else(|| asked().map(|wish| wish.text).find(|text| meant(text) > 0))
         .or_else(|| of_slashes(&digest.slashes))
         .or_else(|| of_files("Look at", "查看", &digest.looked_at, digest))
         .or_else(|| of_commands(&digest.commands))
-        .or_else(|| sentences(&prose(&digest.last_reply)).into_iter().find_map(usable));
+        .or_else(|| replied(digest))
+        // "Run it" says less than anything that was done.
+        .or_else(|| asked().next().map(|wish| wish.text));
     (made.unwrap_or_else(|| of_nothing(digest)), By::Derived)
+}
+
+/// "Done." names nothing.
+fn replied(digest: &Digest) -> Option<String> {
+    let prose = prose(&digest.last_reply);
+    sentences(&prose).into_iter().filter_map(usable).find(|text| says_enough(text))
 }
 
 // ---- the host's own
@@ -46,10 +56,17 @@ fn titled(digest: &Digest) -> Option<(String, By)> {
     (!shown.is_empty()).then_some((shown, *by))
 }
 
-/// Some hosts put what they took for a title into quotes.
-fn unquoted(title: &str) -> &str {
-    let inner = title.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.filter(|inner| !inner.contains('"')).unwrap_or(title)
+/// Without the quotation marks around all of it: some hosts put them around a title, some people around a prompt. One whose
+/// other stands in a later sentence goes too.
+fn unquoted(text: &str) -> &str {
+    const PAIRS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('\'', '\'')];
+    let opened = PAIRS.iter().find_map(|(open, close)| Some((text.strip_prefix(*open)?, *close)));
+    let Some((inner, close)) = opened else { return text };
+    if !inner.contains(close) {
+        return inner;
+    }
+    let ended = inner.trim_end_matches(['.', '。']).strip_suffix(close);
+    ended.filter(|inner| !inner.contains(close)).unwrap_or(text)
 }
 
 fn is_good_title(title: &str) -> bool {
@@ -79,6 +96,9 @@ impl Wish {
     pub(crate) fn of(prompt: &str) -> Option<Wish> {
         let prose = prose(prompt);
         let mut weak = None;
+        if let Some(text) = announced(&prose) {
+            return Some(Wish { text, says_enough: true });
+        }
         for sentence in sentences(&prose) {
             let Some(text) = usable(sentence) else { continue };
             if says_enough(&text) {
@@ -90,17 +110,28 @@ impl Wish {
     }
 }
 
+/// The heading of what a prompt only hands over: "Implement the following plan:", then `# Move sessions to JWT`.
+fn announced(prose: &str) -> Option<String> {
+    let mut lines = prose.lines().filter(|line| !line.is_empty());
+    let hands_over = lines.next()?.trim_end().ends_with([':', '：']);
+    let heading = lines.next().filter(|line| hands_over && line.starts_with('#'))?;
+    usable(heading).filter(|text| says_enough(text))
+}
+
 /// A sentence as a title, if there is anything in it.
 fn usable(sentence: &str) -> Option<String> {
-    let sentence = plain(sentence);
-    if is_command(&sentence) || is_role(&sentence) {
+    let sentence = plain(unlisted(sentence));
+    let sentence = unquoted(&sentence);
+    let bare = opened(unlabelled(sentence));
+    if is_command(sentence) || is_role(sentence) || is_role(&bare) {
         return None;
     }
-    let bare = opened(unlabelled(&sentence));
     let bare = closed(&bare);
     if is_filler(bare) || is_id(bare) {
         return None;
     }
+    // "SCENARIO:slow run it" says less without its mark.
+    let bare = if !says_enough(bare) && says_enough(sentence) { closed(sentence) } else { bare };
     let text = cut(&spoken(&shortened(bare)));
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     (letters >= 2).then(|| capital(&text))
@@ -114,9 +145,7 @@ fn is_command(sentence: &str) -> bool {
 /// "You are a senior engineer." is said to every session alike.
 fn is_role(sentence: &str) -> bool {
     let low = sentence.to_lowercase();
-    ["you are a", "you are an", "you're a", "act as ", "you will act", "你是一", "你现在是"]
-        .iter()
-        .any(|begin| low.starts_with(begin))
+    ROLES.iter().any(|begin| low.starts_with(begin))
 }
 
 /// `TASK: …`, `SCENARIO:basic …`: a mark before the sentence, in capitals or one that any prompt could have. A ticket's
@@ -130,7 +159,8 @@ fn unlabelled(sentence: &str) -> &str {
     if is_label && several { rest.trim_start() } else { sentence }
 }
 
-const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature"];
+#[rustfmt::skip] // a table
+const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature", "plan"];
 
 /// A mark that stands alone, as one would say it: `SCENARIO:slow` is "Scenario: slow".
 fn spoken(text: &str) -> String {
@@ -223,7 +253,13 @@ fn is_filler(sentence: &str) -> bool {
     bare.is_empty() || FILLERS.contains(&bare)
 }
 
+/// Two words that mean something, or three characters.
 fn says_enough(text: &str) -> bool {
+    meant(text) >= 4
+}
+
+/// How much is said without what was said before: two for a word that means something.
+fn meant(text: &str) -> usize {
     let han = text.chars().filter(|c| is_han(*c)).count();
     let words =
         text.split(|c: char| !c.is_alphanumeric() && !"_-'".contains(c)).filter(|word| !word.is_empty());
@@ -233,13 +269,17 @@ fn says_enough(text: &str) -> bool {
     let pointing = ["这个", "那个", "它", "一下", "继续", "刚才", "上面", "问题", "看看", "修复", "修改"];
     let pointed: usize =
         pointing.iter().filter(|word| text.contains(**word)).map(|word| word.chars().count()).sum();
-    // Two words that mean something, or three characters.
-    meant * 2 + han.saturating_sub(pointed) * 4 / 3 >= 4
+    meant * 2 + han.saturating_sub(pointed) * 4 / 3
 }
 
 /// Paths become the names of their files, addresses the names of their hosts.
 pub(crate) fn shortened(text: &str) -> String {
-    text.split(' ').map(short_word).collect::<Vec<_>>().join(" ")
+    let words: Vec<(&str, String)> = text.split(' ').map(|word| (word, short_word(word))).collect();
+    // `src/main.rs and tests/main.rs` would become one file.
+    let is_twice =
+        |(word, short): &(&str, String)| words.iter().any(|(other, same)| same == short && other != word);
+    let shown = |pair: &(&str, String)| if is_twice(pair) { pair.0.to_string() } else { pair.1.clone() };
+    words.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 fn short_word(word: &str) -> String {
@@ -316,10 +356,13 @@ fn at_word(text: &str) -> String {
     format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)))
 }
 
-/// With a capital, unless the first word is a name that is written as it is: `parse_line`, `iOS`, `a.rs`.
+/// With a capital, in capitals where it is always written so, unless the first word is a name that is written as it is: `parse_line`, `iOS`, `a.rs`.
 fn capital(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or("");
     let named = first.contains(['_', '.', '/', '(', ':']) || first.chars().skip(1).any(char::is_uppercase);
+    if ACRONYMS.contains(&first) {
+        return first.to_uppercase() + &text[first.len()..];
+    }
     let mut chars = text.chars();
     match chars.next() {
         Some(c) if !named && c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
@@ -335,15 +378,16 @@ fn of_files(
     files: &std::collections::BTreeMap<String, u32>,
     digest: &Digest,
 ) -> Option<String> {
-    let names: Vec<&str> = by_count(files).into_iter().map(file_name).collect();
+    let paths = by_count(files);
+    let shown = told_apart(&paths[..paths.len().min(2)]);
     let in_han = digest.prompts.iter().any(|said| said.text.chars().any(is_han));
     let (verb, and, more) = if in_han { (han, " 和 ", " 等文件") } else { (verb, " and ", " and more") };
-    match names[..] {
-        [] => None,
+    match &shown[..] {
+        [one, two] if paths.len() == 2 => Some(format!("{verb} {one}{and}{two}")),
+        [one, two] if in_han => Some(format!("{verb} {one}、{two}{more}")),
+        [one, two] => Some(format!("{verb} {one}, {two}{more}")),
         [one] => Some(format!("{verb} {one}")),
-        [one, two] => Some(format!("{verb} {one}{and}{two}")),
-        [one, two, ..] if in_han => Some(format!("{verb} {one}、{two}{more}")),
-        [one, two, ..] => Some(format!("{verb} {one}, {two}{more}")),
+        _ => None,
     }
 }
 
@@ -445,6 +489,21 @@ mod tests {
                 ],
                 "In the settings page, when the user changes the language",
             ),
+            (
+                &[
+                    "Implement the following plan:\n\n# Plan: Move sessions to JWT\n\n## Context\nSessions are in memory.",
+                ],
+                "Move sessions to JWT",
+            ),
+            (&["Fix the following error:\n\n  at foo (a.js:1)"], "Fix the following error"),
+            (&["I want you to act as a staff engineer. Read the RFC on retries"], "Read the RFC on retries"),
+            (&["ci is red again:\n\n    at a (b:1)"], "CI is red again"),
+            (&["1. rename OrderService to OrderFacade\n2. move it"], "Rename OrderService to OrderFacade"),
+            (&["update src/main.rs and tests/main.rs"], "Update src/main.rs and tests/main.rs"),
+            (&["\"Fix the login. It fails.\""], "Fix the login"),
+            (&["“add paging to the orders”"], "Add paging to the orders"),
+            (&["SCENARIO:slow run it"], "Scenario: slow run it"),
+            (&["run it"], "Run it"),
             (&["hello"], "Session in shop on 1970-01-01"),
             (&[], "Session in shop on 1970-01-01"),
         ] {
@@ -522,6 +581,10 @@ mod tests {
         let run =
             Digest { commands: vec!["ls".into(), "cd /p && cargo test | tail".into()], ..Digest::default() };
         assert_eq!(name(&run).0, "Run cargo test");
+        let few = Digest { prompts: vec![said("run it")], ..run };
+        assert_eq!(name(&few).0, "Run cargo test", "`run it` names nothing");
+        let twice = Digest { changed: files(&["/p/src/main.rs", "/p/tests/main.rs"]), ..Digest::default() };
+        assert_eq!(name(&twice).0, "Edit src/main.rs and tests/main.rs");
         let committed = Digest { commits: vec!["Fix overflow in pager".into()], ..edited };
         assert_eq!(name(&committed).0, "Fix overflow in pager");
         let slash = Digest { slashes: vec!["/clear".into(), "/review 12".into()], ..Digest::default() };

@@ -10,22 +10,41 @@ const REFERRED: &str = "--- Content from referenced files ---";
 
 /// The lines a person wrote, each trimmed; an empty one between paragraphs.
 pub(crate) fn prose(text: &str) -> String {
-    let text = text.split(REFERRED).next().unwrap_or(text);
-    let text = without_tags(text);
-    let mut out = String::new();
-    let mut fenced = false;
-    for line in text.lines() {
-        let line = line.trim_end();
-        if is_fence(line) {
-            fenced = !fenced;
-            continue;
-        }
-        if !fenced && !is_machine(line.trim_start()) && !is_pasted(line) {
-            out.push_str(line.trim());
-            out.push('\n');
+    each_line(text).into_iter().filter_map(|(line, is_own)| is_own.then_some(line + "\n")).collect()
+}
+
+/// The same lines as they were typed, on one line, with a sign where others were left out. Nothing is changed but blanks, and
+/// what a terminal would obey is left out.
+pub(crate) fn verbatim(text: &str) -> String {
+    let lines = each_line(text);
+    let mut words: Vec<&str> = Vec::new();
+    for (line, is_own) in &lines {
+        if *is_own {
+            words.extend(line.split_whitespace());
+        } else if !words.is_empty() && words.last() != Some(&"…") {
+            words.push("…");
         }
     }
-    out
+    words.join(" ").chars().filter(|c| !is_hidden(*c)).collect()
+}
+
+/// Each line, trimmed, and whether a person wrote it.
+fn each_line(text: &str) -> Vec<(String, bool)> {
+    let text = without_tags(text.split(REFERRED).next().unwrap_or(text));
+    let mut fenced = false;
+    let line = |line: &str| {
+        let fence = is_fence(line);
+        fenced ^= fence;
+        let is_own = !fence && !fenced && !is_machine(line.trim_start()) && !is_pasted(line.trim_end());
+        (line.trim().to_string(), is_own)
+    };
+    text.lines().map(line).collect()
+}
+
+/// What is not seen, and what turns the direction of what follows.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Where a block begins or ends.
@@ -153,17 +172,42 @@ pub(crate) fn plain(text: &str) -> String {
         match c {
             '<' if is_tag(&text[at..]) => inside = true,
             '>' if inside => inside = false,
-            '`'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}' => {}
+            '`' => {}
             '*' if text[at..].starts_with("**") || text[..at].ends_with('*') => {}
-            c if inside || (c.is_control() && !c.is_whitespace()) => {}
+            c if inside || (is_hidden(c) && !c.is_whitespace()) => {}
             c => out.push(c),
         }
     }
     out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The characters that a reader of the page would see: without tags and the addresses of links.
+pub(crate) fn shown_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut inside, mut address) = (false, false);
+    text.char_indices().filter(move |(at, c)| {
+        match c {
+            ']' if text[at + 1..].starts_with('(') => address = true,
+            // An address that was cut has no end.
+            ')' | '…' => address = false,
+            c if c.is_whitespace() => address = false,
+            '<' if is_tag(&text[*at..]) => inside = true,
+            '>' => inside = false,
+            _ => {}
+        }
+        !inside && !address
+    })
+}
+
+/// A sentence without the mark of a list before it: `1. `, `(2) `, `[ ] `.
+pub(crate) fn unlisted(sentence: &str) -> &str {
+    let inner = sentence.trim_start().trim_start_matches("- ");
+    let boxed = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| inner.strip_prefix(mark));
+    let number = inner.trim_start_matches(['(', '（']);
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = rest.strip_prefix(['.', ')', '、', '）']);
+    let item = item.filter(|_| (1..=2).contains(&(number.len() - rest.len())));
+    let item = item.filter(|item| !item.starts_with(|c: char| c.is_ascii_digit()));
+    boxed.or(item).map_or(sentence, str::trim_start)
 }
 
 fn is_tag(text: &str) -> bool {
@@ -209,6 +253,35 @@ mod tests {
             ("让我们看看 `a.rs`", "让我们看看 `a.rs`\n"),
         ] {
             assert_eq!(prose(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_quoted_stays_as_it_was_typed() {
+        for (text, quoted) in [
+            (
+                "ci is red:\n\nError: Cannot find module './dist/index.js'\n    at Module._load (a.js:1)\n\npls fix",
+                "ci is red: Error: Cannot find module './dist/index.js' … pls fix",
+            ),
+            ("see https://example.com/x/y.html  and `a.b/c`", "see https://example.com/x/y.html and `a.b/c`"),
+            ("```\nlog\n```\nwhy does **that** happen", "why does **that** happen"),
+            ("why\n```\nlog\nlog\n```", "why …"),
+            ("a\u{202e}b\u{1b}[31m", "ab[31m"),
+        ] {
+            assert_eq!(verbatim(text), quoted, "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_of_lists_are_no_words() {
+        for (line, left) in [
+            ("1. rename it", "rename it"),
+            ("(2) move it", "move it"),
+            ("- [ ] test it", "test it"),
+            ("3.5 is out", "3.5 is out"),
+            ("2026. A year", "2026. A year"),
+        ] {
+            assert_eq!(unlisted(line), left);
         }
     }
 

@@ -1,11 +1,12 @@
-//! What happened in a session, in three to five plain sentences with dates: what was asked, what was touched and run, how
-//! it ended.
+//! What happened in a session, in one to five plain sentences with dates: what was asked, what was touched and run, how
+//! it ended. Of what there was nothing of there is no sentence.
 //!
-//! Does not judge whether it went well; what is quoted is quoted.
+//! Does not judge whether it went well; what is quoted is quoted word for word.
 
-use crate::digest::{Digest, by_count, file_name};
-use crate::name::{Wish, shortened};
-use crate::prose::{plain, prose, sentences, width};
+use crate::digest::{Digest, by_count, file_name, told_apart};
+use crate::name::Wish;
+use crate::normal;
+use crate::prose::{verbatim, width};
 use crate::words::QUIET;
 
 /// How much of a quotation is shown.
@@ -15,6 +16,16 @@ const NAMED: usize = 4;
 pub(crate) fn summary(digest: &Digest) -> String {
     let said = [Some(asked(digest)), went_on(digest), touched(digest), ran(digest), ended(digest)];
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The first request that can be understood alone, or else the first of any, and the last: their places.
+fn requests(digest: &Digest) -> Option<(usize, usize)> {
+    let wish = |at: &usize| Wish::of(&digest.prompts[*at].text);
+    let all = || (0..digest.prompts.len()).filter(|at| quote(&digest.prompts[*at].text).is_some());
+    let telling = all().find(|at| wish(at).is_some_and(|wish| wish.says_enough));
+    let first = telling.or_else(|| all().find(|at| wish(at).is_some())).or_else(|| all().next())?;
+    let last = all().rev().find(|at| wish(at).is_some());
+    Some((first, last.filter(|last| *last > first).unwrap_or(first)))
 }
 
 fn asked(digest: &Digest) -> String {
@@ -27,30 +38,20 @@ fn asked(digest: &Digest) -> String {
         format!("{on}{place} the user")
     };
     let begin = begin.trim_start().to_string();
-    let wishes = || digest.prompts.iter().filter_map(|said| quote(&said.text));
-    let first = digest
-        .prompts
-        .iter()
-        .filter(|said| Wish::of(&said.text).is_some_and(|wish| wish.says_enough))
-        .find_map(|said| quote(&said.text));
-    match first.or_else(|| wishes().next()) {
+    match requests(digest).and_then(|(first, _)| quote(&digest.prompts[first].text)) {
         Some(wish) => format!("{begin} asked {}: “{wish}”.", digest.source),
         None => format!("{begin} worked with {} and asked for nothing in words.", digest.source),
     }
 }
 
-/// The last of several requests, where it says more than the first.
+/// The last of several requests, where it is another than the first.
 fn went_on(digest: &Digest) -> Option<String> {
-    let more = digest.prompts.len().checked_sub(2)?;
-    let last = digest
-        .prompts
-        .iter()
-        .rev()
-        .take(more + 1)
-        .find(|said| Wish::of(&said.text).is_some_and(|wish| wish.says_enough))?;
-    let wish = quote(&last.text)?;
+    let (first, last) = requests(digest)?;
+    let (begun, wish) = (quote(&digest.prompts[first].text)?, quote(&digest.prompts[last].text)?);
+    let more =
+        digest.prompts[first..last].iter().skip(1).filter(|said| Wish::of(&said.text).is_some()).count();
     let between = if more == 0 { String::new() } else { format!(", after {}", plural(more, "more request")) };
-    Some(format!("The last request was{between}: “{wish}”."))
+    (normal(&begun) != normal(&wish)).then(|| format!("The last request was{between}: “{wish}”."))
 }
 
 fn touched(digest: &Digest) -> Option<String> {
@@ -59,20 +60,15 @@ fn touched(digest: &Digest) -> Option<String> {
     } else {
         ("Changed", &digest.changed)
     };
-    let names: Vec<&str> = by_count(files).into_iter().map(file_name).collect();
+    let names = told_apart(&by_count(files));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     (!names.is_empty()).then(|| format!("{verb} {}.", listed(&names)))
 }
 
 fn ran(digest: &Digest) -> Option<String> {
     let mut parts = Vec::new();
-    let mut heads: Vec<String> = Vec::new();
-    for head in digest.commands.iter().filter_map(|command| head_of(command)) {
-        if !heads.contains(&head) {
-            heads.push(head);
-        }
-    }
-    if !heads.is_empty() {
-        parts.push(format!("ran {}", listed(&heads.iter().map(String::as_str).collect::<Vec<_>>())));
+    if let Some(heads) = heads(&digest.commands) {
+        parts.push(format!("ran {heads}"));
     }
     if let Some(commit) = digest.commits.last() {
         let many = if digest.commits.len() > 1 {
@@ -80,15 +76,27 @@ fn ran(digest: &Digest) -> Option<String> {
         } else {
             String::new()
         };
-        parts.push(format!("committed “{}”{many}", cut(&plain(commit))));
+        parts.push(format!("committed “{}”{many}", cut(&verbatim(commit))));
     }
     if digest.errors > 0 {
-        parts.push(format!("{} of {} failed", digest.errors, plural(digest.calls as usize, "call")));
+        let of_them = heads(&digest.failed).map_or_else(String::new, |heads| format!(" ({heads})"));
+        parts.push(format!("{} of {} failed{of_them}", digest.errors, plural(digest.calls as usize, "call")));
     }
     let text = parts.join("; ");
     let mut letters = text.chars();
     let first = letters.next()?;
     Some(format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+/// What was to be run, each once.
+fn heads(commands: &[String]) -> Option<String> {
+    let mut heads: Vec<String> = Vec::new();
+    for head in commands.iter().filter_map(|command| head_of(command)) {
+        if !heads.contains(&head) {
+            heads.push(head);
+        }
+    }
+    (!heads.is_empty()).then(|| listed(&heads.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A command's program, and what it was to do: `cargo test`, `git commit`.
@@ -105,45 +113,46 @@ fn head_of(command: &str) -> Option<String> {
     Some(verb.map_or(program.clone(), |verb| format!("{program} {verb}")))
 }
 
+/// A reply that came before the last request ends nothing.
 fn ended(digest: &Digest) -> Option<String> {
-    let prose = prose(&digest.last_reply);
-    let mut quoted = String::new();
-    for sentence in sentences(&prose).into_iter().map(plain).filter(|sentence| !sentence.is_empty()) {
-        if !quoted.is_empty() && width(&quoted) + width(&sentence) > QUOTED {
-            break;
-        }
-        quoted = format!("{quoted} {sentence}").trim_start().to_string();
-    }
     let day = digest.ended_at.day();
     let on = if day.is_empty() { String::new() } else { format!(" on {day}") };
-    (!quoted.is_empty()).then(|| format!("It ended{on} with: “{}”.", cut(quoted.trim_end_matches('.'))))
+    let reply = quote(&digest.last_reply);
+    let behind = digest.prompts.len().saturating_sub(digest.unanswered);
+    if digest.prompts[behind..].iter().all(|said| Wish::of(&said.text).is_none()) {
+        return reply.map(|reply| format!("It ended{on} with: “{reply}”."));
+    }
+    let before = reply.map_or_else(String::new, |reply| format!("; the reply before it was “{reply}”"));
+    Some(format!("It ended{on} with the last request open: no reply follows it{before}."))
 }
 
-/// The sentences of a prompt that a person wrote, on one line.
-fn quote(prompt: &str) -> Option<String> {
-    let said = sentences(&prose(prompt))
-        .into_iter()
-        .map(|sentence| shortened(&plain(sentence)))
-        .collect::<Vec<_>>()
-        .join(" ");
-    let said = said.trim_end_matches(['.', '。']).trim();
+/// What somebody wrote themselves, word for word.
+fn quote(text: &str) -> Option<String> {
+    let said = verbatim(text);
+    let said = said.strip_suffix(['.', '。']).filter(|said| !said.ends_with('.')).unwrap_or(&said).trim();
     (said.chars().filter(|c| c.is_alphabetic()).count() > 1).then(|| cut(said))
 }
 
+/// Up to the end of a sentence, or else of a word, with a sign that there is more.
 fn cut(text: &str) -> String {
     if width(text) <= QUOTED {
         return text.to_string();
     }
-    let (mut taken, mut out) = (0, String::new());
-    for c in text.chars() {
+    let (mut taken, mut end) = (0, 0);
+    for (at, c) in text.char_indices() {
         taken += width(c.encode_utf8(&mut [0; 4]));
-        if taken > QUOTED - 1 {
+        if taken > QUOTED - 2 {
             break;
         }
-        out.push(c);
+        end = at + c.len_utf8();
     }
-    let whole = out.rfind(' ').filter(|at| *at > out.len() / 2).unwrap_or(out.len());
-    format!("{}…", &out[..whole])
+    let whole = |place: Option<usize>| place.filter(|place| *place > end / 2);
+    let sentence = whole(text[..end].rfind(". ").map(|at| at + 1));
+    let sentence = sentence.or_else(|| whole(text[..end].rfind('。').map(|at| at + '。'.len_utf8())));
+    match sentence {
+        Some(at) => format!("{} …", &text[..at]),
+        None => format!("{}…", &text[..whole(text[..end].rfind(' ')).unwrap_or(end)]),
+    }
 }
 
 fn listed(names: &[&str]) -> String {
@@ -180,11 +189,13 @@ mod tests {
             prompts: vec![
                 said("hi"),
                 said("Fix the pager in src/pager.rs. It skips a row."),
+                said("again without the index"),
                 said("now add a test for an empty page"),
             ],
             changed: [("/srv/shop/src/pager.rs".to_string(), 3), ("/srv/shop/tests/pager.rs".to_string(), 1)]
                 .into(),
             commands: vec!["cargo test -p shop".into(), "git commit -m x".into(), "ls".into()],
+            failed: vec!["curl http://x.example".into()],
             commits: vec!["Show the last row of a page".into()],
             calls: 9,
             errors: 1,
@@ -193,11 +204,55 @@ mod tests {
         };
         assert_eq!(
             summary(&digest),
-            "On 2026-11-12 in shop the user asked claude-code: “Fix the pager in pager.rs. It skips a row”. \
-             The last request was, after 1 more request: “now add a test for an empty page”. Changed pager.rs and pager.rs. \
-             Ran cargo test and git commit; committed “Show the last row of a page”; 1 of 9 calls failed. \
-             It ended on 2026-11-13 with: “Done. Both tests pass”."
+            "On 2026-11-12 in shop the user asked claude-code: “Fix the pager in src/pager.rs. It skips a row”. \
+             The last request was, after 1 more request: “now add a test for an empty page”. Changed src/pager.rs and \
+             tests/pager.rs. Ran cargo test and git commit; committed “Show the last row of a page”; 1 of 9 calls failed (curl). \
+             It ended on 2026-11-13 with: “Done. Both tests pass. …”."
         );
+    }
+
+    #[test]
+    fn a_request_without_a_reply_is_told_as_open() {
+        let told = |prompts: &[&str], unanswered, reply: &str| {
+            let prompts = prompts.iter().map(|text| said(text)).collect();
+            summary(&Digest { prompts, unanswered, last_reply: reply.into(), ..Digest::default() })
+        };
+        for (prompts, unanswered, reply, end) in [
+            (
+                &["split orders.ts up", "now deploy the orders"][..],
+                1,
+                "Done.",
+                "It ended with the last request open: no reply follows it; the reply before it was “Done”.",
+            ),
+            (&["split orders.ts up"], 1, "", "It ended with the last request open: no reply follows it."),
+            (&["split orders.ts up", "thanks, perfect"], 1, "Done.", "It ended with: “Done”."),
+            (&["split orders.ts up", "now deploy the orders"], 0, "Done.", "It ended with: “Done”."),
+        ] {
+            let told = told(prompts, unanswered, reply);
+            assert!(told.ends_with(end), "{told}");
+            let both = prompts.len() > 1 && Wish::of(prompts[1]).is_some();
+            assert_eq!(told.contains("The last request was: “now deploy the orders”."), both, "{told}");
+        }
+    }
+
+    #[test]
+    fn one_request_is_told_once() {
+        let prompts = vec![said("hi"), said("migrate the invoices to gRPC")];
+        let told = summary(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
+        assert_eq!(told.matches("migrate the invoices").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn what_failed_was_not_done() {
+        let digest = Digest {
+            failed: vec!["curl -O http://x.example".into()],
+            calls: 2,
+            errors: 2,
+            ..Digest::default()
+        };
+        let told = summary(&digest);
+        assert!(told.ends_with("2 of 2 calls failed (curl)."), "{told}");
+        assert!(!told.contains("Ran"), "{told}");
     }
 
     #[test]

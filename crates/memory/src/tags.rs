@@ -204,12 +204,18 @@ fn kinds(digest: &Digest) -> Vec<&'static str> {
     counted.into_iter().map(|(_, work)| work.tag).collect()
 }
 
-/// As a word of its own; a Chinese one anywhere.
+/// As a word of its own; a Chinese one anywhere. `SCENARIO:slow`, `--fix` and `feature/build` are names of something.
 fn stands_in(text: &str, word: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || "_-:/=@".contains(c);
     let bounded = |at: usize| {
-        let before = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-        let after = text[at + word.len()..].chars().next().is_none_or(|c| !c.is_alphanumeric());
-        before && after
+        let before = text[..at].chars().next_back().is_none_or(|c| !joins(c));
+        let mut after = text[at + word.len()..].chars();
+        let ends = match after.next() {
+            Some(c) if c.is_alphanumeric() => false,
+            Some(c) if joins(c) => after.next().is_none_or(|c| !c.is_alphanumeric()),
+            _ => true,
+        };
+        before && ends
     };
     text.match_indices(word).any(|(at, _)| !word.is_ascii() || bounded(at))
 }
@@ -239,6 +245,8 @@ mod tests {
             ),
             (digest("更新文档", &["docs/a.md"], &[]), vec!["my-shop", "docs", "a.md"]),
             (digest("attest the precision", &[], &[]), vec!["my-shop"]),
+            (digest("SCENARIO:slow run it with --fix on feature/build", &[], &[]), vec!["my-shop"]),
+            (digest("why is it slow: fix?", &[], &[]), vec!["my-shop", "bug_fix", "performance", "question"]),
         ] {
             assert_eq!(tags(&digest), expected);
         }

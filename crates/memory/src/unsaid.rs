@@ -5,7 +5,7 @@
 use crate::digest::Digest;
 use crate::facts::fact_text;
 use crate::name::{of_nothing, shortened};
-use crate::prose::{is_han, plain, sentences, without_tags};
+use crate::prose::{is_han, plain, sentences, shown_chars, without_tags};
 use crate::{fact_id, normal};
 use record::Role;
 use std::collections::BTreeSet;
@@ -201,10 +201,10 @@ fn is_apart(text: &str, at: usize) -> bool {
 /// A letter in lower case, with where it begins and ends.
 type Letter = (char, usize, usize);
 
-/// Letters and digits alone: marks and blanks are set by everybody as they like.
+/// Letters and digits alone: marks and blanks are set by everybody as they like, and a summary quotes markup as it was typed.
 fn letters(text: &str) -> Vec<Letter> {
     let low = |c: char| c.to_lowercase().next().unwrap_or(c);
-    let all = text.char_indices().filter(|(_, c)| c.is_alphanumeric());
+    let all = shown_chars(text).filter(|(_, c)| c.is_alphanumeric());
     all.map(|(at, c)| (low(c), at, at + c.len_utf8())).collect()
 }
 

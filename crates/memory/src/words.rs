@@ -56,6 +56,22 @@ pub(crate) const OPENERS: &[&str] = &[
     "peux-tu ", "pouvez-vous ", "tu peux ",
 ];
 
+/// How a prompt begins that tells an agent who to be, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const ROLES: &[&str] = &[
+    "you are a ", "you are an ", "you are the ", "you're a ", "you're an ", "you are now a", "act as ", "act like ",
+    "you will act", "pretend to be ", "pretend you", "imagine you are ", "imagine you're ", "assume the role ",
+    "take the role ", "your role is ", "你是一", "你现在是", "你扮演", "扮演", "你作为", "作为一名", "作为一个",
+];
+
+/// What is written in capitals, as people type it.
+#[rustfmt::skip] // a table
+pub(crate) const ACRONYMS: &[&str] = &[
+    "api", "apis", "aws", "cd", "ci", "cli", "cors", "cpu", "css", "csv", "db", "dns", "gcp", "gpu", "html", "http",
+    "https", "ide", "jwt", "llm", "mcp", "orm", "pdf", "pr", "ram", "rfc", "sdk", "sql", "ssh", "ssl", "sso", "tls",
+    "ui", "url", "urls", "ux", "vm", "xml",
+];
+
 #[rustfmt::skip] // a table
 pub(crate) const HAN_OPENERS: &[&str] = &[
     "你好", "您好", "嗨", "好的", "好", "请问一下", "请问", "请你帮我", "请帮我", "请帮忙", "请你", "请", "麻烦你帮我", "麻烦帮我", "麻烦你", "麻烦",
@@ -86,6 +102,7 @@ pub(crate) const FILLERS: &[&str] = &[
     "i have a problem", "we have a problem", "i have an issue", "we have an issue", "we have a bug",
     "here is the context", "context", "background", "task", "see below", "read this", "look at this",
     "what is this", "check this", "see the picture", "one more thing", "same as before", "quick question",
+    "implementation plan", "plan", "overview", "summary", "steps", "goal", "goals", "requirements", "description",
     "hope you are well", "hope you're well", "how are you", "are you there", "继续", "继续吧", "好的", "好", "是的",
     "不是", "可以", "行", "嗯", "你好", "您好", "在吗", "谢谢", "开始", "下一步", "再试一次", "重试", "停", "对", "没问题", "测试", "请继续",
     "看看", "看一下", "weiter", "ja", "nein", "danke", "hallo", "continúa", "sí", "gracias", "hola", "oui", "non",

@@ -3,7 +3,7 @@
 
 use crate::scope::Scope;
 use crate::shelf::{self, Alone, Shelf};
-use crate::{Outcome, Service, kept, read_error};
+use crate::{Outcome, Service, kept, meant, read_error};
 use api::{Ask, Code, Error};
 use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
 use record::row::WARM_UP;
@@ -94,6 +94,19 @@ impl From<Want> for Need {
 /// Reads everything the question is about. `keep` sees each event once, copies gone, and says whether its row
 /// is to be sorted in.
 pub(crate) fn gather(
+    service: &Service,
+    ask: &Ask,
+    need: impl Into<Need>,
+    order: Order,
+    keep: impl FnMut(&Library, &Joined) -> bool,
+) -> Result<(Library, Sorted), Error> {
+    let (library, rows) = gather_called(service, ask, need, order, keep)?;
+    several_sessions(&library)?;
+    Ok((library, rows))
+}
+
+/// The same where the beginning of an id may mean several sessions.
+pub(crate) fn gather_called(
     service: &Service,
     ask: &Ask,
     need: impl Into<Need>,
@@ -212,6 +225,14 @@ fn unknown_session(library: &Library) -> Result<(), Error> {
     }
     Err(Error::new(Code::SessionNotFound, format!("no session has an id that begins with `{prefix}`"))
         .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists them"))
+}
+
+/// Sessions of one minute share the beginning of their ids in Codex and `OpenCode`; told as one they would mislead.
+fn several_sessions(library: &Library) -> Result<(), Error> {
+    let Some(prefix) = &library.scope.session else { return Ok(()) };
+    let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let called = meant::called(sessions.filter(|session| library.scope.holds_session(session)), prefix);
+    if called.len() > 1 { Err(meant::ambiguous(prefix, &called, "--session")) } else { Ok(()) }
 }
 
 // ---- the survey

@@ -4,6 +4,7 @@
 //! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
 //! it lacks is told to it again. Does not answer questions.
 
+mod moved;
 mod open;
 mod stages;
 mod text;
@@ -238,7 +239,7 @@ impl<'s> Ingest<'s> {
 
     pub(crate) fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
         let begun = self.service.clock.now();
-        let jobs = self.jobs(caught)?;
+        let (jobs, moved) = self.jobs(caught)?;
         let progress = &self.service.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
         let mut since = Instant::now();
@@ -254,8 +255,24 @@ impl<'s> Ingest<'s> {
                 since = Instant::now();
             }
         }
+        self.supersede(&moved, caught)?;
         self.catalogue.set(CAUGHT_UP, begun.0).map_err(store_error)?;
         self.close()
+    }
+
+    /// A copy whose transcript stands at another place now, all of it, is needed no more.
+    fn supersede(&mut self, moved: &[moved::Moved], caught: &mut Caught) -> Result<(), Error> {
+        let told = moved.iter().filter(|it| it.is_told(&self.store));
+        let needless: Vec<&Transcript> = told.map(|it| &it.copy).collect();
+        let gone: Vec<catalogue::Known> = {
+            let memory = Memory::of(self.catalogue.reader()).map_err(store_error)?;
+            needless.iter().filter_map(|copy| memory.known(copy)).collect()
+        };
+        for copy in needless {
+            let removed = self.store.remove(&copy.path);
+            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+        }
+        self.lose(&gone, caught)
     }
 
     /// Makes everything last: first what is kept, then what was derived from it.
@@ -314,7 +331,7 @@ impl<'s> Ingest<'s> {
     }
 
     /// What there is to do, the oldest first: of two that tell the same, the original is heard before its copy.
-    fn jobs(&mut self, caught: &mut Caught) -> Result<Vec<Job>, Error> {
+    fn jobs(&mut self, caught: &mut Caught) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
         let reader = self.catalogue.reader();
         let mut found = kept::find(self.service, Some(reader), &[]);
         caught.files = found.transcripts.len() as u64;
@@ -327,6 +344,8 @@ impl<'s> Ingest<'s> {
         }
         let unsettled = self.unsettled()?;
         let gone = memory.gone(found.transcripts.iter());
+        let copies: Vec<Transcript> =
+            found.transcripts.iter().filter(|transcript| look::is_kept(transcript)).cloned().collect();
         found.transcripts.sort_by(|a, b| (a.age.changed, &a.path).cmp(&(b.age.changed, &b.path)));
         let mut jobs = Vec::new();
         for transcript in found.transcripts {
@@ -351,8 +370,9 @@ impl<'s> Ingest<'s> {
             let original = self.original(&transcript);
             jobs.push(Job::Read { transcript, original, state });
         }
+        let moved = moved::among(&jobs, copies);
         self.lose(&gone, caught)?;
-        Ok(jobs)
+        Ok((jobs, moved))
     }
 
     fn original(&self, transcript: &Transcript) -> PathBuf {

@@ -16,6 +16,7 @@ mod ingest;
 mod kept;
 mod lines;
 mod look;
+mod meant;
 mod model;
 mod news;
 mod ops;

@@ -93,6 +93,11 @@ impl Memory {
         is_same(known, transcript).then_some(known.id)
     }
 
+    /// What is known of it, however it is now.
+    pub(crate) fn known(&self, transcript: &Transcript) -> Option<Known> {
+        self.0.get(&name_of(transcript)).copied()
+    }
+
     pub(crate) fn state(&self, reader: &Reader, transcript: &Transcript) -> Result<State, catalogue::Error> {
         let Some(known) = self.0.get(&name_of(transcript)) else { return Ok(State::New) };
         if is_same(known, transcript) {

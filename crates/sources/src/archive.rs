@@ -18,6 +18,7 @@ mod forget;
 mod keep;
 mod read;
 mod table;
+mod within;
 
 pub use forget::Forgotten;
 pub use keep::Keeper;
@@ -209,6 +210,12 @@ impl Store {
         fs::remove_file(path).map_err(failed(path))?;
         keep::sync_directory(path)?;
         Ok(freed)
+    }
+
+    /// Whether one copy says nothing that another does not say as well.
+    pub fn is_within(&self, one: &Path, other: &Path) -> Result<bool, Error> {
+        self.own(one).and_then(|()| self.own(other))?;
+        Ok(one != other && within::is_within(one, other)?)
     }
 
     /// Removes the sessions that `drop` names, with everything said in them: out of the one file, or the file with

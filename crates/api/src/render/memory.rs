@@ -2,12 +2,12 @@
 //!
 //! Does not know how it was made.
 
-use super::{Ink, Look, Render, plural, short, told_apart, wrapped};
+use super::{Ink, Look, Render, plural, told_apart, wrapped};
 use crate::memory::{
     Consolidated, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryLine,
     MemoryShown, Quote,
 };
-use crate::plain::{cut, one_line, put};
+use crate::plain::{cut, one_line, put, short_id};
 
 /// Sessions that are listed before the rest is only counted.
 const LISTED: usize = 20;
@@ -36,7 +36,7 @@ impl Render for Consolidated {
         for one in self.sessions.iter().take(LISTED) {
             let facts = [one_line(&one.source), one.tags.join(" ")];
             let name = look.paint(Ink::Bold, &one_line(&one.name));
-            put(&mut out, format_args!("  {:<8}  {name}  {}\n", short(&one.chat_id), look.facts(&facts)));
+            put(&mut out, format_args!("  {:<8}  {name}  {}\n", short_id(&one.chat_id), look.facts(&facts)));
         }
         let more = self.sessions.len().saturating_sub(LISTED) as u64;
         if more > 0 {
@@ -109,7 +109,7 @@ fn line(one: &MemoryLine, head: &str, look: &Look) -> String {
 
 impl Render for MemoryShown {
     fn render(&self, look: &Look) -> String {
-        let mut out = line(&self.memory, &short(&self.memory.id), look);
+        let mut out = line(&self.memory, &short_id(&self.memory.id), look);
         if let Some(summary) = &self.summary {
             let text: Vec<(char, bool)> = one_line(summary).chars().map(|c| (c, false)).collect();
             for row in wrapped(&text, look.width.saturating_sub(2).max(20)) {
@@ -144,14 +144,14 @@ fn quoted(quote: &Quote, look: &Look) -> String {
     let facts = [
         look.when(quote.created_at),
         one_line(&quote.source),
-        format!("loci show {}", short(&quote.chat_id)),
+        format!("loci show {}", short_id(&quote.chat_id)),
     ];
     format!("  “{said}”\n  {}\n", look.facts(&facts))
 }
 
 impl Render for MemoryChanged {
     fn render(&self, look: &Look) -> String {
-        let mut out = line(&self.memory, &short(&self.memory.id), look);
+        let mut out = line(&self.memory, &short_id(&self.memory.id), look);
         if !self.changed {
             out.push_str("it was so before\n");
         }
@@ -164,7 +164,7 @@ impl Render for MemoryChanged {
 
 impl Render for MemoryForgotten {
     fn render(&self, look: &Look) -> String {
-        let mut out: String = self.memories.iter().map(|one| line(one, &short(&one.id), look)).collect();
+        let mut out: String = self.memories.iter().map(|one| line(one, &short_id(&one.id), look)).collect();
         let many = plural(self.memories.len() as u64, "memory").replace("memorys", "memories");
         let verb =
             if self.dry_run { "would be forgotten" } else { "forgotten, and no later run brings it back" };

@@ -2,8 +2,8 @@
 //!
 //! Does not know which model that was.
 
-use super::{Ink, Look, Render, grouped, plural, short, size};
-use crate::plain::{clean, one_line, put};
+use super::{Ink, Look, Render, grouped, plural, size};
+use crate::plain::{clean, one_line, put, short_id};
 use crate::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, PlannedCall, is_session};
 
 impl Render for Jobs {
@@ -36,7 +36,7 @@ fn line(job: &JobLine, look: &Look) -> String {
     let why =
         job.error.as_deref().map_or(String::new(), |error| format!("            {}\n", one_line(error)));
     // What is no session has a name, which says nothing by its first letters.
-    let about = if is_session(&job.source) { short(&job.chat_id) } else { one_line(&job.chat_id) };
+    let about = if is_session(&job.source) { short_id(&job.chat_id) } else { one_line(&job.chat_id) };
     format!("{about:<8}  {}  {}\n{why}", look.paint(ink, &job.state), look.facts(&facts))
 }
 
@@ -121,7 +121,7 @@ fn planned_call(call: &PlannedCall, look: &Look) -> String {
     let facts = [one_line(&call.source), format!("at most {} tokens", grouped(call.tokens)), cost];
     let payload =
         call.payload.as_deref().map_or(String::new(), |payload| format!("{}\n\n", clean_lines(payload)));
-    format!("  {:<8}  {}\n{payload}", short(&call.chat_id), look.facts(&facts))
+    format!("  {:<8}  {}\n{payload}", short_id(&call.chat_id), look.facts(&facts))
 }
 
 /// Line by line as it would be sent, but for what would steer the terminal.

@@ -3,8 +3,8 @@
 //! Does not know the value of any secret.
 
 use super::search::chat_id;
-use super::{Ink, Look, Render, plural, short, size};
-use crate::plain::{one_line, put};
+use super::{Ink, Look, Render, plural, size};
+use crate::plain::{one_line, put, short_id};
 use crate::upkeep::{
     Archived, Checkup, Finding, Forgotten, Indexed, Kept, SecretKind, SecretPlace, Secrets, Severity,
 };
@@ -61,6 +61,13 @@ impl Render for Archived {
             put(&mut out, format_args!("from {} to {}\n", look.date(self.oldest), look.date(self.newest)));
         }
         out.extend(self.kept.iter().map(|kept| line(kept, look)));
+        let rest = self.files.saturating_sub(self.kept.len() as u64);
+        if rest > 0 {
+            put(
+                &mut out,
+                format_args!("  these are the largest; {} more not listed\n", plural(rest, "transcript")),
+            );
+        }
         if !self.removed.is_empty() {
             let total = self.removed.iter().map(|kept| kept.bytes).sum();
             let (many, verb) = (
@@ -76,7 +83,7 @@ impl Render for Archived {
 
 fn line(kept: &Kept, look: &Look) -> String {
     let facts = [one_line(&kept.source), look.date(kept.newest), look.path(&kept.file)];
-    format!("  {:>10}  {:<8}  {}\n", size(kept.bytes), short(&kept.chat_id), look.facts(&facts))
+    format!("  {:>10}  {:<13}  {}\n", size(kept.bytes), short_id(&kept.chat_id), look.facts(&facts))
 }
 
 impl Render for Checkup {
@@ -137,8 +144,8 @@ fn place(at: &SecretPlace, look: &Look) -> String {
     format!(
         "  {}  {} {}  {}\n",
         one_line(&at.kind),
-        short(&at.chat_id),
-        short(&at.message_id),
+        short_id(&at.chat_id),
+        short_id(&at.message_id),
         look.facts(&facts)
     )
 }

@@ -96,6 +96,41 @@ fn every_session_gets_a_name_once() {
     assert!(shown["note"].as_str().unwrap().contains("not a task") && shown["resume"].is_string());
 }
 
+/// Denied or failed, it was not done; that it was tried is told.
+#[test]
+fn what_failed_is_not_told_as_done() {
+    let home = Home::new();
+    let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+    session.prompt("ok");
+    session.failed("Bash", json!({"command": "git commit -m 'Fix the frobnicator'"}), "hook failed");
+    session.failed("Edit", json!({"file_path": format!("{ALPHA}/src/a.ts")}), "The tool use was rejected");
+    session.failed("Read", json!({"file_path": format!("{ALPHA}/src/b.rs")}), "no such file");
+    session.reply(&["Rejected."]);
+    home.add(&session);
+    asked(&home, "memory consolidate");
+    let shown = asked(&home, "memory show aaaa1111");
+    let all = shown.to_string();
+    let summary = shown["summary"].as_str().unwrap();
+    assert!(summary.contains("3 of 3 calls failed (git commit)"), "{summary}");
+    assert!(
+        ["frobnicator", "a.ts", "b.rs", "Changed", "committed", "typescript"]
+            .iter()
+            .all(|word| !all.contains(word)),
+        "{all}"
+    );
+    let mut session = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+    session.prompt("Fix ./dist/index.js, see https://x.example/a/b").reply(&["Fixed."]);
+    session.prompt("deploy it with the new chart");
+    home.add(&session);
+    asked(&home, "memory consolidate");
+    let summary = asked(&home, "memory show aaaa1111")["summary"].as_str().unwrap().to_string();
+    let open = "the last request open: no reply follows it; the reply before it was “Fixed”.";
+    assert!(
+        summary.contains("“Fix ./dist/index.js, see https://x.example/a/b”") && summary.ends_with(open),
+        "{summary}"
+    );
+}
+
 #[test]
 fn only_what_is_new_is_read_again() {
     let home = history();

@@ -197,3 +197,51 @@ fn what_is_left_of_a_lost_session_is_named() {
     home.add(&session);
     assert_eq!(answer(&loci(&home, &["show", "dddd"]).expect(0))["chat"]["subagents"], json!(["bee02"]));
 }
+
+/// Codex numbers its sessions by time: all of one minute begin with the same eight characters.
+fn one_minute() -> Home {
+    let home = Home::new();
+    for n in 0..12 {
+        let id = format!("0199aaaa-00{n:02}-7000-8000-00000000000c");
+        let mut rollout = Rollout::new(&id, ALPHA, "2026-03-04T09:00:00Z");
+        rollout.prompt(&format!("Question {n}")).reply("Answer").did(&format!("call_{n}"), "false", 1);
+        home.add_codex(&rollout);
+    }
+    home
+}
+
+#[test]
+fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printed_is_understood() {
+    let home = one_minute();
+    for line in [
+        "query errors --session 0199aaaa",
+        "query sessions --session 0199aaaa",
+        "query messages --session 0199aaaa",
+        "stats --session 0199aaaa",
+        "forget 0199aaaa --dry-run",
+        "show 0199aaaa",
+    ] {
+        let error = answer(&typed(&home, line).expect(1));
+        assert_eq!(error["code"], "AMBIGUOUS_ID", "{line}");
+        assert!(error["error"].as_str().unwrap().starts_with("12 "), "{line}: {error}");
+        let hints = error["hints"].to_string();
+        assert_eq!(hints.matches("0199aaaa-").count(), 10, "{line}: {error}");
+        assert!(hints.contains("and 2 more: give more of the id"), "{line}: {error}");
+    }
+    for line in [
+        "query sessions --all-projects -o text",
+        "query errors --all-projects -o text",
+        "query turns --all-projects -o text",
+        "query messages --all-projects -o text",
+        "sessions -o text",
+        "search question -o text",
+        "archive -o text",
+    ] {
+        let told = typed(&home, line).expect(0);
+        let shown = told.text().split_whitespace().find(|word| word.starts_with("0199aaaa-00"));
+        let shown = shown.unwrap_or_else(|| panic!("{line}: {}", told.text()));
+        assert!(shown.len() >= 13, "{line}: {shown}");
+        typed(&home, &format!("show {shown}")).expect(0);
+        typed(&home, &format!("query errors --session {shown}")).expect(0);
+    }
+}

@@ -5,6 +5,7 @@
 use crate::builder::{ALPHA, Home, Rollout, Session};
 use crate::desk::{Desk, answers, assert_same, viewed};
 use crate::history::{append, needle};
+use crate::run::loci;
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -287,4 +288,48 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
         let searches: Vec<String> = (0..6).map(old).collect();
         assert_same("a fork stays", &answers(&desk, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
     }
+}
+
+/// A home with everything that Loci keeps, at another path.
+fn moved(from: &Home) -> Home {
+    let to = Home::new();
+    let (here, there) = (from.path().join("."), to.path());
+    assert!(std::process::Command::new("cp").arg("-a").arg(here).arg(there).status().unwrap().success());
+    to
+}
+
+#[test]
+fn a_home_that_moved_tells_everything_once() {
+    let home = crate::builder::world();
+    let of = |home: &Home, line: &[&str]| loci(home, line).records();
+    let count = |home: &Home| {
+        let archived = of(home, &["archive"]);
+        let listed = of(home, &["sessions", "--limit", "100"]);
+        (archived[0]["files"].clone(), listed[0]["sessions"].as_array().unwrap().len())
+    };
+    loci(&home, &["index"]);
+    let before = count(&home);
+    let home = moved(&home);
+    assert_eq!(of(&home, &["index"]).len(), 1);
+    assert_eq!(count(&home), before);
+    let files = |home: &Home| of(home, &["sources"]).iter().filter_map(|r| r["files"].as_u64()).sum::<u64>();
+    assert_eq!(Some(files(&home)), before.0.as_u64());
+    assert_eq!(of(&home, &["doctor"]).len(), 1);
+}
+
+/// What was said only at the old place stays.
+#[test]
+fn a_copy_that_says_more_than_the_transcript_at_the_new_place_is_kept() {
+    let home = Home::new();
+    let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("The first question").reply(&["An answer"]);
+    let short = session.text();
+    session.prompt("What was said about the quagga");
+    home.add(&session);
+    loci(&home, &["index"]);
+    let home = moved(&home);
+    home.add_bytes(&session, short.as_bytes());
+    loci(&home, &["index"]);
+    assert_eq!(loci(&home, &["archive"]).records()[0]["files"], 2);
+    assert!(loci(&home, &["search", "quagga"]).expect(0).text().contains("quagga"));
 }

@@ -9,7 +9,7 @@ use crate::gather::{by_time, gather};
 use crate::home::Lock;
 use crate::reading::{self, Raw};
 use crate::tombstones::Tombstones;
-use crate::{Service, home, ingest, read_error, scope, shelf, words};
+use crate::{Service, home, ingest, meant, read_error, scope, shelf, words};
 use api::resolve::ChatId;
 use api::upkeep::{ForgetAsk, Forgotten};
 use api::{Ask, Code, Error, Request};
@@ -80,7 +80,7 @@ fn name(session: &Session) -> (String, String) {
 }
 
 fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
-    let found = reader.chats_called(prefix, 9).map_err(ingest::store_error)?;
+    let found = reader.chats_called(prefix, u32::MAX).map_err(ingest::store_error)?;
     let exact: Vec<_> = found.iter().filter(|one| one.id == prefix).collect();
     let found = match (&exact[..], &found[..]) {
         ([one], _) => one.chat,
@@ -90,9 +90,8 @@ fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
             return Err(Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists them"));
         }
         _ => {
-            let ids = found.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
-            let message = format!("several conversations have an id that begins with `{prefix}`");
-            return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+            let ids = found.iter().map(|one| one.id.as_str());
+            return Err(meant::one_of(prefix, "conversations", ids));
         }
     };
     let sessions = reader.chat(found).map_err(ingest::store_error)?;

@@ -6,9 +6,10 @@
 
 use super::align;
 use super::records::BOTH;
-use crate::gather::{Library, by_session, gather, is_warm_up};
+use crate::gather::{Library, by_session, gather_called, is_warm_up};
 use crate::lines::role;
-use crate::{Service, read_error};
+use crate::meant::{Called, own_id};
+use crate::{Service, meant, read_error};
 use api::chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
     Tools,
@@ -19,7 +20,6 @@ use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
 use sources::Facts;
-use std::collections::BTreeMap;
 
 pub(crate) fn gather_chats(service: &Service, ask: &GatherChats) -> Result<Gathered, Error> {
     let mut read: Vec<Read> = Vec::new();
@@ -74,66 +74,33 @@ fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
 
 // ---- which conversation is meant
 
-/// What a conversation is called by: a subagent that has no session of its own by its agent's id.
-fn own_id(session: &Session) -> &str {
-    match (&session.agent_id, &session.parent_session_id) {
-        (Some(agent), Some(parent)) if *parent == session.session_id => agent,
-        _ => &session.session_id,
-    }
-}
-
 /// The conversation a prefix means, if it means one.
 fn meant(library: &Library, prefix: &str) -> Result<String, Error> {
-    let bare = prefix.strip_prefix("agent-").unwrap_or(prefix);
-    let mut called: BTreeMap<&str, &Session> = BTreeMap::new();
-    for session in library.facts.iter().flat_map(|facts| &facts.sessions) {
-        let id = own_id(session);
-        if id.starts_with(prefix) || (session.agent_id.is_some() && id.starts_with(bare)) {
-            called.entry(id).or_insert(session);
-        }
-    }
-    if let Some(exact) = [prefix, bare].into_iter().find(|id| called.contains_key(id)) {
-        return Ok(exact.to_string());
-    }
+    let called = meant::called(library.facts.iter().flat_map(|facts| &facts.sessions), prefix);
     match called.len() {
         0 => Err(not_found(library, prefix)),
         1 => Ok(called.into_keys().next().unwrap_or_default().to_string()),
-        _ => Err(ambiguous(prefix, &called)),
+        _ => Err(meant::ambiguous(prefix, &called, SHOWN)),
     }
 }
+
+/// How one of several is asked for.
+const SHOWN: &str = "loci show";
 
 /// No transcript tells it; perhaps only those of its subagents are left.
 fn not_found(library: &Library, prefix: &str) -> Error {
     let message = format!("no session has an id that begins with `{prefix}`");
     let all = library.facts.iter().flat_map(|facts| &facts.sessions);
-    let children: BTreeMap<&str, &Session> =
+    let children: Called<'_> =
         all.filter(|s| s.session_id.starts_with(prefix)).map(|s| (own_id(s), s)).collect();
     if children.is_empty() {
         return Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists the latest");
     }
-    named(Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left")), &children)
+    let error = Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left"));
+    meant::named(error, &children, SHOWN)
 }
 
-/// Candidates that are named before the rest is only counted.
-const NAMED: usize = 10;
-
-fn ambiguous(prefix: &str, called: &BTreeMap<&str, &Session>) -> Error {
-    let message = format!("{} sessions have an id that begins with `{prefix}`", called.len());
-    named(Error::new(Code::AmbiguousId, message), called)
-}
-
-/// An error with the command that shows each of these, and what it would show.
-fn named(mut error: Error, sessions: &BTreeMap<&str, &Session>) -> Error {
-    for (id, session) in sessions.iter().take(NAMED) {
-        let title = api::plain::cut(&api::plain::one_line(title(session)), 60);
-        let about = format!("{} {title}", session.source);
-        error = error.hint(format!("loci show {id}  # {}", about.trim_end()));
-    }
-    let more = sessions.len().saturating_sub(NAMED);
-    if more > 0 { error.hint(format!("and {more} more: give more of the id")) } else { error }
-}
-
-fn title(session: &Session) -> &str {
+fn titled_so(session: &Session) -> &str {
     session.title.as_ref().map_or("", |(title, _)| title)
 }
 
@@ -141,7 +108,7 @@ fn title(session: &Session) -> &str {
 
 fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Read, Error> {
     let ask = Ask { session: Some(prefix.to_string()), ..Ask::default() };
-    let (library, rows) = gather(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
+    let (library, rows) = gather_called(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
     let id = meant(&library, prefix)?;
     let mut timeline =
         Timeline { service, library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
@@ -214,7 +181,7 @@ fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
     let resumed = named.filter(|session| session.agent_id.is_none());
     Chat {
         id: id.to_string(),
-        title: named.map_or(String::new(), |session| title(session).to_string()),
+        title: named.map_or(String::new(), |session| titled_so(session).to_string()),
         message_count,
         time_range: TimeRange::new(from, to),
         source: source.to_string(),

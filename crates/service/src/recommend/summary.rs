@@ -6,7 +6,7 @@
 
 use crate::{Service, remembered};
 use catalogue::{Chat, Pick, Reader};
-use record::{Kind, Row, RowKind, Stamp};
+use record::{Kind, Row, RowKind, Stamp, Status};
 use sources::Transcript;
 use std::collections::BTreeSet;
 
@@ -76,7 +76,9 @@ impl Service {
         let prompts: Vec<&Row> = rows.iter().filter(|row| is(row, Kind::Prompt)).collect();
         let asked = prompts.iter().find_map(|row| said(row)).unwrap_or_default();
         let last = prompts.iter().skip(1).rev().find_map(|row| said(row)).unwrap_or_default();
-        let ended = rows.iter().rev().filter(|row| is(row, Kind::Reply)).find_map(said).unwrap_or_default();
+        // A reply that came before the last request is no end.
+        let end = rows.iter().rev().take_while(|row| !is(row, Kind::Prompt));
+        let ended = end.filter(|row| is(row, Kind::Reply)).find_map(said).unwrap_or_default();
         Some(Summary {
             by_person: String::new(),
             asked: cut(&asked, ASKED),
@@ -95,7 +97,9 @@ impl Service {
             .filter(|(_, name)| WRITERS.contains(&name.as_str()))
             .map(|(id, _)| *id as u32)
             .collect();
-        let calls = rows.iter().rev().filter(|row| row.row == RowKind::Call && writers.contains(&row.name));
+        // An edit that failed or was not allowed has changed nothing.
+        let wrote = |row: &&Row| writers.contains(&row.name) && row.status() != Status::Error;
+        let calls = rows.iter().rev().filter(|row| row.row == RowKind::Call).filter(wrote);
         let mut files: Vec<String> = Vec::new();
         for row in calls.take(CALLS) {
             let row = Row { file: 0, end_file: 0, ..*row };

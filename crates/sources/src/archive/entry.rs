@@ -228,7 +228,7 @@ impl From<CallLine<'_>> for Call {
 /// All that is known of a session; its agent is the whole file's.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SessionLine {
-    session_id: String,
+    pub(super) session_id: String,
     #[serde(default)]
     project: String,
     #[serde(default)]

@@ -5,7 +5,7 @@
 
 use super::super::records::BOTH;
 use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
-use crate::{Service, read_error, remembered};
+use crate::{Service, meant, read_error, remembered};
 use api::memory::Consolidate;
 use api::{Ask, Code, Error};
 use catalogue::Pick;
@@ -204,9 +204,8 @@ fn only_named(found: &mut BTreeMap<Name, Wanted>, prefixes: &[String]) -> Result
                 );
             }
             (None, several) => {
-                let ids = several.iter().take(9).map(|(_, id)| id.as_str()).collect::<Vec<_>>().join(", ");
-                let message = format!("several sessions have an id that begins with `{prefix}`");
-                return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+                let ids = several.iter().map(|(_, id)| id.as_str());
+                return Err(meant::one_of(prefix, "sessions", ids));
             }
         }
     }
@@ -302,8 +301,9 @@ impl Reader<'_> {
 
     fn call(&mut self, row: &Row) {
         let Some(here) = self.here() else { return };
+        let failed = row.status() == Status::Error;
         here.digest.calls += 1;
-        here.digest.errors += u32::from(row.status() == Status::Error);
+        here.digest.errors += u32::from(failed);
         if here.digest.calls > CALLS {
             return;
         }
@@ -311,7 +311,7 @@ impl Reader<'_> {
         match self.service.read_deed(self.library, row) {
             Ok(deed) => {
                 if let Some(here) = self.here() {
-                    here.deed(&tool, &deed);
+                    here.deed(&tool, &deed, failed);
                 }
             }
             Err(_) => self.unread += 1,
@@ -363,7 +363,11 @@ impl Reader<'_> {
     }
 
     fn last_words(&mut self, gathering: &mut Gathering) {
-        for row in gathering.last.iter().rev().filter(|row| row.kind() == Kind::Reply) {
+        for row in gathering.last.iter().rev() {
+            if row.kind() == Kind::Prompt {
+                gathering.digest.unanswered += 1;
+                continue;
+            }
             match self.service.read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
@@ -405,8 +409,14 @@ impl Gathering {
         digest.titles.extend(titled);
     }
 
-    fn deed(&mut self, tool: &str, deed: &Deed) {
+    /// What failed, or was not allowed, has changed and shown nothing: of it only the command is told, as one that failed.
+    fn deed(&mut self, tool: &str, deed: &Deed, failed: bool) {
         let digest = &mut self.digest;
+        if failed {
+            let room = COMMANDS.saturating_sub(digest.failed.len());
+            digest.failed.extend(deed.command.clone().into_iter().take(room));
+            return;
+        }
         if let Some(file) = &deed.file {
             let files = match Act::of(tool) {
                 Some(Act::Edit | Act::Write) => &mut digest.changed,

@@ -2,7 +2,7 @@
 //!
 //! Does not look at sessions of which nothing is remembered.
 
-use crate::{Service, remembered};
+use crate::{Service, meant, remembered};
 use api::memory::MemoryLine;
 use api::search::ms;
 use api::{Code, Error};
@@ -32,9 +32,7 @@ pub(super) fn named(store: &Store, id: &str) -> Result<Named, Error> {
             .iter()
             .map(|one| one.session_id.as_str())
             .chain(facts.iter().map(|fact| fact.id.as_str()));
-        let message = format!("several memories have an id that begins with `{id}`");
-        let ids = ids.take(9).collect::<Vec<_>>().join(", ");
-        return Err(Error::new(Code::AmbiguousId, message).hint(format!("one of: {ids}")));
+        return Err(meant::one_of(id, "memories", ids));
     }
     match (sessions.pop(), facts.pop()) {
         (Some(session), _) => Ok(Named::Session(Box::new(session))),

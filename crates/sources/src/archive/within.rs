@@ -1,0 +1,32 @@
+//! Whether a kept copy says nothing that another does not say as well: then the other can stand for it.
+//!
+//! Does not know why there are two: a home that was moved, or a project's folder that was renamed.
+
+use super::read::entries;
+use super::table::{Archive, fnv128};
+use crate::Error;
+use rustc_hash::FxHashSet;
+use std::path::Path;
+
+/// Every session and every entry of the one copy, byte for byte, is in the other. An entry that cannot be read is in
+/// none.
+pub(super) fn is_within(one: &Path, other: &Path) -> Result<bool, Error> {
+    let (one, other) = (Archive::open(one)?, Archive::open(other)?);
+    let sessions = |archive: &Archive| -> FxHashSet<String> {
+        archive.table.closing.sessions.iter().map(|session| session.session_id.clone()).collect()
+    };
+    if one.table.header.source != other.table.header.source || !sessions(&one).is_subset(&sessions(&other)) {
+        return Ok(false);
+    }
+    Ok(prints(&one)?.is_subset(&prints(&other)?))
+}
+
+fn prints(archive: &Archive) -> Result<FxHashSet<u128>, Error> {
+    let mut prints = FxHashSet::default();
+    for n in (0..archive.spans.len()).filter(|n| archive.living(*n) > 0) {
+        let raw = archive.unpack(n)?;
+        let living = entries(&raw).filter(|(at, ..)| !archive.is_dead(archive.spans[n].raw + at));
+        prints.extend(living.map(|(_, head, record)| fnv128(&[head, b"\n", record])));
+    }
+    Ok(prints)
+}
