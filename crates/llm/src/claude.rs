@@ -138,7 +138,7 @@ impl Command {
 fn broken(failed: &Failed) -> Failure {
     match failed {
         Failed::NotFound(_) | Failed::CannotStart { .. } => {
-            Failure::of_provider(Class::Auth, failed.to_string())
+            Failure::of_provider(Class::Auth, failed.to_string()).unsent(true)
         }
         Failed::TooMuch(_) => Failure::of_job(Class::Poison, failed.to_string()),
         Failed::TimedOut(_) | Failed::Cancelled | Failed::Unguarded => {

@@ -57,9 +57,10 @@ impl Desk<'_> {
         match judged {
             Ok((done, good)) => {
                 self.ledger.answered(call, &done.text, &done.usage, self.cost(&done.usage), now)?;
-                Ok(Ran::Answered(good, done.usage))
+                Ok(Ran::Answered(good, done.usage.counted(want.tokens)))
             }
             Err(failure) => {
+                let failure = failure.counted(want.tokens);
                 self.ledger.failed(call, &failure, self.cost(&failure.usage), now)?;
                 Ok(Ran::Failed(failure))
             }

@@ -59,6 +59,16 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
+impl Usage {
+    /// Of a call that never left.
+    const NOTHING: Usage = Usage { tokens_in: 0, tokens_out: 0, told: true, cost: Some(0.0) };
+
+    /// As the ledger counts it: where the provider does not tell, what was reserved.
+    pub(crate) fn counted(self, reserved: u64) -> Usage {
+        if self.told { self } else { Usage { tokens_in: reserved, tokens_out: 0, ..self } }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -69,11 +79,14 @@ pub struct Failure {
     pub message: String,
     /// An answer that cannot be used has its price all the same.
     pub usage: Usage,
+    /// Nothing of the question has certainly left: nobody can ask money for it. Whatever may have left counts as sent.
+    pub unsent: bool,
 }
 
 impl Failure {
     pub fn of_job(class: Class, message: impl Into<String>) -> Failure {
-        Failure { class, fault: Fault::Job, until: None, message: message.into(), usage: Usage::default() }
+        let (message, usage) = (message.into(), Usage::default());
+        Failure { class, fault: Fault::Job, until: None, message, usage, unsent: false }
     }
 
     pub fn of_provider(class: Class, message: impl Into<String>) -> Failure {
@@ -91,6 +104,19 @@ impl Failure {
 
     #[must_use]
     pub fn spent(self, usage: Usage) -> Failure {
+        Failure { usage, ..self }
+    }
+
+    /// Whether nothing of the question left.
+    #[must_use]
+    pub fn unsent(self, unsent: bool) -> Failure {
+        Failure { unsent, ..self }
+    }
+
+    /// With what the ledger counts for it.
+    #[must_use]
+    pub(crate) fn counted(self, reserved: u64) -> Failure {
+        let usage = if self.unsent { Usage::NOTHING } else { self.usage.counted(reserved) };
         Failure { usage, ..self }
     }
 

@@ -7,10 +7,11 @@ use crate::failure::{Class, Failure};
 use crate::wait;
 use record::Stamp;
 use serde_json::Value;
+use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
 use ureq::http::Uri;
-use ureq::{Agent, Proxy};
+use ureq::{Agent, Proxy, SendBody};
 
 /// An answer of ten sentences has some kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -86,16 +87,33 @@ impl Door {
             .build()
             .new_agent();
         let mut request = agent.post(&self.url).header("content-type", "application/json");
+        request = request.header("content-length", body.len().to_string());
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let mut response = request.send(body).map_err(|error| broken(&error, within))?;
+        let mut parcel = Parcel { rest: body.as_bytes(), opened: false };
+        let sent = request.send(SendBody::from_reader(&mut parcel));
+        let mut response = sent.map_err(|error| broken(&error, within).unsent(!parcel.opened))?;
         let retry_after =
             response.headers().get("retry-after").and_then(|value| Some(value.to_str().ok()?.to_string()));
         let status = response.status().as_u16();
         let bytes = response.body_mut().with_config().limit(MOST_BYTES).read_to_vec();
         let body = String::from_utf8_lossy(&bytes.map_err(|error| broken(&error, within))?).into_owned();
         Ok(Said { status, retry_after, body })
+    }
+}
+
+/// What is to be sent. Nobody asks for a byte of it before there is a connection, and a secure one: what was never opened never
+/// left, whichever of names, routes, proxies and certificates was in the way.
+struct Parcel<'p> {
+    rest: &'p [u8],
+    opened: bool,
+}
+
+impl Read for Parcel<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.opened = true;
+        self.rest.read(into)
     }
 }
 

@@ -190,6 +190,9 @@ impl Ledger {
         let work = self.connection.transaction()?;
         let word = failure.class.word();
         close_receipt(&work, receipt, &failure.usage, cost, (word, Some(&failure.message)), now)?;
+        if failure.unsent {
+            work.execute("update receipt set bytes = 0 where id = ?1", [receipt])?;
+        }
         // A session that was forgotten meanwhile has taken its job with it.
         let attempts: Option<u32> = work
             .query_row(

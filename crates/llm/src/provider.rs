@@ -238,13 +238,17 @@ impl Http {
     /// Once, or as often as the server refuses to be asked in one way and may be asked in another; all within the time.
     fn complete(&self, question: &Question<'_>, within: Duration, now: Stamp) -> Result<Completed, Failure> {
         let until = Instant::now() + within;
-        let key = self.key()?;
+        let key = self.key().map_err(|failure| failure.unsent(true))?;
+        let mut said_before = false;
         let mut dialect = *self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             let body = self.body(question, dialect).to_string();
-            let said =
-                self.door.post(&self.headers(key), &body, left).map_err(|failure| failure.without(key))?;
+            let said = self.door.post(&self.headers(key), &body, left).map_err(|failure| {
+                let unsent = failure.unsent && !said_before;
+                failure.without(key).unsent(unsent)
+            })?;
+            said_before = true;
             if (200..300).contains(&said.status) {
                 *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
                 return self.read(&said.body, now).map_err(|failure| failure.without(key));

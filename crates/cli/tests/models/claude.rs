@@ -146,6 +146,12 @@ fn a_command_that_is_not_there_is_said_so() {
     let desk = Desk::new("[model]\nprovider = \"claude\"");
     let run = desk.consolidate("", 3);
     assert!(run["why"].as_str().unwrap().contains("there is no program `claude`"), "{run}");
+    let costs = desk.answer("memory costs", 0);
+    let total = &costs["total"];
+    assert_eq!((&total["calls"], &total["failed"]), (&json!(1), &json!(1)), "{costs}");
+    for nought in [&total["bytesSent"], &total["tokensIn"], &costs["usedToday"], &run["tokensIn"]] {
+        assert_eq!(*nought, json!(0), "nothing was sent: {costs} {run}");
+    }
 }
 
 /// Forks, leaves its group and its session, ignores what it is asked.

@@ -203,6 +203,63 @@ fn a_server_that_is_not_there_closes_its_door() {
     assert_eq!(table.ledger().jobs().unwrap()[0].attempts, 0);
 }
 
+/// What one question that failed left in the ledger: bytes, tokens, and whether it counts against the day; the same as it says itself.
+fn paid(model: &Model) -> (bool, bool, bool) {
+    let table = Table::new();
+    let found = failure(table.run_within(model, "a", Limits { within: Duration::from_secs(1), ..limits() }));
+    let receipts = table.ledger().receipts(Stamp(0)).unwrap();
+    let [receipt] = &receipts[..] else { panic!("{receipts:?}") };
+    let used = table.ledger().used(table.now).unwrap();
+    assert_eq!((found.usage.tokens_in, used), (receipt.tokens_in, receipt.tokens_in), "{}", found.message);
+    assert_eq!(receipt.cost, (used == 0).then_some(0.0), "{}: no price where nobody told", found.message);
+    (receipt.bytes > 0, receipt.tokens_in > 0, found.unsent)
+}
+
+#[test]
+fn what_never_left_costs_nothing_and_what_may_have_left_counts() {
+    let server = Server::new(vec![Act::Silence]);
+    let of = |base: &str| Settings { base_url: Some(base.to_string()), ..settings_of(&server, "openai") };
+    let no_key = Settings { key: Key::Command("exit 1".to_string()), ..of(&server.url) };
+    for (about, settings) in [
+        ("connection refused", of("http://127.0.0.1:1")),
+        ("no handshake", of(&server.url.replace("http:", "https:"))),
+        (
+            "a proxy that is not there",
+            Settings { proxy: Some("http://127.0.0.1:1".to_string()), ..of(&server.url) },
+        ),
+        ("no key", no_key),
+        ("no program", settings_of(&server, "claude")),
+    ] {
+        assert_eq!(paid(&Model::new(settings).unwrap()), (false, false, true), "{about}");
+    }
+    assert_eq!(server.requests(), 0);
+    for (about, act) in [
+        ("silence", Act::Silence),
+        ("half an answer", Act::Cut(chat(GOOD))),
+        ("an inner error", Act::Say(500, &[], String::new())),
+        ("a wrong key", Act::Say(401, &[], String::new())),
+    ] {
+        let server = Server::new(vec![act]);
+        assert_eq!(paid(&model_of(&server, "openai")), (true, true, false), "{about}");
+    }
+}
+
+/// The first way of asking was refused, which took the question; for the second nobody was there any more.
+#[test]
+fn what_left_in_one_way_has_left_though_another_did_not() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let once = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        drop(listener);
+        script::serve_once(stream, Act::Say(400, &[], r#"{"error":"no json_schema"}"#.to_string()));
+    });
+    let unused = Server::new(vec![Act::Silence]);
+    let model = Model::new(Settings { base_url: Some(url), ..settings_of(&unused, "openai") }).unwrap();
+    assert_eq!(paid(&model), (true, true, false));
+    once.join().unwrap();
+}
+
 #[test]
 fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
     for (provider, body) in [("openai", chat(GOOD)), ("anthropic", messages(&json!({"name": "Paging"})))] {

@@ -56,6 +56,11 @@ impl Server {
     }
 }
 
+/// Answers one request.
+pub(crate) fn serve_once(stream: TcpStream, act: Act) {
+    serve(stream, &[act], &Mutex::default());
+}
+
 fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut head, mut length) = (String::new(), 0);
