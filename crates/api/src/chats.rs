@@ -120,6 +120,9 @@ pub struct Chat {
     pub project: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub archived: bool,
     /// Conversations that it had held for it. They are not part of its messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subagents: Vec<String>,

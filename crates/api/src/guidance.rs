@@ -123,8 +123,13 @@ impl Step {
     }
 }
 
-/// The likeliest to help first.
+/// The likeliest to help first: the same words elsewhere before other words.
 const WIDER: &[Step] = &[
+    Step {
+        open: |ask| ask.project.is_some() || !ask.source.is_empty(),
+        change: |ask| (ask.project, ask.source) = (None, Vec::new()),
+        why: "it may have been said in another project, or to another agent",
+    },
     Step {
         open: |ask| ask.precision_mode == Precision::Basic,
         change: |ask| ask.precision_mode = Precision::Fuzzy,
@@ -147,11 +152,6 @@ const WIDER: &[Step] = &[
         },
         change: |ask| ask.matching = Match::Any,
         why: "some of the words may not have been said",
-    },
-    Step {
-        open: |ask| ask.project.is_some() || !ask.source.is_empty(),
-        change: |ask| (ask.project, ask.source) = (None, Vec::new()),
-        why: "it may have been said in another project, or to another agent",
     },
     Step {
         open: |ask| ask.scope != Part::Both || !ask.role_filter.is_empty() || !ask.include_tools_in_search,
@@ -288,6 +288,8 @@ mod tests {
         assert_eq!(tools(ask, &found(1, 0.9)), ["gather_chats"]);
         assert_eq!(tools(ask, &found(0, 0.0)), ["search_conversations", "search_conversations"]);
         assert_eq!(guide(ask, &found(10, 0.2)).next_actions[0].args["match"], "all");
+        let narrow = SearchConversations { project: Some("/srv/demo".into()), ..ask.clone() };
+        assert!(guide(&narrow, &found(0, 0.0)).next_actions[0].args.get("project").is_none());
         let widest = SearchConversations { time_window: TimeWindow::default(), ..asks()[4].clone() };
         assert!(tools(&widest, &found(0, 0.0)).is_empty());
         assert!(guide(&widest, &found(0, 0.0)).stop_if.starts_with("now"));

@@ -4,6 +4,9 @@
 
 use crate::ops::quoted;
 
+/// What is said in the place of the command where the agent has nothing left to resume.
+pub(crate) const GONE: &str = "(its transcript is gone; kept by Loci)";
+
 /// None: this agent cannot be told which session to resume.
 pub fn resume(source: &str, project: &str, id: &str) -> Option<String> {
     let id = quoted(id);

@@ -421,6 +421,9 @@ pub struct ChatFound {
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    #[serde(skip_serializing_if = "is_false")]
+    pub archived: bool,
 }
 
 /// Milliseconds since 1970; null where the history does not say.
@@ -520,7 +523,7 @@ mod tests {
                 "snippets": [{
                     "messageId": "m", "role": "user", "createdAt": 1, "text": "x", "source": "tool", "highlights": [[0, 1]],
                 }],
-                "source": "codex", "project": "/p", "resume": "codex resume a",
+                "source": "codex", "project": "/p", "resume": "codex resume a", "archived": true,
             }],
             "guidance": {
                 "stopIf": "s",

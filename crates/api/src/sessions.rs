@@ -66,6 +66,9 @@ pub struct Sessions {
     /// Up to when the history was known, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
+    /// Why there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,4 +86,7 @@ pub struct SessionLine {
     pub models: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub archived: bool,
 }

@@ -11,6 +11,8 @@ pub struct Chat {
     /// The session's own number.
     pub number: u32,
     pub file: u32,
+    /// Its agent has deleted the transcript; the archive has it.
+    pub gone: bool,
     pub session: Session,
 }
 
@@ -28,12 +30,16 @@ pub struct Listed<'a> {
 
 impl Reader {
     fn chats(&self, rest: &str, params: impl db::Params) -> Result<Vec<Chat>, Error> {
-        let sql = format!("select {SESSION}, s.file from sessions s join chats c on c.id = s.chat {rest}");
+        let sql = format!(
+            "select {SESSION}, s.file, f.gone from sessions s join chats c on c.id = s.chat \
+            join files f on f.id = s.file {rest}"
+        );
         self.all(&sql, params, |row| {
             Ok(Chat {
                 number: row.get(16)?,
                 id: row.get(17)?,
                 file: row.get(18)?,
+                gone: row.get(19)?,
                 session: self.session_of(row)?,
             })
         })

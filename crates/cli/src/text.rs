@@ -15,6 +15,8 @@ pub(crate) struct Text {
     plain: bool,
     /// Rows of a table, printed at the end when the widths are known.
     rows: Vec<Vec<String>>,
+    /// What is said below a table: sources that were not found.
+    below: Vec<String>,
     last_session: String,
 }
 
@@ -62,6 +64,17 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
     ),
     ("sequences", &[("count", true), ("success_rate", true), ("sessions", true), ("pattern", false)]),
     (
+        "stats",
+        &[
+            ("", false),
+            ("count", true),
+            ("errors", true),
+            ("error_rate", true),
+            ("pending", true),
+            ("sessions", true),
+        ],
+    ),
+    (
         "idle",
         &[
             ("minutes", true),
@@ -82,6 +95,7 @@ impl Text {
             colour: terminal && !no_colour,
             plain: !ask.fields.is_empty() || ask.control().alters() || ask.explain || ask.problems,
             rows: Vec::new(),
+            below: Vec::new(),
             last_session: String::new(),
         }
     }
@@ -101,7 +115,11 @@ impl Text {
             return true;
         }
         let text = self.record(&record);
-        writeln!(to, "{text}").is_ok()
+        if self.view.name == "sources" {
+            self.below.push(text);
+            return true;
+        }
+        text.is_empty() || writeln!(to, "{text}").is_ok()
     }
 
     /// Prints the table, if it was one.
@@ -125,12 +143,16 @@ impl Text {
             let line = clean(line.trim_end());
             let _ = writeln!(to, "{}", if n == 0 { self.paint("1", &line) } else { line });
         }
+        // Where nothing at all was found, the door says where was looked.
+        for line in &self.below {
+            let _ = writeln!(to, "{line}");
+        }
     }
 
     fn columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
         let table = TABLES.iter().find(|(name, _)| *name == self.view.name)?.1;
-        // A source that was not found is a sentence, not a row.
-        record.get("found").is_none().then_some(table)
+        // A source that was not found is a sentence, not a row, and so are the figures of everything.
+        (record.get("found").is_none() && record.get("tools").is_none()).then_some(table)
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -153,6 +175,8 @@ impl Text {
             ),
             ("query", "turns") => self.turn(r),
             ("query", "sessions") => self.session(r),
+            ("query", "context") => self.context(r),
+            ("query", "file-access") => self.file(r),
             ("query", "messages" | "user-messages" | "assistant-messages") => self.message(r),
             ("analyze", "errors") => self.with_body(
                 &format!(
@@ -193,7 +217,65 @@ impl Text {
         head + &cut(&clean(&about), self.width.saturating_sub(40))
     }
 
+    /// A failure, and the turns around it.
+    fn context(&self, r: &Value) -> String {
+        let head = format!(
+            "{}  {}  {}  {}",
+            when(r),
+            self.paint("31", text(r, "tool")),
+            self.paint("2", text(r, "signature")),
+            self.paint("2", &format!("{} turn {}", short(r), r["turn"]))
+        );
+        let mut out = self.with_body(&head, text(r, "message"), 3);
+        for part in ["before", "at", "after"] {
+            for turn in r[part].as_array().into_iter().flatten() {
+                let _ = write!(out, "\n  {part:<6} {}", self.around(turn));
+            }
+        }
+        out
+    }
+
+    /// One of those turns: what was asked, what was answered, with which tools.
+    fn around(&self, turn: &Value) -> String {
+        let width = self.width.saturating_sub(20);
+        let line = |key: &str| cut(&clean(&first_line(text(turn, key))), width);
+        let mut out = format!("turn {}  {}", turn["turn"], self.paint("36", &line("prompt")));
+        for said in [line("reply"), list(turn, "tools")] {
+            if !said.is_empty() {
+                let _ = write!(out, "\n           {}", cut(&clean(&said), width));
+            }
+        }
+        out
+    }
+
+    /// A file, and when it was touched.
+    fn file(&self, r: &Value) -> String {
+        let counts = ["read", "edit", "write"].map(|word| counted(&r[format!("{word}s")], word)).join(", ");
+        let failed = format!("{} failed, in {}", r["errors"], counted(&r["sessions"], "session"));
+        let head = format!(
+            "{}\n    {}",
+            self.paint("1", &clean(text(r, "file"))),
+            self.paint("2", &format!("{counts}, {failed}"))
+        );
+        let one = |at: &Value| {
+            format!(
+                "{}  {:<5}  {:<7}  {} turn {}",
+                when(at),
+                text(at, "action"),
+                text(at, "status"),
+                short(at),
+                at["turn"]
+            )
+        };
+        let touched: Vec<String> = r["timeline"].as_array().into_iter().flatten().map(one).collect();
+        self.with_body(&head, &touched.join("\n"), 8)
+    }
+
     fn message(&mut self, r: &Value) -> String {
+        // A reply that only calls tools: `query tools` shows those.
+        if text(r, "text").trim().is_empty() {
+            return String::new();
+        }
         let mut out = String::new();
         let session = text(r, "session_id").to_string();
         if session != self.last_session {
@@ -297,6 +379,9 @@ fn shown(name: &str, record: &Value) -> String {
     match value {
         Some(Value::String(s)) if name.ends_with("_at") => s.get(..16).unwrap_or(s).replace('T', " "),
         Some(Value::String(s)) => s.clone(),
+        Some(Value::Number(n)) if name.ends_with("_rate") => {
+            format!("{:.1} %", n.as_f64().unwrap_or(0.0) * 100.0)
+        }
         Some(Value::Number(n)) if name == "cost_usd" => cost(n.as_f64().unwrap_or(0.0), record),
         Some(Value::Number(n)) => grouped(&n.to_string()),
         _ => String::new(),

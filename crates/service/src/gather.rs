@@ -299,6 +299,17 @@ pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::pa
     roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
 }
 
+/// Where there is no history at all, "nothing was found" would say too little.
+pub(crate) fn nowhere(service: &Service) -> String {
+    let looked = looked(service, &Ask::default());
+    if looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
+    let places: Vec<String> =
+        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
+    format!("no agent has left a history here. Looked in: {}", places.join(", "))
+}
+
 /// What one thread gathers.
 struct Hand {
     sorter: Sorter,

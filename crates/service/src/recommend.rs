@@ -197,7 +197,7 @@ impl Service {
             project: (!project.is_empty()).then(|| project.to_string()),
             why: self.why(pick),
             confidence: pick.confidence,
-            resume: api::resume(session.source, project, &session.session_id),
+            resume: api::resume(session.source, project, &session.session_id).filter(|_| !pick.chat.gone),
             preview: String::new(),
         }
     }

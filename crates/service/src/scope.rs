@@ -95,6 +95,14 @@ fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
     Some(enclosing(&service.cwd))
 }
 
+/// A project is named by its path; who gives its name alone is told so.
+pub(crate) fn no_folder(service: &Service, named: &str) -> Option<String> {
+    let path = real(&service.cwd.join(named));
+    let told =
+        || format!("there is no folder {}: a project is given by its path, `.` for this one", path.display());
+    (!path.exists()).then(told)
+}
+
 /// The repository that a directory lies in, or the directory itself.
 pub(crate) fn enclosing(directory: &Path) -> PathBuf {
     let directory = real(directory);

@@ -564,7 +564,13 @@ impl Branches {
 /// The title a prompt makes: its first line that says something, cut.
 pub fn title_of(prompt: &str) -> String {
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-    line.chars().take(TITLE).collect()
+    if line.chars().count() <= TITLE {
+        return line.to_string();
+    }
+    let cut: String = line.chars().take(TITLE - 1).collect();
+    // Between words, if there are any: half a word says nothing.
+    let end = cut.rfind(char::is_whitespace).filter(|at| *at > cut.len() / 2).unwrap_or(cut.len());
+    cut[..end].trim_end().to_string() + "…"
 }
 
 /// Whether an entry carries a flag by what it says of itself.

@@ -2,6 +2,7 @@
 //!
 //! Does not shorten what a person or an agent said; what a client said in their name is shown by its first lines.
 
+use super::search::resume;
 use super::{Ink, Look, Render, plural};
 use crate::chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, Told, ToolCall};
 use crate::plain::{clean, cut, one_line, put};
@@ -64,10 +65,7 @@ fn head(chat: &Chat, label: &str, look: &Look) -> String {
         let line = format!("subagents, in conversations of their own: {}", ids.join(", "));
         put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &line)));
     }
-    if let Some(resume) = &chat.resume {
-        put(&mut out, format_args!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(resume)))));
-    }
-    out
+    out + &resume(chat.resume.as_deref(), chat.archived, look)
 }
 
 /// Lines shown of what nobody typed.
@@ -184,6 +182,7 @@ mod tests {
                 source: "codex".into(),
                 project: Some("/home/ada/loci".into()),
                 resume: Some("codex resume aaaa1111-2222".into()),
+                archived: false,
                 subagents: vec!["ace01".into()],
             },
             messages: vec![

@@ -5,6 +5,7 @@
 use super::{Ink, Look, Render, plural, told_apart, wrapped};
 use crate::plain::{may_stand, one_line, put};
 use crate::resolve::{ChatId, MessageId, Resolved};
+use crate::resume::GONE;
 use crate::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
 use crate::sessions::{SessionLine, Sessions};
 use crate::{guidance, operation};
@@ -18,14 +19,17 @@ impl Render for SearchFound {
             out.push('\n');
         }
         out += &self.verdict(look);
-        for note in &self.notes {
-            put(&mut out, format_args!("{}\n", look.paint(Ink::Dim, &format!("note: {}", one_line(note)))));
-        }
+        out += &self.expanded(look);
+        out += &notes(&self.notes, look);
         if let Some(action) = self.guidance.as_ref().and_then(|guidance| guidance.next_actions.first()) {
             out += &next(action, look);
         }
         out
     }
+}
+
+fn notes(notes: &[String], look: &Look) -> String {
+    notes.iter().map(|note| look.paint(Ink::Dim, &format!("note: {}", one_line(note))) + "\n").collect()
 }
 
 impl SearchFound {
@@ -38,6 +42,25 @@ impl SearchFound {
         format!("{many}, confidence: {}{as_of}\n", guidance::word(self.confidence))
     }
 }
+
+impl SearchFound {
+    /// The words that were added to those of the question.
+    fn expanded(&self, look: &Look) -> String {
+        let added = self.guidance.as_ref().map(|guidance| &guidance.state.expanded_terms);
+        let beside = |(word, others): (&String, &Vec<String>)| {
+            let others = one_line(&others.join(", "));
+            if word == LEARNT { others } else { format!("{others} (for {})", one_line(word)) }
+        };
+        let all: Vec<String> = added.into_iter().flatten().map(beside).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!("{}\n", look.paint(Ink::Dim, &format!("also looked for: {}", all.join("; "))))
+    }
+}
+
+/// Under this stand words from the person's own conversations: they belong to the question as a whole.
+const LEARNT: &str = "*";
 
 fn found(chat: &ChatFound, id: &str, look: &Look) -> String {
     let mut out = header(&chat.title, look);
@@ -52,7 +75,7 @@ fn found(chat: &ChatFound, id: &str, look: &Look) -> String {
     for snippet in &chat.snippets {
         out += &passage(snippet, look);
     }
-    out + &resume(chat.resume.as_deref(), look)
+    out + &resume(chat.resume.as_deref(), chat.archived, look)
 }
 
 fn header(title: &str, look: &Look) -> String {
@@ -61,9 +84,14 @@ fn header(title: &str, look: &Look) -> String {
     format!("{}\n", look.paint(Ink::Bold, title))
 }
 
-fn resume(command: Option<&str>, look: &Look) -> String {
-    let line = |command| format!("  {}\n", look.paint(Ink::Dim, &format!("resume: {}", one_line(command))));
-    command.map_or(String::new(), line)
+/// How to go on with it in its agent, or why that cannot be done.
+pub(super) fn resume(command: Option<&str>, archived: bool, look: &Look) -> String {
+    let line = |text: &str| format!("  {}\n", look.paint(Ink::Dim, text));
+    match command {
+        _ if archived => line(GONE),
+        Some(command) => line(&format!("resume: {}", one_line(command))),
+        None => String::new(),
+    }
 }
 
 /// Who says it; wide enough for the longest.
@@ -132,7 +160,8 @@ impl Render for Sessions {
         let ids = || self.sessions.iter().map(|other| other.chat_id.as_str());
         let lines = self.sessions.iter().map(|line| session(line, &told_apart(&line.chat_id, ids()), look));
         let listed: String = lines.collect();
-        if listed.is_empty() { "no conversations\n".to_string() } else { listed }
+        let listed = if listed.is_empty() { "no conversations\n".to_string() } else { listed };
+        listed + &notes(&self.notes, look)
     }
 }
 
@@ -146,7 +175,7 @@ fn session(line: &SessionLine, id: &str, look: &Look) -> String {
         id.to_string(),
     ];
     let head = header(&line.title, look);
-    format!("{head}  {}\n{}", look.facts(&facts), resume(line.resume.as_deref(), look))
+    format!("{head}  {}\n{}", look.facts(&facts), resume(line.resume.as_deref(), line.archived, look))
 }
 
 impl Render for Resolved {
@@ -227,6 +256,7 @@ mod tests {
             source: "claude-code".into(),
             project: Some("/home/ada/loci".into()),
             resume: Some("cd /home/ada/loci && claude --resume 7f3a0000-1111".into()),
+            archived: false,
         };
         let ask = SearchConversations {
             intent_query: Intent(vec!["lost socket".into()]),
@@ -269,6 +299,21 @@ next: loci show 7f3a0000-1111
         bare += parts.next().unwrap();
         parts.for_each(|part| bare += part.split_once('m').unwrap().1);
         assert_eq!(bare, PLAIN);
+    }
+
+    #[test]
+    fn added_words_are_said_and_what_is_gone_is_not_resumed() {
+        let mut answer = answer();
+        let words = [("login", vec!["sign-in", "auth"]), ("*", vec!["cookie"])];
+        let words =
+            words.map(|(word, all)| (word.to_string(), all.into_iter().map(str::to_string).collect()));
+        answer.guidance.as_mut().unwrap().state.expanded_terms = words.into();
+        answer.results[0].archived = true;
+        answer.results[0].resume = None;
+        let text = answer.render(&look(false));
+        assert!(text.contains("\nalso looked for: cookie; sign-in, auth (for login)\n"), "{text}");
+        assert!(text.contains("\n  (its transcript is gone; kept by Loci)\n"), "{text}");
+        assert!(!text.contains("resume:"), "{text}");
     }
 
     #[test]

@@ -277,11 +277,12 @@ fn holds(path: &std::path::Path, wanted: &[u8]) -> bool {
 fn the_archive_answers_for_what_was_deleted() {
     let home = history();
     let before = search(&home, &["zanzibar"]);
-    let shown = loci(&home, &["show", "aaaa1111"]).expect(0).stdout;
+    let said = || answer(&loci(&home, &["show", "aaaa1111"]).expect(0))["messages"].clone();
+    let shown = said();
     fs::remove_dir_all(home.path().join(".claude")).unwrap();
     for _ in 0..2 {
         assert_eq!(texts(&search(&home, &["zanzibar"])), texts(&before));
-        assert_eq!(loci(&home, &["show", "aaaa1111"]).expect(0).stdout, shown);
+        assert_eq!(said(), shown);
         fs::remove_dir_all(home.path().join(".cache")).unwrap();
     }
     let kept = answer(&loci(&home, &["archive"]).expect(0));
@@ -492,4 +493,107 @@ fn a_name_is_found_however_it_is_written() {
             assert!(first.starts_with(&format!("{n}aaa")), "{asked}: {found}");
         }
     }
+}
+
+#[test]
+fn of_equal_passages_one_is_shown_and_the_persons_own_words_come_first() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.reply(&["Ready."]).prompt("Please add a helper and test it");
+    for _ in 0..4 {
+        session.did("Bash", json!({"command": "grep helper"}), "helper helper helper.py helper helper");
+    }
+    session.reply(&["The helper is there."]);
+    home.add(&session);
+    let found = search(&home, &["helper", "--limit", "1"]);
+    let snippets = found["results"][0]["snippets"].as_array().unwrap();
+    assert_eq!(
+        (snippets[0]["role"].as_str(), snippets[0]["source"].as_str()),
+        (Some("user"), Some("content")),
+        "{snippets:?}"
+    );
+    let mut texts: Vec<&str> = snippets.iter().map(|s| s["text"].as_str().unwrap()).collect();
+    assert_eq!(texts.len(), 3, "the person, a tool, the agent: {texts:?}");
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), 3);
+}
+
+#[test]
+fn what_only_the_archive_has_is_said_and_not_resumed() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("The quagga of the daemon").reply(&["It is extinct."]);
+    let path = home.add(&session);
+    let lines = ["search quagga", "sessions", "show aaaa"];
+    let told = |line: &str| crate::run::typed(&home, &format!("{line} -o text")).expect(0).text().to_string();
+    for line in lines {
+        let text = told(line);
+        assert!(text.contains("claude --resume") && !text.contains("kept by Loci"), "{line}: {text}");
+    }
+    fs::remove_file(path).unwrap();
+    for line in lines {
+        let text = told(line);
+        assert!(!text.contains("--resume"), "{line}: {text}");
+        assert!(text.contains("(its transcript is gone; kept by Loci)"), "{line}: {text}");
+    }
+    assert_eq!(search(&home, &["quagga"])["results"][0]["archived"], true);
+}
+
+#[test]
+fn words_that_were_added_are_said() {
+    let text = loci(&history(), &["search", "login", "--expand", "auto", "-o", "text"]).expect(0);
+    assert!(text.text().contains("\nalso looked for: "), "{}", text.text());
+    assert!(text.text().contains("(for login)"), "{}", text.text());
+}
+
+#[test]
+fn where_there_is_no_history_every_list_says_so_once_and_suggests_nothing() {
+    let home = Home::new();
+    for line in ["search foo -o text", "sessions -o text"] {
+        let text = crate::run::typed(&home, line).text().to_string();
+        assert_eq!(text.matches("no agent has left a history here").count(), 1, "{line}: {text}");
+        assert!(text.contains(".claude/projects") && !text.contains("next:"), "{line}: {text}");
+    }
+    let sources = crate::run::typed(&home, "sources -o text");
+    let told = sources.text().to_string() + &sources.stderr;
+    assert_eq!(told.matches(".claude/projects").count(), 1, "{told}");
+}
+
+#[test]
+fn a_project_that_is_no_folder_is_said_to_be_none_and_left_first() {
+    let home = history();
+    for line in ["sessions --project nosuchplace -o text", "search daemon --project nosuchplace -o text"] {
+        let text = crate::run::typed(&home, line).text().to_string();
+        assert!(text.contains("note: there is no folder ") && text.contains("nosuchplace"), "{line}: {text}");
+    }
+    let found = search(&home, &["daemon", "--project", "nosuchplace"]);
+    let next = &found["guidance"]["nextActions"][0]["args"];
+    assert!(next.get("project").is_none() && next.get("precision_mode").is_none(), "{next}");
+}
+
+#[test]
+fn records_on_a_terminal_are_text_and_not_json() {
+    let home = Home::new();
+    let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt(&format!("Fix the socket {}", "because it is lost again and again ".repeat(4)));
+    session.did("Read", json!({"file_path": "/srv/demo/alpha/a.rs"}), "fn main() {}");
+    session.failed("Bash", json!({"command": "false"}), "Exit code 1");
+    session.reply(&["Done."]);
+    home.add(&session);
+    for (line, wanted) in [
+        ("stats --by tool", "error_rate"),
+        ("stats --by day", "2026-03-01"),
+        ("stats --by project", ALPHA),
+        ("stats --by source", "claude-code"),
+        ("query context", "  at     turn 1  Fix the socket"),
+        ("query file-access", "1 read, 0 edits, 0 writes, 0 failed, in 1 session"),
+    ] {
+        let text = crate::run::typed(&home, &format!("{line} --all-projects -o text")).expect(0);
+        assert!(text.text().contains(wanted) && !text.text().contains("{\""), "{line}: {}", text.text());
+    }
+    let replies = crate::run::typed(&home, "query assistant-messages --all-projects -o text").expect(0);
+    assert_eq!(replies.text().matches("reply").count(), 1, "{}", replies.text());
+    let title = crate::run::typed(&home, "sessions").expect(0).records()[0]["sessions"][0]["title"].clone();
+    assert_eq!(title, "Fix the socket because it is lost again and again because it is lost again and…");
 }

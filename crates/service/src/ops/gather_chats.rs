@@ -9,7 +9,7 @@ use super::records::BOTH;
 use crate::gather::{Library, by_session, gather_called, is_warm_up};
 use crate::lines::role;
 use crate::meant::{Called, own_id};
-use crate::{Service, meant, read_error};
+use crate::{Service, look, meant, read_error};
 use api::chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
     Tools,
@@ -179,6 +179,9 @@ fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
     let source = named.map_or("", |session| session.source);
     // A subagent is not resumed: the session that sent it out is.
     let resumed = named.filter(|session| session.agent_id.is_none());
+    let told = |facts: &Facts| facts.sessions.iter().any(|session| own_id(session) == id);
+    let mut holding = library.transcripts.iter().zip(&library.facts).filter(|(_, facts)| told(facts));
+    let archived = holding.all(|(transcript, _)| look::is_kept(transcript));
     Chat {
         id: id.to_string(),
         title: named.map_or(String::new(), |session| titled_so(session).to_string()),
@@ -186,7 +189,10 @@ fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
         time_range: TimeRange::new(from, to),
         source: source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
-        resume: resumed.and_then(|session| api::resume(source, project, &session.session_id)),
+        resume: resumed
+            .and_then(|session| api::resume(source, project, &session.session_id))
+            .filter(|_| !archived),
+        archived,
         subagents,
     }
 }

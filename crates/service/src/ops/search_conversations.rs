@@ -11,7 +11,7 @@ use api::search::{
     ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
     Status, TimeRange, ms,
 };
-use api::{Ask, Code, Error, Request};
+use api::{Code, Error, Render, Request};
 use catalogue::{Chat, Reader, event_place};
 use record::{Row, RowKind, Session, Stamp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +24,9 @@ use std::cell::RefCell;
 const SMALL: u64 = 8 << 20;
 /// Without any index this much is still searched on the spot, where none can be made.
 const BEARABLE: u64 = 256 << 20;
+
+/// So many passages that say the same as others are read and passed over.
+const ALIKE: usize = 16;
 
 const BEHIND: &str = "the index is being brought up to date: what it has not come to yet is missing here";
 
@@ -46,7 +49,17 @@ pub(crate) fn search_conversations(
     if searched.unread.take() > 0 {
         found.partial = true;
     }
-    Ok(found.completed(ask, hits.expanded, &service.plain_look()))
+    if found.results.is_empty() && !searched.nothing {
+        found.notes.extend(ask.project.as_deref().and_then(|named| scope::no_folder(service, named)));
+    }
+    let look = service.plain_look();
+    let mut found = found.completed(ask, hits.expanded, &look);
+    if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.nothing) {
+        // Other words find nothing either.
+        guidance.next_actions.clear();
+        found.text = found.text.as_ref().map(|_| found.render(&look));
+    }
+    Ok(found)
 }
 
 /// A row, its id and its text.
@@ -102,6 +115,8 @@ struct Searched<'s> {
     names: Names,
     /// Another process is making the index for the first time: much cannot be found yet.
     unfinished: bool,
+    /// There is no history to search.
+    nothing: bool,
 }
 
 impl<'s> Searched<'s> {
@@ -141,12 +156,14 @@ impl<'s> Searched<'s> {
             texts: RefCell::default(),
             names: Names::of(service),
             unfinished: behind && unfinished,
+            nothing: false,
         };
         if behind {
             searched.notes.push(BEHIND.to_string());
         }
         if moment.found.transcripts.is_empty() {
-            searched.notes.push(nowhere(service));
+            searched.notes.push(gather::nowhere(service));
+            searched.nothing = true;
         }
         searched.read_news(&moment.found.transcripts, &moment.states)?;
         let problems = moment.found.problems.iter();
@@ -190,7 +207,7 @@ impl<'s> Searched<'s> {
             to: (to.0 != i64::MAX).then_some(to.0),
             allowed: allowed.narrows().then_some(&may),
             limit_chats: ask.limit_chats as usize,
-            limit_hits_per_chat: ask.limit_snippets_per_chat.max(1) as usize,
+            limit_hits_per_chat: usize::MAX,
             text: Some(&text),
         };
         let mut docs = self.news.docs();
@@ -260,9 +277,12 @@ impl<'s> Searched<'s> {
         let Some(main) = known.first().map(|chat| &chat.session).or(self.news.sessions.get(&hit.chat)) else {
             return Ok(None);
         };
-        let events = hit.events.iter().take(ask.limit_snippets_per_chat as usize);
-        let snippets = events.filter_map(|event| self.snippet(event, main, terms, ask)).collect();
+        let snippets = self.snippets(hit, main, terms, ask);
         let project = main.place();
+        let mut told = known.iter().filter(|chat| chat.session.agent_id.is_none()).peekable();
+        let gone = told.peek().is_some()
+            && told.all(|chat| chat.gone)
+            && !self.news.sessions.contains_key(&hit.chat);
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
             title: self.names.title(main),
@@ -271,8 +291,32 @@ impl<'s> Searched<'s> {
             snippets,
             source: main.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
-            resume: api::resume(main.source, project, &main.session_id),
+            resume: api::resume(main.source, project, &main.session_id).filter(|_| !gone),
+            archived: gone,
         }))
+    }
+
+    /// The best passages, each text once, and first of all one that the person wrote: by their own words people know
+    /// a conversation again, though a tool that prints a word ten times matches better.
+    fn snippets(
+        &self,
+        hit: &ChatHit,
+        main: &Session,
+        terms: &Terms,
+        ask: &SearchConversations,
+    ) -> Vec<Snippet> {
+        let limit = ask.limit_snippets_per_chat as usize;
+        let person = hit.events.iter().find(|event| event.part == search::Part::Person);
+        let rest = hit.events.iter().filter(|event| person.is_none_or(|person| person.event != event.event));
+        let mut shown: Vec<Snippet> = Vec::new();
+        for event in person.into_iter().chain(rest).take(limit.saturating_add(ALIKE)) {
+            if shown.len() == limit {
+                break;
+            }
+            let snippet = self.snippet(event, main, terms, ask);
+            shown.extend(snippet.filter(|new| shown.iter().all(|old| old.text != new.text)));
+        }
+        shown
     }
 
     fn snippet(
@@ -420,17 +464,6 @@ fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
 fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
     let (Some(reader), Some(index)) = (reader, index) else { return true };
     reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
-}
-
-/// Where there is no history at all, "nothing was found" would say too little.
-fn nowhere(service: &Service) -> String {
-    let looked = gather::looked(service, &Ask::default());
-    if looked.is_empty() {
-        return "there is nowhere to look: HOME is not set".to_string();
-    }
-    let places: Vec<String> =
-        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
-    format!("no agent has left a history here. Looked in: {}", places.join(", "))
 }
 
 fn missing(error: &Error) -> Error {

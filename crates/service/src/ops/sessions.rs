@@ -4,12 +4,11 @@
 //! a conversation that was taken up again after many others is seen by the next search.
 
 use crate::remembered::Names;
-use crate::{Service, ingest, look, scope, shelf};
+use crate::{Service, gather, ingest, look, scope, shelf};
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
 use api::{Error, Request};
-use catalogue::{Listed, Reader};
-use record::Session;
+use catalogue::{Chat, Listed, Reader};
 
 pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
     ask.check()?;
@@ -32,7 +31,16 @@ pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions
     let chats = reader.newest(&listed).map_err(ingest::store_error)?;
     let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
     let names = Names::of(service);
-    Ok(Sessions { sessions: chats.iter().map(|chat| line(&chat.session, &names)).collect(), as_of })
+    let notes = if chats.is_empty() { why_none(service, ask, &reader)? } else { Vec::new() };
+    Ok(Sessions { sessions: chats.iter().map(|chat| line(chat, &names)).collect(), as_of, notes })
+}
+
+fn why_none(service: &Service, ask: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
+    let (files, ..) = reader.totals().map_err(ingest::store_error)?;
+    if files == 0 {
+        return Ok(vec![gather::nowhere(service)]);
+    }
+    Ok(ask.project.as_deref().and_then(|named| scope::no_folder(service, named)).into_iter().collect())
 }
 
 /// The catalogue, brought up to date if a handful of looks says that something was written since.
@@ -54,7 +62,8 @@ pub(crate) fn current(service: &Service) -> Result<Reader, Error> {
     shelf::open(service).ok_or_else(ingest::homeless)
 }
 
-fn line(session: &Session, names: &Names) -> SessionLine {
+fn line(chat: &Chat, names: &Names) -> SessionLine {
+    let session = &chat.session;
     let project = session.place();
     SessionLine {
         chat_id: session.session_id.to_string(),
@@ -66,6 +75,7 @@ fn line(session: &Session, names: &Names) -> SessionLine {
         tool_calls: u64::from(session.tool_calls),
         errors: u64::from(session.errors),
         models: session.models.iter().map(ToString::to_string).collect(),
-        resume: api::resume(session.source, project, &session.session_id),
+        resume: api::resume(session.source, project, &session.session_id).filter(|_| !chat.gone),
+        archived: chat.gone,
     }
 }
