@@ -253,7 +253,7 @@ impl Answer {
             Answer::Messages(found) => (found.messages.is_empty() && found.spooled == 0, false),
             Answer::Agents(found) => (found.agents.is_empty(), false),
             Answer::Consolidated(done) => {
-                (false, done.unread > 0 || done.model.as_ref().is_some_and(ModelRun::fell_short))
+                (done.is_empty(), done.unread > 0 || done.model.as_ref().is_some_and(ModelRun::fell_short))
             }
             Answer::Memories(found) => (found.memories.is_empty(), false),
             Answer::MemoryForgotten(gone) => (gone.memories.is_empty(), false),

@@ -140,6 +140,13 @@ pub struct Consolidated {
     pub dry_run: bool,
 }
 
+impl Consolidated {
+    /// Whether there was no session to remember anything of.
+    pub fn is_empty(&self) -> bool {
+        self.named + self.changed + self.unchanged + self.forgotten + self.facts == 0
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionNamed {

@@ -107,8 +107,9 @@ impl Answer {
 /// does not stand in them.
 fn noted(claim: Claim, digest: &Digest, typed: &str) -> Noted {
     let text = plain(&claim.text);
-    let said = digest.turns.iter().filter(|said| said.role == Role::User);
-    let by_person = said.filter(|said| claim.evidence.contains(&said.id)).count() > 0;
+    let cited = || digest.turns.iter().filter(|said| claim.evidence.contains(&said.id));
+    let by_person = cited().any(|said| said.role == Role::User);
+    let said_at = cited().map(|said| said.at).max().unwrap_or(Stamp::NONE);
     let foreign = text
         .split_whitespace()
         .map(|word| word.trim_matches(['(', ')', ',', '.', ':', ';', '`', '"']))
@@ -117,7 +118,7 @@ fn noted(claim: Claim, digest: &Digest, typed: &str) -> Noted {
     let bids = DUTIES.iter().any(|word| low.contains(word) && !typed.to_lowercase().contains(word));
     let doubtful = is_order(&text) || foreign || bids || !by_person;
     let state = if doubtful { State::Review } else { State::Fresh };
-    Noted { text, evidence: claim.evidence, symbols: claim.symbols, state }
+    Noted { text, evidence: claim.evidence, symbols: claim.symbols, state, said_at }
 }
 
 /// Words that bind somebody; where the person did not use them, a model did.

@@ -108,6 +108,7 @@ pub struct Fact {
     pub pinned: bool,
     /// A person has changed its words or decided on its state.
     pub edited: bool,
+    /// When it was said last.
     pub made_at: Stamp,
 }
 
@@ -284,8 +285,13 @@ pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact
         project: found.project.clone(),
         pinned: false,
         edited: false,
-        made_at: found.at,
+        made_at: Stamp::NONE,
     });
+    // Its date is that of the words: a run over old transcripts makes nothing new of them.
+    let elsewhere = |one: &Evidence| (&one.source, &one.session_id) != (&found.source, &found.session_id);
+    let may_be = |at: &Stamp| *at <= found.ended_at || merged.evidence.iter().any(elsewhere);
+    let before = Some(merged.made_at).filter(may_be).unwrap_or(Stamp::NONE);
+    merged.made_at = noted.said_at.or(found.ended_at).max(before);
     merged.evidence.extend(noted.evidence.iter().map(told));
     if !merged.edited {
         merged.symbols.extend(noted.symbols.iter().cloned());

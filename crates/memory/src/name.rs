@@ -131,7 +131,7 @@ fn usable(sentence: &str) -> Option<String> {
         return None;
     }
     // "SCENARIO:slow run it" says less without its mark.
-    let bare = if !says_enough(bare) && says_enough(sentence) { closed(sentence) } else { bare };
+    let bare = if meant(bare) == 0 && says_enough(sentence) { closed(sentence) } else { bare };
     let text = cut(&spoken(&shortened(bare)));
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     (letters >= 2).then(|| capital(&text))
@@ -503,6 +503,7 @@ mod tests {
             (&["\"Fix the login. It fails.\""], "Fix the login"),
             (&["“add paging to the orders”"], "Add paging to the orders"),
             (&["SCENARIO:slow run it"], "Scenario: slow run it"),
+            (&["SCENARIO:hello look at the picture"], "Look at the picture"),
             (&["run it"], "Run it"),
             (&["hello"], "Session in shop on 1970-01-01"),
             (&[], "Session in shop on 1970-01-01"),

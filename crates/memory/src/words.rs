@@ -127,6 +127,7 @@ pub(crate) const SETTLED: &[&str] = &[
     "decision:", "we agreed", "we settled on", "from now on", "going forward", "let's go with",
     "let us go with", "we'll go with", "we will go with", "we're going with", "we are going with",
     "remember that", "remember:", "keep in mind that", "our convention", "the convention is", "the rule is",
+    "lets go with", "must stay ", "must remain ", "has to stay ", "have to stay ",
     "as a rule", "for future reference", "in this project we", "in this repo we", "don't ever", "do not ever",
     "i prefer ", "we prefer ", "we always ", "we never ", "you must always ", "you must never ",
     "you should always ", "you should never ", "must never ", "should never ", "must always ",
@@ -138,7 +139,15 @@ pub(crate) const SETTLED: &[&str] = &[
 /// Only where a sentence begins so: "the build always fails" decides nothing.
 #[rustfmt::skip] // a table
 pub(crate) const BEGINNINGS: &[&str] = &[
-    "always ", "never ", "stop using ", "prefer ", "do not use ", "don't use ",
+    "always ", "never ever ", "never ", "stop using ", "prefer ", "do not use ", "don't use ",
+];
+
+/// How a sentence begins that asks for something, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const REQUESTS: &[&str] = &[
+    "fix", "add", "use", "make", "do", "write", "keep", "run", "update", "change", "rename", "move", "remove", "delete",
+    "revert", "commit", "push", "deploy", "test", "check", "create", "build", "split", "merge", "refactor", "try", "put",
+    "don't", "go", "continue", "stop", "leave", "drop", "replace", "clean",
 ];
 
 /// A sentence that asks or supposes settles nothing.
@@ -202,7 +211,7 @@ pub(crate) const TALKED_KINDS: &[&str] = &[
 #[rustfmt::skip] // a table
 pub(crate) const RESUMED: &[&str] = &[
     "from now on", "going forward", "we decided", "we've decided", "we have decided", "i decided", "i've decided",
-    "let's go with", "always ", "never ", "don't ", "do not ", "stop using ", "remember", "从现在开始", "从今以后",
+    "let's go with", "lets go with", "always ", "never ", "don't ", "do not ", "stop using ", "remember", "从现在开始", "从今以后",
     "从今往后", "我们决定", "我决定", "以后", "记住", "统一", "不要再", "别再", "永远不要",
 ];
 
@@ -275,7 +284,7 @@ pub(crate) const TURNING: &[&str] = &[
 #[rustfmt::skip] // a table
 pub(crate) const OWN_WORD: &[&str] = &[
     "we decided", "we've decided", "we have decided", "i decided", "i've decided", "i have decided", "from now on",
-    "going forward", "let's go with", "so from now on", "so we decided", "and we decided", "我们决定", "我决定", "从现在开始",
+    "going forward", "let's go with", "lets go with", "so from now on", "so we decided", "and we decided", "我们决定", "我决定", "从现在开始",
     "以后都", "以后不要", "统一用",
 ];
 
@@ -290,6 +299,12 @@ pub(crate) const SIGNS: &[&str] = &[
     " upload ", " send ", " open ", " visit ", " post ", " paste ", " invoke ", " call the tool", " npm ",
     " npx ", " pip ", " brew ", " apt ", "<system", "</", "⟦secret", "运行", "执行", "下载", "安装", "上传", "发送", "访问",
     "打开", "忽略之前", "忽略以上", "忽略前面", "密码", "密钥", "令牌", "系统提示",
+];
+
+/// What has one of them in it and sends nobody anywhere, in lower case.
+#[rustfmt::skip] // a table
+pub(crate) const HARMLESS: &[&str] = &[
+    " open a pr ", " open prs ", " open a pull request ", " open a merge request ", " open an issue ", " open a ticket ",
 ];
 
 /// Commands that only look around.

@@ -6,7 +6,7 @@
 //! worth a moment of a person's time. Whatever goes wrong, nothing is said.
 
 use crate::recommend::cards::{Cards, Choice, Pending, Shown, choice};
-use crate::recommend::{Asker, day, main, own_chats};
+use crate::recommend::{Asker, day, has_han, main, own_chats};
 use crate::reply::guard;
 use crate::{Service, env, home, scope, shelf};
 use api::recommend::{Card, THRESHOLD};
@@ -180,18 +180,19 @@ impl Service {
         if shown.is_done(&pick.chat.session.session_id) {
             return None;
         }
-        let card = self.card(&pick);
+        let english = !has_han(&told.prompt);
+        let card = self.card(&pick, english);
         let pending = Pending { chat_id: card.chat_id.clone(), source: card.source.clone() };
         shown.pending = Some(pending);
         cards.keep(&shown).ok()?;
-        Some(self.text(&card, !has_han(&told.prompt)))
+        Some(self.text(&card, english))
     }
 
     /// The card as the agent shows it to the person: in the language of the prompt, each choice on a line.
     fn text(&self, card: &Card, english: bool) -> String {
         let name = if card.name.is_empty() { &card.chat_id } else { &card.name };
         let name = api::plain::cut(&api::plain::one_line(name), NAME);
-        let why = api::plain::one_line(&card.why.join(", "));
+        let why = api::plain::one_line(&card.why.join(if english { ", " } else { "、" }));
         let (date, sure) = (day(self, card.date), card.confidence);
         let there = card.resume.as_deref().map(api::plain::one_line);
         if english {
@@ -226,8 +227,4 @@ fn line(session: &Session) -> String {
     };
     let id: String = session.session_id.chars().take(13).collect();
     format!("- {} {id} ({}){title}", session.ended_at.day(), session.source)
-}
-/// Which of the two languages a card is shown in; a dash or an apostrophe says nothing of it.
-fn has_han(prompt: &str) -> bool {
-    prompt.chars().any(|c| matches!(c, '\u{3400}'..='\u{9fff}'))
 }

@@ -137,7 +137,7 @@ impl Service {
         let rivals = found.chats[1..].iter().filter(|hit| !tied.contains(&hit.chat));
         let rival = rivals.map(rival).fold(0.0, f32::max);
         let margin = (1.0 - rival / first.score.max(f32::MIN_POSITIVE)).max(0.0);
-        let dated = reference.days.is_some();
+        let dated = reference.time.is_some();
         let (plain, again) = (reference.plain, tied.len() > 1);
         let evidence = Evidence { of: found.evidence, margin, here, dated, again, plain };
         let confidence = f64::from(evidence.confidence());
@@ -163,8 +163,8 @@ impl Service {
         };
         let ago = |days: f64| self.clock.now().0 - (days * DAY) as i64;
         let query = Query {
-            from: reference.days.map(|(_, most)| ago(most)),
-            to: reference.days.map(|(least, _)| ago(least)),
+            from: reference.time.as_ref().map(|time| ago(time.days.1)),
+            to: reference.time.as_ref().map(|time| ago(time.days.0)),
             allowed: Some(&may),
             limit_chats: RIVALS,
             telling: true,
@@ -186,7 +186,7 @@ impl Service {
         self.told_of(&pick.reader, &pick.chat).preview()
     }
 
-    pub(crate) fn card(&self, pick: &Pick) -> Card {
+    pub(crate) fn card(&self, pick: &Pick, english: bool) -> Card {
         let session = &pick.chat.session;
         let project = session.place();
         Card {
@@ -195,7 +195,7 @@ impl Service {
             date: ms(session.ended_at),
             source: session.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
-            why: self.why(pick),
+            why: self.why(pick, english),
             confidence: pick.confidence,
             resume: api::resume(session.source, project, &session.session_id).filter(|_| !pick.chat.gone),
             preview: String::new(),
@@ -203,7 +203,7 @@ impl Service {
     }
 
     /// The words that were found in it, as they stand there; then the time and the place.
-    fn why(&self, pick: &Pick) -> Vec<String> {
+    fn why(&self, pick: &Pick, english: bool) -> Vec<String> {
         let mut words = BTreeSet::new();
         let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
         let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
@@ -215,12 +215,10 @@ impl Service {
         }
         let mut why: Vec<String> =
             words.into_iter().filter(|word| !word.trim().is_empty()).take(WORDS).collect();
-        if pick.reference.days.is_some() {
-            why.push(format!("the time: {}", pick.reference.cue));
-        }
-        if pick.here {
-            why.push("this project".to_string());
-        }
+        let (when, here) =
+            if english { ("the time: ", "this project") } else { ("时间：", "当前项目") };
+        why.extend(pick.reference.time.as_ref().map(|time| format!("{when}{}", time.words)));
+        why.extend(pick.here.then(|| here.to_string()));
         why
     }
 
@@ -234,6 +232,11 @@ impl Service {
         // What a tool printed may be megabytes, and says least about what was meant.
         (row.row == RowKind::Message).then(|| self.said(&transcript, &row)).flatten().map(|(_, text)| text)
     }
+}
+
+/// Which of the two languages a card is shown in; a dash or an apostrophe says nothing of it.
+pub(crate) fn has_han(prompt: &str) -> bool {
+    prompt.chars().any(chinese::is_han)
 }
 
 /// As many words are named, from so many characters around each.

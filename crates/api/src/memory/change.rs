@@ -147,9 +147,6 @@ pub struct MemoryChanged {
     pub memory: MemoryLine,
     /// Whether it was another before.
     pub changed: bool,
-    /// What a person may want to know about the change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 // ---- forgetting

@@ -14,6 +14,9 @@ const LISTED: usize = 20;
 
 impl Render for Consolidated {
     fn render(&self, look: &Look) -> String {
+        if self.is_empty() {
+            return "no conversations: there is nothing to remember\n".to_string();
+        }
         let would = if self.dry_run { "would be " } else { "" };
         let mut out = if self.named + self.changed + self.facts == 0 {
             format!("nothing changed: {} remembered as they are\n", plural(self.unchanged, "session"))
@@ -40,10 +43,9 @@ impl Render for Consolidated {
         }
         let more = self.sessions.len().saturating_sub(LISTED) as u64;
         if more > 0 {
-            put(
-                &mut out,
-                format_args!("  … and {}; `loci memory list` shows them\n", plural(more, "more session")),
-            );
+            // What was only rehearsed is in no list.
+            let all = if self.dry_run { "`-o json` shows" } else { "`loci memory list` shows" };
+            put(&mut out, format_args!("  … and {}; {all} them\n", plural(more, "more session")));
         }
         if let Some(run) = &self.model {
             out += &run.render(look);
@@ -154,9 +156,6 @@ impl Render for MemoryChanged {
         let mut out = line(&self.memory, &short_id(&self.memory.id), look);
         if !self.changed {
             out.push_str("it was so before\n");
-        }
-        if let Some(note) = &self.note {
-            put(&mut out, format_args!("note: {}\n", one_line(note)));
         }
         out
     }

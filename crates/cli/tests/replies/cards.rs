@@ -127,6 +127,7 @@ fn a_card_speaks_the_language_of_the_prompt_and_prefers_the_project() {
     let card = shown(&speaks(&home, "s", "帮我看下上次那个数据库备份的方案"));
     assert!(card.contains("切换过去继续") && card.contains("带入摘要"), "{card}");
     assert!(card.contains("bbbb2222"), "{card}");
+    assert!(card.contains("、当前项目（") && !card.contains("this project"), "{card}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn noted(text: &str) -> Noted {
         evidence: vec!["m1".into()],
         symbols: vec!["a.rs".into()],
         state: State::Fresh,
+        said_at: Stamp(2),
     }
 }
 
@@ -52,6 +53,7 @@ fn what_was_found_is_there_when_it_is_opened_again() {
     assert_eq!((sessions[0].name.text.as_str(), sessions[0].ended_at), ("name 1", Stamp(5)));
     assert_eq!(sessions[0].tags.keys().collect::<Vec<_>>(), ["p", "t1"]);
     assert_eq!((facts.len(), facts[0].evidence.len(), facts[0].symbols.len()), (2, 1, 1));
+    assert_eq!(facts[0].made_at, Stamp(2), "when it was said, not when it was found");
     assert!(Store::look(&folder.path().join("none.db")).unwrap().is_none());
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn recommend(service: &Service, ask: &Recommend) -> Result<Recommende
     let ask = Recommend { session: ask.session.clone().or(own), ..ask.clone() };
     Ok(match service.recommended(&service.asker(&ask), ask.threshold) {
         Ok(pick) => Recommended {
-            card: Some(Card { preview: service.preview(&pick), ..service.card(&pick) }),
+            card: Some(Card { preview: service.preview(&pick), ..service.card(&pick, true) }),
             confidence: Some(pick.confidence),
             ..Recommended::default()
         },

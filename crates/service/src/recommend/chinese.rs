@@ -3,7 +3,7 @@
 //!
 //! Does not know the words: they are tables.
 
-use super::cue::{Cue, month_ago};
+use super::cue::{Cue, Time, month_ago};
 use super::words::{
     ZH_DEEDS, ZH_EMPTY, ZH_LAST, ZH_LEADS, ZH_MATTERS, ZH_MECHANICAL, ZH_PHRASES, ZH_PRODUCTS, ZH_SOFT,
     ZH_TIMES,
@@ -20,29 +20,23 @@ const VAGUE: &[&str] = &["怎么", "为什么", "帮我"];
 const ALIKE: &[&str] = &["一样", "那样"];
 
 pub(super) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
-    let days = dated(lower, today);
-    let told = |words: &str, of: Option<(f64, f64)>, plain| Cue {
-        words: words.to_string(),
-        days: of.or(days),
-        plain,
-    };
+    let month = dated(lower, today);
+    let told = |plain| Cue { time: month.clone(), plain };
     let firm = |word: &str| after(lower, word).any(|rest| is_firm(rest, ZH_LAST.contains(&word)));
     if let Some((word, from, to)) = ZH_TIMES.iter().find(|(word, ..)| firm(word)) {
-        let of = (*to < super::cue::ANY).then_some((*from, *to));
-        return Some(told(word, of, true));
+        let time = (*to < super::cue::ANY).then(|| Time::new(word, (*from, *to)));
+        return Some(Cue { time: time.or(month), plain: true });
     }
-    if let Some(phrase) = ZH_PHRASES.iter().find(|phrase| lower.contains(*phrase)) {
-        return Some(told(phrase, None, true));
-    }
-    if days.is_some() && after(lower, "月").any(|rest| has(reach(rest, MONTHLY), ZH_DEEDS)) {
-        return Some(told("月", None, true));
+    let in_month = || month.is_some() && after(lower, "月").any(|rest| has(reach(rest, MONTHLY), ZH_DEEDS));
+    if ZH_PHRASES.iter().any(|phrase| lower.contains(phrase)) || in_month() {
+        return Some(told(true));
     }
     for word in ZH_SOFT {
         if let Some(plain) = lower.match_indices(word).find_map(|(at, _)| soft(lower, word, at)) {
-            return Some(told(word, None, plain));
+            return Some(told(plain));
         }
     }
-    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| told("那个", None, false))
+    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| told(false))
 }
 
 /// What stands behind each occurrence of a word, to the end of the text.
@@ -116,16 +110,19 @@ fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
 }
 
 /// `三月` and `9月`, where a cue is.
-fn dated(text: &str, today: (i64, i64)) -> Option<(f64, f64)> {
+fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
     const NUMBERS: &[&str] = &["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
     let before = text[..text.find('月')?].trim_end();
     if before.ends_with('个') {
         return None;
     }
-    let written = NUMBERS.iter().position(|word| before.ends_with(word)).map(|at| 12 - at as i64);
-    let digits: String = before.chars().rev().take_while(char::is_ascii_digit).collect();
-    let month = written.or_else(|| digits.chars().rev().collect::<String>().parse().ok())?;
-    (1..=12).contains(&month).then(|| month_ago(month, today))
+    let written = NUMBERS.iter().position(|word| before.ends_with(word));
+    let digits = &before[before.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+    let (word, month) = match written {
+        Some(at) => (NUMBERS[at], 12 - at as i64),
+        None => (digits, digits.parse().ok()?),
+    };
+    (1..=12).contains(&month).then(|| Time::new(&format!("{word}月"), month_ago(month, today)))
 }
 
 /// A pair that occurs so much less often than both of its neighbours joins the end of one word to the beginning of another.
@@ -160,7 +157,7 @@ fn part(run: &[char], frequency: &dyn Fn(&str) -> u64, out: &mut String) {
     }
 }
 
-fn is_han(c: char) -> bool {
+pub(crate) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}')
 }
 

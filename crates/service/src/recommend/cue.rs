@@ -11,18 +11,28 @@ use super::{chinese, english, words};
 pub(crate) struct Reference {
     /// What it is about, without the words that only refer.
     pub(crate) subject: String,
-    /// The words that refer, as they are shown.
-    pub(crate) cue: String,
-    /// Between how many days ago it lies, if that was said.
-    pub(crate) days: Option<(f64, f64)>,
+    /// When it was, if that was said.
+    pub(crate) time: Option<Time>,
     /// It can hardly mean anything else, as "we decided last week" does; "the script we wrote" could be of today.
     pub(crate) plain: bool,
 }
 
-/// What one sentence says: the cue, the time it names, whether it is plain.
+/// A time that a prompt names: its words, as they are shown, and between how many days ago it lies.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Time {
+    pub(crate) words: String,
+    pub(crate) days: (f64, f64),
+}
+
+impl Time {
+    pub(super) fn new(words: &str, days: (f64, f64)) -> Time {
+        Time { words: words.to_string(), days }
+    }
+}
+
+/// What one sentence says: the time it names, whether it refers plainly.
 pub(super) struct Cue {
-    pub(super) words: String,
-    pub(super) days: Option<(f64, f64)>,
+    pub(super) time: Option<Time>,
     pub(super) plain: bool,
 }
 
@@ -44,20 +54,15 @@ pub(crate) fn read(prompt: &str, today: (i64, i64)) -> Option<Reference> {
     if search::content_words(&subject) < THIN {
         subject = self::subject(prompt);
     }
-    let days = cue.days.filter(|(_, most)| *most < ANY);
-    (search::content_words(&subject) > 0).then_some(Reference {
-        subject,
-        cue: cue.words,
-        days,
-        plain: cue.plain,
-    })
+    let time = cue.time.filter(|time| time.days.1 < ANY);
+    (search::content_words(&subject) > 0).then_some(Reference { subject, time, plain: cue.plain })
 }
 
 fn cue_of(sentence: &str, today: (i64, i64)) -> Option<Cue> {
     let lower = sentence.to_lowercase().replace('’', "'");
     let other = || {
         let (word, from, to) = words::OTHERS.iter().find(|(word, ..)| lower.contains(word))?;
-        Some(Cue { words: (*word).to_string(), days: Some((*from, *to)), plain: true })
+        Some(Cue { time: Some(Time::new(word, (*from, *to))), plain: true })
     };
     chinese::cue(&lower, today).or_else(|| english::cue(&lower, today)).or_else(other)
 }
@@ -186,15 +191,20 @@ mod tests {
 
     #[test]
     fn times_narrow() {
-        for (prompt, days) in [
-            ("the decision from last week about retries", Some((1.0, 15.0))),
-            ("what we decided three weeks ago about retries", Some((16.0, 26.0))),
-            ("the plan we made in September for retries", Some((41.0, 80.0))),
-            ("上周聊的重试", Some((1.0, 15.0))),
+        for (prompt, time) in [
+            ("the decision from last week about retries", Some(("last week", 1.0, 15.0))),
+            ("what did we say about retry semantics last week", Some(("last week", 1.0, 15.0))),
+            ("as we discussed last week, cap the retries", Some(("last week", 1.0, 15.0))),
+            ("what we decided three weeks ago about retries", Some(("three weeks ago", 16.0, 26.0))),
+            ("the plan we made in September for retries", Some(("in september", 41.0, 80.0))),
+            ("上周聊的重试", Some(("上周", 1.0, 15.0))),
+            ("9月份聊的重试", Some(("9月", 41.0, 80.0))),
             ("上次聊的重试", None),
+            ("as we discussed, cap the retries of the vendor client", None),
             ("what did we decide about retries last time", None),
         ] {
-            assert_eq!(read(prompt, TODAY).unwrap().days, days, "{prompt}");
+            let read = read(prompt, TODAY).unwrap().time;
+            assert_eq!(read, time.map(|(words, from, to)| Time::new(words, (from, to))), "{prompt}");
         }
     }
 }

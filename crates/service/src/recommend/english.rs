@@ -2,7 +2,7 @@
 //!
 //! Does not know the words: they are tables.
 
-use super::cue::{Cue, month_ago};
+use super::cue::{Cue, Time, month_ago};
 use super::words::{
     COMMON_DEEDS, DEEDS, EMPTY, MONTHS, NOT_ASKED, NUMBERS, PHRASES, PRODUCTS, SOFT, TIMES, UNITS, WHO,
 };
@@ -20,31 +20,26 @@ const REACH: usize = 3;
 pub(super) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
     let words = words(lower);
     let time = time(&words, today);
-    let cue = |words: String, plain| Cue { words, days: time.as_ref().map(|time| time.days), plain };
-    if let Some(phrase) = PHRASES.iter().find(|phrase| find(&words, phrase).is_some()) {
-        return Some(cue((*phrase).to_string(), true));
-    }
-    if let Some(at) = asked(&words) {
-        return Some(cue(format!("did we {}", words[at]), true));
-    }
-    if words.first() == Some(&"remember") && lower.trim_end().ends_with('?') {
-        return Some(cue("remember".to_string(), true));
+    let told = time.as_ref().map(|time| Time::new(&words[time.place.clone()].join(" "), time.days));
+    let cue = |plain| Cue { time: told, plain };
+    let remembers = words.first() == Some(&"remember") && lower.trim_end().ends_with('?');
+    if remembers || asks(&words) || PHRASES.iter().any(|phrase| find(&words, phrase).is_some()) {
+        return Some(cue(true));
     }
     let deed = deed(&words);
     if let Some(time) = &time {
-        let named = words[time.place.clone()].join(" ");
         let firm = deed.is_some() || has_product(&words, &time.place);
-        return firm.then(|| cue(named, true));
+        return firm.then(|| cue(true));
     }
     let at = deed.filter(|at| !COMMON_DEEDS.contains(&words[*at]))?;
-    let (who, deed) = (&words[..at], words[at]);
+    let who = &words[..at];
     let ours = who.iter().rev().take(REACH).any(|word| word.starts_with("we"));
     let earlier = words
         .iter()
         .enumerate()
         .any(|(n, word)| SOFT.contains(word) && words.get(n + 1).is_none_or(|next| !WHO.contains(next)));
     let pointed = ours && who.iter().any(|word| matches!(*word, "that" | "the" | "those"));
-    (earlier || pointed).then(|| cue(if ours { format!("we {deed}") } else { deed.to_string() }, false))
+    (earlier || pointed).then(|| cue(false))
 }
 
 fn words(lower: &str) -> Vec<&str> {
@@ -89,12 +84,11 @@ fn in_month(words: &[&str], today: (i64, i64)) -> Option<Named> {
     Some(Named { place: at..at + 2, days: month_ago(month, today) })
 }
 
-/// `why did we go with`: what we did is asked only of what is over. The place of the verb.
-fn asked(words: &[&str]) -> Option<usize> {
-    let at = words.windows(3).position(|three| {
-        matches!(three[0], "did" | "had") && three[1] == "we" && !NOT_ASKED.contains(&three[2])
-    })?;
-    Some(at + 2)
+/// `why did we go with`: what we did is asked only of what is over.
+fn asks(words: &[&str]) -> bool {
+    words
+        .windows(3)
+        .any(|three| matches!(three[0], "did" | "had") && three[1] == "we" && !NOT_ASKED.contains(&three[2]))
 }
 
 /// Where somebody of the conversation did something: `we also fixed`.

@@ -1,6 +1,6 @@
 //! What a person changes of what is remembered.
 //!
-//! Does not ask whether it is right; only that a fact that reads like an order is looked at once more.
+//! Does not ask whether it is right: what a person types is their own word, and needs nobody's look.
 
 use super::named::{Named, fact_line, named, session_line, store};
 use crate::{Service, remembered};
@@ -32,21 +32,18 @@ pub(crate) fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryC
             let mut store = remembered::open(service)?;
             let edited = store.edit_session(&before.source, &before.session_id, &edit, service.clock.now());
             let line = edited.map_err(|error| remembered::told(&error))?.map(|one| session_line(&one));
-            changed(&session_line(&before), line, None)
+            changed(&session_line(&before), line)
         }
         Named::Fact(before) => {
             let text = masked(service, ask.text.as_ref()).unwrap_or_default();
-            let order = memory::is_order(&text);
             let reworded = |fact: &mut Fact| {
                 fact.text = text;
-                if order {
-                    fact.state = State::Review;
+                // Who rewords what waited has looked at it.
+                if fact.state == State::Review {
+                    fact.state = State::Fresh;
                 }
             };
-            let note = order.then(|| {
-                "it reads like an order, so it is shown to nobody before `loci memory accept`".to_string()
-            });
-            on_fact(service, &before, reworded, note)
+            on_fact(service, &before, reworded)
         }
     }
 }
@@ -68,9 +65,9 @@ pub(crate) fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryCha
             let pinned = store
                 .pin_session(&before.source, &before.session_id, !ask.off)
                 .map_err(|error| remembered::told(&error))?;
-            changed(&session_line(&before), pinned.map(|one| session_line(&one)), None)
+            changed(&session_line(&before), pinned.map(|one| session_line(&one)))
         }
-        Named::Fact(before) => on_fact(service, &before, |fact| fact.pinned = !ask.off, None),
+        Named::Fact(before) => on_fact(service, &before, |fact| fact.pinned = !ask.off),
     }
 }
 
@@ -91,27 +88,18 @@ fn settle(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Er
             format!("`{id}` is a session, and only facts are retired or accepted"),
         )
         .hint("`loci memory list --kind facts` shows them")),
-        Named::Fact(before) => on_fact(service, &before, |fact| fact.state = state, None),
+        Named::Fact(before) => on_fact(service, &before, |fact| fact.state = state),
     }
 }
 
-fn on_fact(
-    service: &Service,
-    before: &Fact,
-    change: impl FnOnce(&mut Fact),
-    note: Option<String>,
-) -> Result<MemoryChanged, Error> {
+fn on_fact(service: &Service, before: &Fact, change: impl FnOnce(&mut Fact)) -> Result<MemoryChanged, Error> {
     let mut store = remembered::open(service)?;
     let fact = store.edit_fact(&before.id, change).map_err(|error| remembered::told(&error))?;
-    changed(&fact_line(before), fact.map(|fact| fact_line(&fact)), note)
+    changed(&fact_line(before), fact.map(|fact| fact_line(&fact)))
 }
 
-fn changed(
-    before: &MemoryLine,
-    now: Option<MemoryLine>,
-    note: Option<String>,
-) -> Result<MemoryChanged, Error> {
+fn changed(before: &MemoryLine, now: Option<MemoryLine>) -> Result<MemoryChanged, Error> {
     let gone = || Error::new(Code::NotFound, format!("`{}` was forgotten meanwhile", before.id));
     let memory = now.ok_or_else(gone)?;
-    Ok(MemoryChanged { changed: memory != *before, memory, note })
+    Ok(MemoryChanged { changed: memory != *before, memory })
 }

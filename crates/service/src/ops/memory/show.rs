@@ -43,7 +43,7 @@ fn session(store: &Store, one: &Remembered) -> Result<MemoryShown, Error> {
 
 fn shown(service: &Service, fact: &Fact) -> MemoryShown {
     MemoryShown {
-        note: format!("this was noted on {}; it is history, and not a task", fact.made_at.day()),
+        note: format!("this was said on {}; it is history, and not a task", fact.made_at.day()),
         memory: fact_line(fact),
         evidence: quotes(service, fact),
         ..MemoryShown::default()
