@@ -22,6 +22,8 @@ pub struct Pack {
     pub tokens: usize,
     /// What was named or is needed, and did not fit.
     pub left_out: Vec<u32>,
+    /// With less than this nothing fits: the outline of what is kept to the end, which need not be the smallest.
+    pub least: usize,
 }
 
 /// Packs the types that were named with what they use directly, as far as others can see it. Over budget, notes go first, of those
@@ -62,9 +64,10 @@ pub fn pack(
         kept.remove(of);
         left_out.push(*of);
     }
+    let least = order.last().map_or(0, |of| price(*of).outline);
     let with_notes = notes.into_iter().filter(|of| price(*of).note > 0).collect();
     let types = graph.in_order(&kept.into_iter().collect::<Vec<_>>());
-    Pack { types, with_notes, tokens, left_out }
+    Pack { types, with_notes, tokens, left_out, least }
 }
 
 #[cfg(test)]
@@ -103,5 +106,18 @@ mod tests {
         assert_eq!((pack.types, pack.left_out), (vec![2, 0], vec![1]));
         assert_eq!(packed(&[0], 10).types, [0]);
         assert_eq!(packed(&[0], 5).types, [] as [u32; 0]);
+    }
+
+    /// What most rest on stays longest, however large it is: what is smaller does not fit in its stead.
+    #[test]
+    fn a_pack_says_how_little_would_hold_something() {
+        let graph = graph(3, &[(0, 2), (1, 2)]);
+        let packed = |budget| {
+            let price = |of| Price { outline: if of == 2 { 90 } else { 10 }, note: 0 };
+            pack(&[0, 1, 2], &graph, &|_| true, &price, budget)
+        };
+        assert_eq!((packed(10).types.len(), packed(10).least), (0, 90));
+        assert_eq!(packed(packed(10).least).types, [2]);
+        assert_eq!(packed(packed(10).least - 1).types, [] as [u32; 0]);
     }
 }

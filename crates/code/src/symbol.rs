@@ -96,6 +96,16 @@ pub struct Meant {
     pub candidates: Vec<(Symbol, Fit)>,
 }
 
+/// How the large and small letters of a path fit those of a name, from the best to the least. This comes before how much of the name
+/// the path is: `Store` means every type of that name before it means a module that is called `store` and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Letters {
+    Same,
+    /// Those of its last part.
+    SameAtEnd,
+    Other,
+}
+
 /// More letters than this and it is another word.
 const NEAR: usize = 2;
 /// In shorter names two letters make any other.
@@ -117,6 +127,8 @@ pub struct Names<'a> {
 struct Wanted {
     /// In the form of the keys.
     path: String,
+    /// The same with its own large and small letters.
+    spelled: String,
     /// What stands in brackets behind it.
     signature: Option<String>,
     /// How many type arguments its last part has, if it says so.
@@ -152,25 +164,15 @@ impl<'a> Names<'a> {
         candidates.dedup();
         let resolved = match &candidates[..] {
             [(symbol, Fit::Exact | Fit::Suffix | Fit::Wildcard)] => Some(*symbol),
-            [(_, Fit::Exact | Fit::Suffix), ..] => self.as_written(&candidates, path),
+            [(first, Fit::Exact | Fit::Suffix), rest @ ..] => self.alike(*first, rest).then_some(*first),
             _ => None,
         };
         Meant { resolved, candidates }
     }
 
-    /// Of several that differ only in large and small letters, the one that is written just so: `Store` is the type, and not the
-    /// module `store` it stands in.
-    fn as_written(&self, candidates: &[(Symbol, Fit)], path: &str) -> Option<Symbol> {
-        let last = path.split('(').next().unwrap_or(path).rsplit(['.', '+', ':']).next()?.trim();
-        let name = |symbol: Symbol| match self.member(symbol) {
-            Some(member) => member.name.as_str(),
-            None => self.of(symbol).simple(),
-        };
-        let mut same = candidates.iter().map(|(symbol, _)| *symbol).filter(|symbol| name(*symbol) == last);
-        let first = same.next()?;
-        // a field and a method of one name: nothing could be typed that tells them apart, and what others may use comes first
-        let alike = |other: Symbol| other.of == first.of && self.full(other) == self.full(first);
-        same.all(alike).then_some(first)
+    /// A field and a method of one name: nothing could be typed that tells them apart, and what others may use comes first.
+    fn alike(&self, first: Symbol, rest: &[(Symbol, Fit)]) -> bool {
+        rest.iter().all(|(other, _)| other.of == first.of && self.full(*other) == self.full(first))
     }
 
     /// Symbols whose names hold a text, or begin so, or are nearly so; types before members.
@@ -244,11 +246,29 @@ impl<'a> Names<'a> {
                 found.push((*symbol, fit));
             }
         }
+        let letters: Vec<Letters> = found.iter().map(|(symbol, _)| self.letters(*symbol, wanted)).collect();
+        let best = letters.iter().min();
+        let mut each = letters.iter();
+        found.retain(|_| each.next() == best);
         // A constructor is called like its type: who names the type means the type.
         if found.iter().any(|(symbol, _)| symbol.member.is_none()) {
             found.retain(|(symbol, _)| symbol.member.is_none());
         }
         found
+    }
+
+    fn letters(&self, symbol: Symbol, wanted: &Wanted) -> Letters {
+        let name = spelled(&self.of(symbol).name);
+        let (outer, last) = split(&wanted.spelled);
+        let (whole, at_end) = match self.member(symbol) {
+            None => (fit(&name, &wanted.spelled).is_some(), end(&name) == last),
+            Some(member) => (outer.is_none_or(|outer| fit(&name, outer).is_some()), member.name == last),
+        };
+        match (whole, at_end) {
+            (true, true) => Letters::Same,
+            (false, true) => Letters::SameAtEnd,
+            (_, false) => Letters::Other,
+        }
     }
 
     fn types<'s>(&'s self, path: &'s str, arity: Option<u16>) -> impl Iterator<Item = (u32, Fit)> + 's {
@@ -310,15 +330,20 @@ impl<'a> Names<'a> {
     }
 }
 
-/// `A.B+C` and `A.B.C`, with or without type arguments, as one spelling.
+/// A name as it is looked up: in any case.
 fn key(name: &str) -> String {
+    spelled(name).chars().flat_map(char::to_lowercase).collect()
+}
+
+/// `A.B+C` and `A.B.C`, with or without type arguments, as one spelling.
+fn spelled(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '+' => out.push('.'),
             '`' => while chars.next_if(char::is_ascii_digit).is_some() {},
-            c => out.extend(c.to_lowercase()),
+            c => out.push(c),
         }
     }
     out
@@ -342,9 +367,9 @@ fn understood(path: &str) -> Option<Wanted> {
     if let Some((_, digits)) = path.rsplit_once('`') {
         arity = digits.parse().ok().or(arity);
     }
-    let path = key(&plain.replace("::", "."));
-    let path = path.trim_matches('.').to_string();
-    (!path.is_empty()).then_some(Wanted { path, signature, arity })
+    let spelled = spelled(&plain.replace("::", ".")).trim_matches('.').to_string();
+    let path = key(&spelled);
+    (!path.is_empty()).then_some(Wanted { path, spelled, signature, arity })
 }
 
 /// A path without what stands in angle brackets, and how many arguments the last of them holds, if they stand at its end.
@@ -418,7 +443,7 @@ pub fn wild(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// In how many letters two words differ (added, left out, exchanged, or two swapped); none beyond two.
-fn distance(one: &str, other: &str) -> Option<usize> {
+pub fn distance(one: &str, other: &str) -> Option<usize> {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > NEAR {
         return None;
@@ -447,6 +472,7 @@ mod tests {
     use super::*;
     use crate::codebase::SourceFile;
     use crate::csharp::symbols::Symbols;
+    use crate::hash::Digest;
     use crate::language::{LANGUAGES, Reader};
     use crate::project::Project;
 
@@ -516,6 +542,53 @@ mod tests {
         let names = Names::new(&types, &lately);
         // The namespace is stronger than what was asked for lately.
         assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
+    }
+
+    fn bare(name: &str, members: &[&str]) -> Named {
+        let member = |name: &&str| NamedMember {
+            name: (*name).to_string(),
+            key: (*name).to_string(),
+            visibility: Visibility::Public,
+        };
+        Named {
+            id: TypeId(Digest::of(name.as_bytes()).0),
+            name: name.to_string(),
+            project: String::new(),
+            arity: 0,
+            visibility: Visibility::Public,
+            members: members.iter().map(member).collect(),
+        }
+    }
+
+    /// A module is called like the type in it, but for its letters; a whole name in other letters is not what was written.
+    #[test]
+    fn what_is_written_just_so_comes_before_what_is_written_otherwise() {
+        let types = [
+            bare("store", &[]),
+            bare("kept.store", &["Open"]),
+            bare("kept.store.Store", &["open"]),
+            bare("mail.Store", &[]),
+            bare("open", &[]),
+            bare("mail.post", &["Find"]),
+            bare("find", &[]),
+        ];
+        let names = Names::new(&types, &|_| 0);
+        for (path, resolved, all) in [
+            ("Store", None, vec!["mail.Store", "kept.store.Store"]),
+            ("store", Some("store"), vec!["store"]),
+            ("STORE", Some("store"), vec!["store"]),
+            ("kept.Store", Some("kept.store"), vec!["kept.store"]),
+            ("store.Store", Some("kept.store.Store"), vec!["kept.store.Store"]),
+            ("Mail.Store", Some("mail.Store"), vec!["mail.Store"]),
+            ("Store.open", Some("kept.store.Store.open"), vec!["kept.store.Store.open"]),
+            ("Find", Some("mail.post.Find"), vec!["mail.post.Find"]),
+            ("find", Some("find"), vec!["find"]),
+        ] {
+            let meant = names.meant(path);
+            let found: Vec<String> = meant.candidates.iter().map(|(symbol, _)| names.full(*symbol)).collect();
+            assert_eq!(found, all, "{path}");
+            assert_eq!(meant.resolved.map(|symbol| names.full(symbol)).as_deref(), resolved, "{path}");
+        }
     }
 
     #[test]

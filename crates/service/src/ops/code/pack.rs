@@ -37,10 +37,10 @@ pub(crate) fn build_pack(service: &Service, ask: &BuildPack) -> Result<PackBuilt
         let budget = (ask.budget as usize).saturating_sub(frame);
         let pack = code::pack(&named, &graph, &|of| desk.is_open(of), &price, budget);
         if pack.types.is_empty() {
-            let least = texts.values().map(|texts| texts.price.outline).min().unwrap_or_default() + frame;
+            let least = pack.least + frame;
             let message = format!("nothing fits into {} tokens, and no pack was written", ask.budget);
             return Err(Error::new(Code::InvalidArgument, message)
-                .hint(format!("--budget {least} holds the smallest type")));
+                .hint(format!("--budget {least} holds what most of it rests on")));
         }
         let text = written(ask, &pack, &texts);
         let folder = Folder::make(desk.root()).map_err(|error| folder_error(&error))?;
