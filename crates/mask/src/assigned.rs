@@ -331,7 +331,7 @@ fn judge(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
             return Some(kind);
         }
     }
-    if kind == "credential" && user_and_password(value) {
+    if kind == "credential" && !value.contains(' ') && user_and_password(value) {
         return Some("basic-auth");
     }
     plausible::secret(value, promise, literal).then_some(kind)

@@ -28,7 +28,7 @@ fn shapes() -> Vec<String> {
         }
         lines.push(format!("{title} --all-projects --reverse -o tsv --limit 7 --offset 2"));
         lines.push(format!("{title} --project {ALPHA} --since 2026-03-01T01:00:00Z --until 2026-04-01"));
-        lines.push(format!("{title} --session 00000000 --source claude-code"));
+        lines.push(format!("{title} --session 00000000-0 --source claude-code"));
         if view.takes("pattern") {
             lines.push(format!("{title} --all-projects --pattern main"));
         }

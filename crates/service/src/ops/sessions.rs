@@ -32,7 +32,11 @@ pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions
     let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
     let names = Names::of(service);
     let notes = if chats.is_empty() { why_none(service, ask, &reader)? } else { Vec::new() };
-    Ok(Sessions { sessions: chats.iter().map(|chat| line(chat, &names)).collect(), as_of, notes })
+    Ok(Sessions {
+        sessions: chats.iter().map(|chat| line(chat, is_gone(&reader, chat), &names)).collect(),
+        as_of,
+        notes,
+    })
 }
 
 fn why_none(service: &Service, ask: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
@@ -62,7 +66,13 @@ pub(crate) fn current(service: &Service) -> Result<Reader, Error> {
     shelf::open(service).ok_or_else(ingest::homeless)
 }
 
-fn line(chat: &Chat, names: &Names) -> SessionLine {
+/// A transcript that was deleted may have come back since the catalogue was made.
+fn is_gone(reader: &Reader, chat: &Chat) -> bool {
+    let back = |stored: catalogue::Stored| stored.part.is_none() && stored.path.exists();
+    chat.gone && !reader.file(chat.file).ok().flatten().is_some_and(back)
+}
+
+fn line(chat: &Chat, gone: bool, names: &Names) -> SessionLine {
     let session = &chat.session;
     let project = session.place();
     SessionLine {
@@ -75,7 +85,7 @@ fn line(chat: &Chat, names: &Names) -> SessionLine {
         tool_calls: u64::from(session.tool_calls),
         errors: u64::from(session.errors),
         models: session.models.iter().map(ToString::to_string).collect(),
-        resume: api::resume(session.source, project, &session.session_id).filter(|_| !chat.gone),
-        archived: chat.gone,
+        resume: api::resume(session.source, project, &session.session_id).filter(|_| !gone),
+        archived: gone,
     }
 }
