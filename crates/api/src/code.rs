@@ -246,6 +246,9 @@ impl Request for SearchSymbols {
     }
 }
 
+/// How sure a mention can be, the surest first.
+pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
+
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
@@ -256,6 +259,12 @@ pub const USAGES: Operation = Operation {
     params: &[
         param("path", Shape::Text, "NAME", "A type by its name or the end of it, or the beginning of an id"),
         param("max_results", Shape::Count, "N", "At most this many [default: 50]"),
+        param(
+            "certainty",
+            Shape::Choice(CERTAINTIES),
+            "HOW_SURE",
+            "At least so sure; `likely` leaves out what only has the same name [default: possible]",
+        ),
         ROOT,
     ],
     required: &["path"],
@@ -276,12 +285,13 @@ pub const USAGES: Operation = Operation {
 pub struct FindUsages {
     pub path: String,
     pub max_results: u64,
+    pub certainty: Option<String>,
     pub root: Option<String>,
 }
 
 impl Default for FindUsages {
     fn default() -> FindUsages {
-        FindUsages { path: String::new(), max_results: 50, root: None }
+        FindUsages { path: String::new(), max_results: 50, certainty: None, root: None }
     }
 }
 
@@ -289,7 +299,14 @@ impl Request for FindUsages {
     const OPERATION: &'static Operation = &USAGES;
 
     fn check(&self) -> Result<(), Error> {
-        is_named(&self.path, &USAGES)
+        is_named(&self.path, &USAGES)?;
+        match &self.certainty {
+            Some(word) if !CERTAINTIES.contains(&word.as_str()) => {
+                let message = format!("`certainty` cannot be `{word}`");
+                Err(Error::new(Code::InvalidArgument, message).hint(CERTAINTIES.join(", ")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -299,6 +316,8 @@ pub struct Used {
     pub resolved: SymbolRef,
     pub usages: Vec<Usage>,
     pub total: u64,
+    /// Of them, those that only have the same name.
+    pub possible: u64,
     pub coverage: Coverage,
 }
 

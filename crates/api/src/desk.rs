@@ -36,11 +36,9 @@ impl Watch {
         let _ = self.hear.set(Box::new(hear));
     }
 
-    /// Tells a step, if anybody listens.
-    pub fn step(&self, told: &str) {
-        if let Some(hear) = self.hear.get() {
-            hear(told);
-        }
+    /// Tells a step, if anybody listens; gives whether somebody did.
+    pub fn step(&self, told: &str) -> bool {
+        self.hear.get().map(|hear| hear(told)).is_some()
     }
 
     /// Nobody waits for it any more.

@@ -356,7 +356,9 @@ mod tests {
         round_trip::<Unpin>(named.clone());
         round_trip::<Dismiss>(named);
         round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
-        round_trip::<FindUsages>(json!({"path": "Store", "max_results": 3, "root": "src"}));
+        round_trip::<FindUsages>(
+            json!({"path": "Store", "max_results": 3, "certainty": "likely", "root": "src"}),
+        );
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
         round_trip::<WriteNotes>(
@@ -448,6 +450,7 @@ mod tests {
         refused::<BuildPack>(json!({"name": "core"}));
         refused::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
         refused::<GetPromptWindow>(json!({"budget": 0}));
+        refused::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
         refused::<GetPromptWindow>(json!({"pack": "../x"}));
         refused::<Consolidate>(json!({"limit": 0}));
         refused::<Consolidate>(json!({"since": "soon"}));

@@ -5,10 +5,12 @@ use crate::doors::{self, Deed};
 use crate::output::{Shown, refuse};
 use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
 use api::{Ask, Code, OPERATIONS, Operation, Param, Shape, VIEWS, View};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value, json};
 use service::Service;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What was typed, understood.
@@ -34,10 +36,12 @@ pub(crate) struct Call {
 
 /// None: the help or the version was shown, or nothing more is to be done.
 pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
-    let first = std::env::args_os().nth(1).unwrap_or_default();
-    let matches = match command(Some(&first.to_string_lossy())).try_get_matches() {
+    let typed = as_meant(std::env::args_os().collect());
+    let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
+    let matches = match command(Some(&first)).try_get_matches_from(&typed) {
         Ok(matches) => matches,
-        Err(e) => {
+        Err(mut e) => {
+            suggest(&mut e, &typed);
             let failed = e.use_stderr();
             // A closed pipe behind `--help | head` is no error.
             let _ = e.print();
@@ -66,6 +70,43 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         None => (api::ask::view("", name), sub),
     };
     Ok(view.map(|view| Typed::Question(Box::new(call(view, sub)))))
+}
+
+/// `loci help code outline` and `loci version` as clap understands them.
+fn as_meant(mut typed: Vec<OsString>) -> Vec<OsString> {
+    match typed.get(1).and_then(|word| word.to_str()) {
+        Some("help") => {
+            typed.remove(1);
+            typed.push("--help".into());
+        }
+        Some("version") if typed.len() == 2 => typed[1] = "--version".into(),
+        _ => {}
+    }
+    typed
+}
+
+/// In place of what clap takes for similar, which for `serach` was `dispatch`: what begins so, and what the fewest slips of the
+/// finger lie between.
+fn suggest(error: &mut clap::Error, typed: &[OsString]) {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let root = command(None);
+    let known = typed.iter().skip(1).filter_map(|word| word.to_str());
+    let there = known.map_while(|word| (word != wrong).then_some(word));
+    let group = there.fold(&root, |at, word| at.find_subcommand(word).unwrap_or(at));
+    let near = nearest(wrong, group.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name));
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
+}
+
+fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let far = |name: &str| {
+        let begins = name.starts_with(wrong) && wrong.len() > 2;
+        service::letters_apart(wrong, name).or(begins.then_some(usize::MAX))
+    };
+    let mut near: Vec<(usize, &str)> = names.filter_map(|name| Some((far(name)?, name))).collect();
+    near.sort_unstable();
+    near.into_iter().map(|(_, name)| name.to_string()).collect()
 }
 
 /// The operation of a command, which may stand in a group: `loci code outline`.
@@ -343,6 +384,44 @@ pub(crate) mod tests {
         for wanted in ["", "search", "query", "stats"] {
             command(Some(wanted)).debug_assert();
         }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_told_by_what_lies_nearest() {
+        for (line, nearest) in [
+            ("loci serach", "search"),
+            ("loci sarch", "search"),
+            ("loci sesions", "sessions"),
+            ("loci sess", "sessions"),
+            ("loci statsu", "status"),
+            ("loci code outlin", "outline"),
+            ("loci memory csots", "costs"),
+        ] {
+            let typed: Vec<OsString> = split(line).into_iter().map(OsString::from).collect();
+            let mut error = command(typed[1].to_str()).try_get_matches_from(&typed).unwrap_err();
+            suggest(&mut error, &typed);
+            let hints = refusal(&error).hints;
+            let (_, names) = hints[0].split_once(": ").unwrap();
+            assert!(names.starts_with(&format!("'{nearest}'")), "{line}: {hints:?}");
+        }
+        assert_eq!(nearest("xyzzy", ["search", "show"].into_iter()), [""; 0]);
+    }
+
+    #[test]
+    fn help_and_version_are_words_as_well() {
+        for (line, meant) in [
+            ("loci help", "loci --help"),
+            ("loci help search", "loci search --help"),
+            ("loci help code outline", "loci code outline --help"),
+            ("loci version", "loci --version"),
+            ("loci search version", "loci search version"),
+            ("loci search help", "loci search help"),
+        ] {
+            let typed = as_meant(split(line).into_iter().map(OsString::from).collect());
+            assert_eq!(typed, split(meant).into_iter().map(OsString::from).collect::<Vec<_>>(), "{line}");
+        }
+        let shown = command(Some("code")).try_get_matches_from(["loci", "code", "outline", "--help"]);
+        assert_eq!(shown.unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
     }
 
     /// Every example in the help is itself a valid command line.

@@ -3,6 +3,7 @@
 //!
 //! Does not understand the question: it looks for its words in names.
 
+use crate::file::Visibility;
 use crate::note::{Asking, quoted};
 use crate::symbol::Named;
 use serde::Deserialize;
@@ -86,21 +87,28 @@ fn has_within(whole: &str, part: &str) -> bool {
     part.contains(is_han) && says_something(part) && whole.contains(part)
 }
 
+/// Where a name stands to a type, and what it is worth there: a type is meant by its own name more than by a member's, and by that more
+/// than by where it lies. Its name is worth so much that a word of it that three types know (a weight of 0.48) still counts for more
+/// than that word and a rarer one in members.
+const WORTH: [f64; 3] = [7.0, 2.0, 0.5];
+/// What nobody else may use says less about how something is done: an alias within a file is not what was asked for.
+const PRIVATE: f64 = 0.5;
+/// Of a name's worth, what it has whatever else is in the name: `Masker` is masking and nothing else, `MaskedPrompt` is a prompt.
+const WHOLLY: f64 = 0.7;
+
 /// The types whose names, or whose members' names, have words of a question in them, the best first. A word that many types have
-/// says less than one that few have.
+/// says less than one that few have, each where it stands: that all of a crate called `mask` lie in it does not make masking common.
 pub fn rank(words: &[String], types: &[Named]) -> Vec<usize> {
     let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
     let named: Vec<Parts> = types.iter().map(Parts::of).collect();
     for word in words {
-        let met: Vec<(usize, f64)> = named
-            .iter()
-            .enumerate()
-            .map(|(at, parts)| (at, parts.score(word)))
-            .filter(|(_, it)| *it > 0.0)
-            .collect();
-        let weight = 1.0 / (1.0 + (met.len() as f64).ln().max(0.0));
-        for (at, score) in met {
-            *scores.entry(at).or_default() += score * weight;
+        let met: Vec<[f64; 3]> = named.iter().map(|parts| parts.fit(word)).collect();
+        for (place, worth) in WORTH.iter().enumerate() {
+            let many = met.iter().filter(|fit| fit[place] > 0.0).count();
+            let weight = 1.0 / (1.0 + (many.max(1) as f64).ln());
+            for (at, fit) in met.iter().enumerate().filter(|(_, fit)| fit[place] > 0.0) {
+                *scores.entry(at).or_default() += fit[place] * worth * weight * named[at].standing;
+            }
         }
     }
     let mut found: Vec<(usize, f64)> = scores.into_iter().collect();
@@ -110,8 +118,9 @@ pub fn rank(words: &[String], types: &[Named]) -> Vec<usize> {
 
 struct Parts {
     own: Vec<String>,
-    around: Vec<String>,
     members: Vec<String>,
+    around: Vec<String>,
+    standing: f64,
 }
 
 impl Parts {
@@ -119,15 +128,16 @@ impl Parts {
         let simple = named.simple();
         let around = named.name.strip_suffix(simple).unwrap_or("");
         let members = named.members.iter().flat_map(|member| parts(&member.name)).collect();
-        Parts { own: parts(simple), around: parts(around), members }
+        let standing = if named.visibility >= Visibility::PrivateProtected { PRIVATE } else { 1.0 };
+        Parts { own: parts(simple), members, around: parts(around), standing }
     }
 
-    /// A type is meant by its own name more than by a member's, and by that more than by where it lies. Its name is worth so much that
-    /// a word of it that three types know (a weight of 0.48) still counts for more than that word and a rarer one in members.
-    fn score(&self, word: &str) -> f64 {
-        let worth =
-            |list: &[String], worth: f64| if list.iter().any(|part| fits(part, word)) { worth } else { 0.0 };
-        worth(&self.own, 7.0) + worth(&self.members, 2.0) + worth(&self.around, 0.5)
+    /// How well a word fits each place of `WORTH`, from 0 to 1.
+    fn fit(&self, word: &str) -> [f64; 3] {
+        let has = |list: &[String]| list.iter().filter(|part| fits(part, word)).count();
+        let some = |list: &[String]| if has(list) > 0 { 1.0 } else { 0.0 };
+        let share = has(&self.own) as f64 / self.own.len().max(1) as f64;
+        [some(&self.own) * (WHOLLY + (1.0 - WHOLLY) * share), some(&self.members), some(&self.around)]
     }
 }
 
@@ -239,7 +249,6 @@ pub fn read_finding(text: &str, there: &dyn Fn(&str) -> Option<String>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Visibility;
     use crate::id::TypeId;
     use crate::symbol::NamedMember;
 
@@ -319,6 +328,20 @@ mod tests {
         assert_eq!(found("客户在哪里保存"), ["Order"]);
         assert_eq!(found("Wie wird die GRÖSSE, ich meine Größe, gesetzt?"), ["Größe"]);
         assert_eq!(found("它怎么工作"), [""; 0]);
+    }
+
+    #[test]
+    fn what_others_may_use_and_what_is_that_alone_comes_first() {
+        let private = Named { visibility: Visibility::Private, ..named("a.Secret", &[]) };
+        let types =
+            [private, named("b.SecretPlace", &[]), named("c.Masker", &[]), named("c.MaskedPrompt", &[])];
+        let found = |question: &str| {
+            rank(&words(question), &types).into_iter().map(|at| types[at].simple()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("Where are secrets?"), ["SecretPlace", "Secret"]);
+        for question in ["Who masks?", "What is masked?", "Where is the masking?", "Which masker?"] {
+            assert_eq!(found(question), ["Masker", "MaskedPrompt"], "{question}");
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub use store::{
     Card, Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Moment, Offered, Place,
     Refreshed, Renamed, Store, StoreError,
 };
-pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, last_word, wild};
+pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, distance, last_word, wild};
 pub use token::Span;
 pub use usage::{Usage, Usages};
 pub use window::{Entry, Region, Shown, Window, fill, worth};

@@ -185,6 +185,14 @@ impl Model {
         }
     }
 
+    /// The program that is asked, where one is.
+    pub fn program(&self) -> Option<&std::path::Path> {
+        match &self.way {
+            Way::Command(command) => Some(&command.program),
+            Way::Http(_) => None,
+        }
+    }
+
     /// What would be sent, and to whom, as it would be sent; without the key, which is not part of it.
     pub fn payload(&self, prompt: &MaskedPrompt, schema: &Value, limits: Limits) -> String {
         let question = self.question(prompt, schema, limits);

@@ -32,6 +32,7 @@ mod stay;
 mod tombstones;
 mod words;
 
+pub use code::distance as letters_apart;
 pub use deliver::Runs;
 pub use home::token;
 pub use hook::EVENTS as HOOK_EVENTS;

@@ -63,16 +63,40 @@ pub(crate) fn wished(service: &Service) -> Result<Option<(Off, bool)>, Error> {
 /// The model that may be asked; none where nobody configured one.
 pub(crate) fn configured(service: &Service) -> Result<Option<Configured>, Error> {
     let config = config::read(&service.places)?.model;
-    let Some(name) = config.provider.as_deref() else { return Ok(None) };
-    let provider = PROVIDERS.iter().find(|provider| provider.name == name).ok_or_else(|| unknown(name))?;
+    let Some(provider) = provider(&config)? else { return Ok(None) };
     let price = price(service, &config, provider)?;
     let (tokens_per_day, jobs_per_run) =
         (config.tokens_per_day.unwrap_or(TOKENS_PER_DAY), config.jobs_per_run.unwrap_or(JOBS_PER_RUN));
     let (code, notes_per_run) = (config.code, config.notes_per_run.unwrap_or(NOTES_PER_RUN));
     let within = Duration::from_secs(config.seconds_per_job.unwrap_or(SECONDS_PER_JOB).max(1));
     let off = Off::read(service, &config)?;
-    let model = Model::new(settings(service, config, provider)?).map_err(|error| wrong(&error))?;
+    let model = built(service, config, provider)?;
+    make_nowhere(service)?;
     Ok(Some(Configured { model, tokens_per_day, jobs_per_run, code, notes_per_run, within, price, off }))
+}
+
+/// The model that would be asked, of which only the settings are looked at: nothing is made, run or connected to.
+pub(crate) fn looked_at(service: &Service) -> Result<Option<Model>, Error> {
+    let config = config::read(&service.places)?.model;
+    let Some(provider) = provider(&config)? else { return Ok(None) };
+    price(service, &config, provider)?;
+    Off::read(service, &config)?;
+    built(service, config, provider).map(Some)
+}
+
+fn provider(config: &Config) -> Result<Option<&'static Provider>, Error> {
+    let Some(name) = config.provider.as_deref() else { return Ok(None) };
+    PROVIDERS.iter().find(|provider| provider.name == name).map(Some).ok_or_else(|| unknown(name))
+}
+
+fn built(service: &Service, config: Config, provider: &'static Provider) -> Result<Model, Error> {
+    Model::new(settings(service, config, provider)?).map_err(|error| wrong(&error))
+}
+
+/// An empty folder for commands that are asked as a model.
+fn make_nowhere(service: &Service) -> Result<(), Error> {
+    let cwd = service.home().ok_or_else(ingest::homeless)?.nowhere();
+    home::make(&cwd).map_err(|error| home::unwritable(&cwd, &error))
 }
 
 impl Configured {
@@ -86,9 +110,7 @@ impl Configured {
 }
 
 fn settings(service: &Service, config: Config, provider: &'static Provider) -> Result<Settings, Error> {
-    let home = service.home().ok_or_else(ingest::homeless)?;
-    let cwd = home.nowhere();
-    home::make(&cwd).map_err(|error| home::unwritable(&cwd, &error))?;
+    let cwd = service.home().ok_or_else(ingest::homeless)?.nowhere();
     Ok(Settings {
         provider,
         key: key(&config, provider)?,
@@ -145,8 +167,10 @@ fn expanded(service: &Service, path: &Path) -> PathBuf {
 }
 
 fn unknown(name: &str) -> Error {
-    let known = PROVIDERS.iter().map(|it| format!("`{}`: {}", it.name, it.about)).collect::<Vec<_>>();
-    Error::new(Code::InvalidArgument, format!("`model.provider` cannot be `{name}`")).hint(known.join("\n"))
+    let known = PROVIDERS.iter().map(|it| format!("`{}`", it.name)).collect::<Vec<_>>().join(", ");
+    let message = format!("`model.provider` cannot be `{name}`: it is one of {known}");
+    let told = PROVIDERS.iter().map(|it| format!("`{}`: {}", it.name, it.about));
+    told.fold(Error::new(Code::InvalidArgument, message), Error::hint)
 }
 
 fn wrong(error: &Misconfigured) -> Error {

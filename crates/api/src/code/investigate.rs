@@ -130,6 +130,9 @@ pub struct Investigation {
     #[serde(skip_serializing_if = "is_false")]
     pub kept: bool,
     pub events: Vec<Step>,
+    /// How many of them whoever asked was told as they happened: to read them again says nothing.
+    #[serde(skip)]
+    pub heard: usize,
     /// The number that the next step will have.
     pub next: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

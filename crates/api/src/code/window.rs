@@ -202,6 +202,9 @@ impl Request for CodeContext {
     fn check(&self) -> Result<(), Error> {
         let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
         let (adds, named) = (self.action == "add", !self.path.trim().is_empty());
+        if self.action.trim().is_empty() {
+            return Err(refused("an action is missing: add NAME, clear or list".to_string()));
+        }
         if !ACTIONS.contains(&self.action.as_str()) {
             return Err(refused(format!("`{}` is none of {}", self.action, ACTIONS.join(", "))));
         }

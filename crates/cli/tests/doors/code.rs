@@ -49,6 +49,8 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
     let used = found("code usages Node");
     assert_eq!((&used["total"], &used["usages"][0]["certainty"]), (&2.into(), &"certain".into()));
     assert_eq!(found("code usages Node --max-results 1")["usages"].as_array().unwrap().len(), 1);
+    let none = typed(&home, "code usages Node --certainty exact").expect(2).records().remove(0);
+    assert_eq!(none["total"], 0, "no index has said so: {none}");
     let used = found("code usages NodeStore.n");
     assert_eq!((&used["total"], &used["usages"][0]["line"]), (&1.into(), &3.into()), "{used}");
     assert_eq!(used["usages"][0]["certainty"], "certain");
@@ -73,6 +75,53 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
     assert_eq!(found("code resolve Both.name")["resolved"]["kind"], "method");
     let near = typed(&home, "code outline NodeStroe").expect(1);
     assert!(near.stderr.contains("Memo.Core.NodeStore"), "{}", near.stderr);
+}
+
+/// A method that many have: what is known of an unknown thing is only its name.
+#[test]
+fn what_only_has_the_same_name_can_be_left_out_and_is_summed_up() {
+    let home = tree();
+    let calls = "pub fn go(x: &impl Other) {\n".to_string() + &"    x.run();\n".repeat(9) + "}\n";
+    let sure = "pub fn sure() {\n    crate::Engine::run(&crate::Engine);\n}\n";
+    put(&home.path().join("src/go.rs"), (calls + sure).as_bytes());
+    put(
+        &home.path().join("src/lib.rs"),
+        b"mod go;\npub struct Engine;\nimpl Engine { pub fn run(&self) {} }\n",
+    );
+    put(&home.path().join("Cargo.toml"), b"[package]\nname = \"engine\"\n");
+    let found = |line: &str| typed(&home, line).expect(0).records().remove(0);
+    let all = found("code usages Engine.run");
+    assert_eq!((&all["total"], &all["possible"]), (&10.into(), &9.into()), "{all}");
+    let first = &all["usages"][0];
+    assert!(first["certainty"] != "possible" && first["line"] == 13, "the surest come first: {all}");
+    let sure = found("code usages Engine.run --certainty likely");
+    assert_eq!(
+        (&sure["total"], &sure["possible"], &sure["usages"][0]),
+        (&1.into(), &0.into(), first),
+        "{sure}"
+    );
+    let text = typed(&home, "code usages Engine.run -o text").expect(0).text();
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("Engine::run(&") < at("x.run()"), "{text}");
+    assert_eq!(text.matches("(possible)\n").count(), 5, "{text}");
+    assert!(text.contains("… 4 more places where only the name is the same"), "{text}");
+}
+
+#[test]
+fn a_type_is_reached_by_its_name_whatever_a_module_is_called() {
+    let home = Home::new();
+    put(&home.path().join("Cargo.toml"), b"[package]\nname = \"shop\"\n");
+    put(&home.path().join("src/lib.rs"), b"pub mod kept;\npub mod mail;\n");
+    put(&home.path().join("src/kept.rs"), b"pub struct Store;\n");
+    put(&home.path().join("src/mail.rs"), b"pub struct Store;\n");
+    put(&home.path().join("examples/store.rs"), b"fn main() {}\n");
+    let told = typed(&home, "code resolve Store").expect(0).records().remove(0);
+    let paths: Vec<&str> =
+        told["candidates"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["shop.kept.Store", "shop.mail.Store"], "{told}");
+    assert_eq!(typed(&home, "code outline Store").expect(1).records()[0]["code"], "AMBIGUOUS_SYMBOL");
+    let named = typed(&home, "code outline mail.Store").expect(0).records().remove(0);
+    assert_eq!(named["resolved"]["path"], "shop.mail.Store");
 }
 
 #[test]

@@ -75,6 +75,53 @@ fn several_programs_of_the_name_are_told() {
 }
 
 #[test]
+fn a_model_that_could_not_be_asked_is_told_and_nobody_is_asked() {
+    let home = history();
+    let claude = home.path().join("bin/claude");
+    put(&claude, b"#!/bin/sh\ntouch $HOME/asked\n");
+    let told = |settings: &str, mode: u32, key: Option<&str>| {
+        put(&home.path().join(".config/loci/config.toml"), format!("[model]\n{settings}").as_bytes());
+        fs::set_permissions(&claude, fs::Permissions::from_mode(mode)).unwrap();
+        let mut asked = command(home.path(), &["doctor", "--json"]);
+        asked.env("PATH", home.path().join("bin")).envs(key.map(|key| ("A_KEY", key)));
+        let checkup = ended(asked).records().remove(0);
+        let all = checkup["findings"].as_array().unwrap().clone();
+        all.into_iter().find(|finding| finding["check"] == "model")
+    };
+    assert_eq!(told("", 0o755, None), None, "none is configured");
+    let local = "provider = \"openai\"\nmodel = \"x\"\nbase_url = \"http://127.0.0.1:1\"";
+    for (settings, mode, key, severity, says) in [
+        (
+            "provider = \"claud\"".to_string(),
+            0o755,
+            None,
+            "problem",
+            "it is one of `claude`, `anthropic`, `openai`",
+        ),
+        ("provider = \"claude\"".to_string(), 0o755, None, "ok", "bin/claude"),
+        ("provider = \"claude\"".to_string(), 0o644, None, "problem", "no program `claude` on PATH"),
+        (
+            "provider = \"openai\"\nmodel = \"x\"\nbase_url = \"nowhere\"".to_string(),
+            0o755,
+            None,
+            "problem",
+            "not the address",
+        ),
+        (local.to_string(), 0o755, None, "ok", "http://127.0.0.1:1"),
+        (format!("{local}\nkey_env = \"A_KEY\""), 0o755, None, "problem", "A_KEY is not set"),
+        (format!("{local}\nkey_env = \"A_KEY\""), 0o755, Some("hush-hush"), "ok", "is asked for x"),
+        (format!("{local}\nkey_command = \"touch $HOME/asked\""), 0o755, None, "ok", "is asked for x"),
+    ] {
+        let found = told(&settings, mode, key).unwrap();
+        assert_eq!(found["severity"], severity, "{settings}: {found}");
+        assert!(found["message"].as_str().unwrap().contains(says), "{settings}: {found}");
+        assert!(!found.to_string().contains("hush-hush"), "{found}");
+        assert_eq!(severity == "ok", found["fix"].is_null(), "{found}");
+    }
+    assert!(!home.path().join("asked").exists(), "nothing was run");
+}
+
+#[test]
 fn an_agent_that_would_start_another_program_is_told() {
     let home = history();
     assert_eq!(find(&home, "wiring"), None);

@@ -54,6 +54,27 @@ fn a_pack_holds_what_its_filter_names_and_is_written_once() {
     assert!(home.path().join("other/.loci/packs/one.md").exists());
 }
 
+/// What most rests on is kept to the end, and may be the largest.
+#[test]
+fn the_budget_that_a_refusal_names_works() {
+    let home = tree();
+    let members: String = (0..60).map(|n| format!("public int Count{n}(string name); ")).collect();
+    put(
+        &home.path().join("src/Base.cs"),
+        format!("namespace Big {{ public class Base {{ {members} }} }}").as_bytes(),
+    );
+    for name in ["One", "Two"] {
+        let text = format!("namespace Big {{ public class {name} {{ public Base B; }} }}");
+        put(&home.path().join(format!("src/{name}.cs")), text.as_bytes());
+    }
+    let refused = typed(&home, "code pack tiny --filter namespace:Big --budget 60").expect(1);
+    let hint = refused.records()[0]["hints"][0].as_str().unwrap().to_string();
+    let budget = hint.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+    let built = said(&home, &format!("code pack tiny --filter namespace:Big --budget {budget}"));
+    assert_eq!(paths(&built["types"]), ["Big.Base"], "{hint}");
+    typed(&home, &format!("code pack tiny --filter namespace:Big --budget {}", budget - 1)).expect(1);
+}
+
 #[test]
 fn a_pack_that_cannot_be_is_refused_and_leaves_nothing() {
     let home = tree();
@@ -159,6 +180,10 @@ fn the_window_shows_what_is_pinned_in_focus_and_asked_for_lately() {
     assert!(!regions(&said(&home, "code window")).contains(&("Recent", "Memo.Far.Island")));
     typed(&home, "code outline Island").expect(0);
     assert!(regions(&said(&home, "code window")).contains(&("Focus", "Memo.Far.Island")));
+    let pinned = said(&home, "code dismiss Engine");
+    assert!(pinned["notes"][0].as_str().unwrap().contains("is pinned and stays in the window"), "{pinned}");
+    let missing = typed(&home, "code context").expect(1).records().remove(0);
+    assert_eq!(missing["message"], "an action is missing: add NAME, clear or list");
     assert_eq!(said(&home, "code unpin engine")["changed"], true);
     assert!(!regions(&said(&home, "code window")).iter().any(|(region, _)| *region == "Pinned"));
 }

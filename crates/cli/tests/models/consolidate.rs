@@ -189,7 +189,10 @@ fn a_proxy_of_the_environment_is_not_used() {
 fn settings_that_make_no_sense_are_refused_and_what_was_derived_stays() {
     for (settings, says) in [
         ("[model]\ntemperature = 1", "unknown field `temperature`"),
-        ("[model]\nprovider = \"parrot\"", "`model.provider` cannot be `parrot`"),
+        (
+            "[model]\nprovider = \"parrot\"",
+            "cannot be `parrot`: it is one of `claude`, `anthropic`, `openai`",
+        ),
         ("[model]\nprovider = \"openai\"\nbase_url = \"http://127.0.0.1:9\"", "`model.model` is missing"),
         ("[model]\nprovider = \"openai\"\nmodel = \"x\"\nbase_url = \"http://example.com\"", "not encrypted"),
         (

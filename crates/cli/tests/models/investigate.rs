@@ -101,6 +101,10 @@ fn without_a_model_the_answer_is_the_evidence() {
         "{}",
         text.stderr
     );
+    assert!(!text.text().contains("types looked at"), "what was told on the way is not told again");
+    assert!(
+        desk.run(&format!("code op {id} --root shop -o text")).expect(0).text().contains("types looked at")
+    );
     assert!(!desk.ledger().exists());
     // what is tested says more than its tests
     put(&desk.path("shop/tests/Batch.cs"), b"namespace Memo.Tests { public class BatchProcess { } }");

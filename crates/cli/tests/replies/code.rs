@@ -29,6 +29,11 @@ fn the_set_of_code_answers_like_the_command_line() {
         ("resolve_symbol", json!({"path": "Memo.*"}), "code resolve Memo.*"),
         ("search_symbols", json!({"query": "o", "limit": 2}), "code search o --limit 2"),
         ("find_usages", json!({"path": "Node", "max_results": 1}), "code usages Node --max-results 1"),
+        (
+            "find_usages",
+            json!({"path": "Node", "certainty": "likely"}),
+            "code usages Node --certainty likely",
+        ),
         ("code_graph", json!({"filter": "type:*", "form": "dot"}), "code graph type:* --form dot"),
         ("get_semantic", json!({"path": "Node"}), "code semantic Node"),
         ("list_packs", json!({"root": "."}), "code packs"),

@@ -12,7 +12,7 @@ use crate::{Service, kept, shelf};
 use api::setup::SetupAsk;
 use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
 use api::{Error, Request};
-use sources::SOURCES;
+use sources::{Places, SOURCES};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
@@ -23,6 +23,7 @@ type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
 const CHECKS: &[Check] = &[
     ("home", keeps),
     ("settings", settings),
+    ("model", model),
     ("histories", histories),
     ("catalogue", catalogue),
     ("index", index),
@@ -93,8 +94,45 @@ fn keeps(patient: &Patient<'_>) -> Option<Told> {
 fn settings(patient: &Patient<'_>) -> Option<Told> {
     let places = &patient.service.places;
     let error = crate::config::read(places).err()?;
+    problem(error.message, edit_settings(places))
+}
+
+fn edit_settings(places: &Places) -> String {
     let file = api::ops::quoted(&crate::config::path(places).to_string_lossy());
-    problem(error.message, format!("${{EDITOR:-vi}} {file}"))
+    format!("${{EDITOR:-vi}} {file}")
+}
+
+/// Whether the model that was configured could be asked, by what can be seen from here: whether its key is a good one, or anybody
+/// is at its address, nobody knows before it is asked.
+fn model(patient: &Patient<'_>) -> Option<Told> {
+    let service = patient.service;
+    crate::config::read(&service.places).ok()?.model.provider?;
+    let model = match crate::model::looked_at(service) {
+        Ok(model) => model?,
+        Err(error) => return problem(error.message, edit_settings(&service.places)),
+    };
+    let asked = format!("{} is asked for {}", model.door, model.name);
+    let Some(program) = model.program() else { return ok(format!("{asked}; its settings make sense")) };
+    let name = program.to_string_lossy();
+    match on_path(service, &name).first() {
+        Some(found) => ok(format!("{asked}: {}", found.display())),
+        None => problem(
+            format!(
+                "`model.provider` is `{}`, and there is no program `{name}` on PATH",
+                model.provider.name
+            ),
+            edit_settings(&service.places),
+        ),
+    }
+}
+
+/// Where programs of a name lie, as a shell would look for them.
+fn on_path(service: &Service, name: &str) -> Vec<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let path = crate::env::text(&service.places, "PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(name)).filter(is_program).collect()
 }
 
 fn histories(patient: &Patient<'_>) -> Option<Told> {
@@ -279,14 +317,9 @@ fn exits(patient: &Patient<'_>) -> Option<Told> {
 /// Several programs of this name: which one answers then depends on who starts it.
 fn programs(patient: &Patient<'_>) -> Option<Told> {
     let service = patient.service;
-    let path = crate::env::text(&service.places, "PATH")?;
     let own = std::fs::canonicalize(&service.exe).ok()?;
-    let is_program = |path: &PathBuf| {
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    let there = std::env::split_paths(&path).map(|folder| folder.join("loci")).filter(is_program);
     let mut found: Vec<PathBuf> = Vec::new();
-    for real in there.filter_map(|path| std::fs::canonicalize(path).ok()) {
+    for real in on_path(service, "loci").into_iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
         if !found.contains(&real) {
             found.push(real);
         }

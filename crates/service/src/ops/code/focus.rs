@@ -32,7 +32,16 @@ pub(crate) fn dismiss(service: &Service, ask: &Dismiss) -> Result<Marked, Error>
     let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
     let known = access::read(&root).0.recent;
     let of = noted_or_in_tree(service, &known, &ask.path, ask.root.as_ref())?;
-    mark(&root, of, now, |access, of| access.dismiss(of, now))
+    let mut marked = mark(&root, of, now, |access, of| access.dismiss(of, now))?;
+    // To pin is the stronger word: it was said by name, and for good.
+    let name = &marked.resolved.path;
+    if marked.pinned.iter().any(|pinned| pinned.type_id == marked.resolved.type_id) {
+        let typed = api::ops::quoted(name);
+        let note =
+            format!("`{name}` is pinned and stays in the window; `loci code unpin {typed}` lets it go");
+        marked.notes.push(note);
+    }
+    Ok(marked)
 }
 
 fn in_tree(service: &Service, path: &str, root: Option<&String>) -> Result<TypeRef, Error> {
@@ -46,16 +55,18 @@ fn noted_or_in_tree(
     path: &str,
     root: Option<&String>,
 ) -> Result<TypeRef, Error> {
-    let wanted = path.trim().to_lowercase();
-    let ends = |name: &str| {
-        let name = name.to_lowercase();
-        name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
+    let wanted = path.trim();
+    let ends = |name: &str, wanted: &str| {
+        name == wanted || name.strip_suffix(wanted).is_some_and(|head| head.ends_with(['.', '+']))
     };
-    let mut fit = noted.iter().filter(|seen| seen.id.eq_ignore_ascii_case(&wanted) || ends(&seen.name));
-    match (fit.next(), fit.next()) {
-        (Some(seen), None) => Ok(seen.type_ref()),
-        _ => in_tree(service, path, root),
-    }
+    let just_so = |seen: &&Seen| seen.id == wanted || ends(&seen.name, wanted);
+    let in_any_case = |seen: &&Seen| {
+        seen.id.eq_ignore_ascii_case(wanted) || ends(&seen.name.to_lowercase(), &wanted.to_lowercase())
+    };
+    let one = |fits: &[&Seen]| if let [seen] = fits { Some(seen.type_ref()) } else { None };
+    let exact: Vec<&Seen> = noted.iter().filter(just_so).collect();
+    let any: Vec<&Seen> = noted.iter().filter(in_any_case).collect();
+    one(&exact).or_else(|| one(&any)).map_or_else(|| in_tree(service, path, root), Ok)
 }
 
 /// Changes what is noted of a type. A tree without a folder has nothing noted, and gets none by this.

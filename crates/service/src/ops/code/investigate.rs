@@ -320,7 +320,7 @@ impl<'a> Course<'a> {
     }
 
     fn step(&mut self, text: String) -> Result<(), Error> {
-        self.service.progress.step(&text);
+        self.told.heard += usize::from(self.service.progress.step(&text));
         let at = self.service.clock.now().0;
         self.told.events.push(Step { n: self.told.next, at, text });
         self.told.next += 1;

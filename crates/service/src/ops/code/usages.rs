@@ -4,16 +4,18 @@
 
 use super::desk::{Desk, at_desk, line_of};
 use crate::Service;
-use api::code::{FindUsages, Usage, Used};
+use api::code::{CERTAINTIES, FindUsages, Usage, Used};
 use api::{Error, Request};
-use code::Mentioned;
+use code::{Certainty, Mentioned};
 
 pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let symbol = desk.one(&ask.path)?;
         let mut all = desk.mentions(symbol);
+        all.retain(|each| is_sure_enough(each.certainty, ask.certainty.as_deref()));
         let total = all.len() as u64;
+        let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
         // what is sure is worth more than what comes first
         all.sort_by(|one, other| {
             (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
@@ -22,10 +24,16 @@ pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, E
         Ok(Used {
             resolved: desk.told(symbol),
             total,
+            possible,
             usages: all.iter().map(|each| told(desk, each)).collect(),
             coverage: desk.coverage(),
         })
     })
+}
+
+fn is_sure_enough(certainty: Certainty, least: Option<&str>) -> bool {
+    let place = |word: &str| CERTAINTIES.iter().position(|known| *known == word);
+    least.is_none_or(|least| place(certainty.name()) <= place(least))
 }
 
 /// A private key of 8,192 bits has a hundred lines.
