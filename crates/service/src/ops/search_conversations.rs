@@ -296,8 +296,8 @@ impl<'s> Searched<'s> {
         }))
     }
 
-    /// The best passages, each text once, and first of all one that the person wrote: by their own words people know
-    /// a conversation again, though a tool that prints a word ten times matches better.
+    /// The best passages, each text once. Before what a tool printed stands what the person wrote: by their own words people
+    /// know a conversation again, though a tool that prints a word ten times matches better.
     fn snippets(
         &self,
         hit: &ChatHit,
@@ -306,7 +306,8 @@ impl<'s> Searched<'s> {
         ask: &SearchConversations,
     ) -> Vec<Snippet> {
         let limit = ask.limit_snippets_per_chat as usize;
-        let person = hit.events.iter().find(|event| event.part == search::Part::Person);
+        let by_tool = hit.events.first().is_some_and(|event| event.part == search::Part::Tool);
+        let person = hit.events.iter().find(|event| by_tool && event.part == search::Part::Person);
         let rest = hit.events.iter().filter(|event| person.is_none_or(|person| person.event != event.event));
         let mut shown: Vec<Snippet> = Vec::new();
         for event in person.into_iter().chain(rest).take(limit.saturating_add(ALIKE)) {
