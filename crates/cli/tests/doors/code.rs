@@ -100,7 +100,8 @@ fn what_only_has_the_same_name_can_be_left_out_and_is_summed_up() {
         (&1.into(), &0.into(), first),
         "{sure}"
     );
-    let text = typed(&home, "code usages Engine.run -o text").expect(0).text();
+    let shown = typed(&home, "code usages Engine.run -o text").expect(0);
+    let text = shown.text();
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("Engine::run(&") < at("x.run()"), "{text}");
     assert_eq!(text.matches("(possible)\n").count(), 5, "{text}");
