@@ -104,9 +104,12 @@ fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String>
         let begins = name.starts_with(wrong) && wrong.len() > 2;
         service::letters_apart(wrong, name).or(begins.then_some(usize::MAX))
     };
-    let mut near: Vec<(usize, &str)> = names.filter_map(|name| Some((far(name)?, name))).collect();
+    // Of two that lie as near, the one with as many letters: `statsu` is `status` with two swapped.
+    let longer = |name: &str| name.len().abs_diff(wrong.len());
+    let mut near: Vec<(usize, usize, &str)> =
+        names.filter_map(|name| Some((far(name)?, longer(name), name))).collect();
     near.sort_unstable();
-    near.into_iter().map(|(_, name)| name.to_string()).collect()
+    near.into_iter().map(|(.., name)| name.to_string()).collect()
 }
 
 /// The operation of a command, which may stand in a group: `loci code outline`.

@@ -97,14 +97,15 @@ const PRIVATE: f64 = 0.5;
 const WHOLLY: f64 = 0.7;
 
 /// The types whose names, or whose members' names, have words of a question in them, the best first. A word that many types have
-/// says less than one that few have, each where it stands: that all of a crate called `mask` lie in it does not make masking common.
+/// says less than one that few have, in that place or a better one: that all of a crate called `mask` lie in it does not make a type's
+/// name common, and a member's is no rarity if types are called so.
 pub fn rank(words: &[String], types: &[Named]) -> Vec<usize> {
     let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
     let named: Vec<Parts> = types.iter().map(Parts::of).collect();
     for word in words {
         let met: Vec<[f64; 3]> = named.iter().map(|parts| parts.fit(word)).collect();
         for (place, worth) in WORTH.iter().enumerate() {
-            let many = met.iter().filter(|fit| fit[place] > 0.0).count();
+            let many = met.iter().filter(|fit| fit[..=place].iter().any(|it| *it > 0.0)).count();
             let weight = 1.0 / (1.0 + (many.max(1) as f64).ln());
             for (at, fit) in met.iter().enumerate().filter(|(_, fit)| fit[place] > 0.0) {
                 *scores.entry(at).or_default() += fit[place] * worth * weight * named[at].standing;

@@ -62,7 +62,7 @@ impl Render for Used {
         }
         if more > 0 {
             let places = plural(more, "more place");
-            let advice = "--certainty likely leaves them out, --json has them";
+            let advice = "--certainty likely leaves them out, --json --max-results N lists them";
             put(
                 &mut out,
                 format_args!("\n… {places} where only the name is the same (possible); {advice}\n"),

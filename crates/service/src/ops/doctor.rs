@@ -20,10 +20,13 @@ use std::time::{Duration, UNIX_EPOCH};
 /// One check: its name, and what it finds. None: there is nothing to say.
 type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
 
+/// What this one finds quotes settings.
+const MODEL: &str = "model";
+
 const CHECKS: &[Check] = &[
     ("home", keeps),
     ("settings", settings),
-    ("model", model),
+    (MODEL, model),
     ("histories", histories),
     ("catalogue", catalogue),
     ("index", index),

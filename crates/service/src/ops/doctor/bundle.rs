@@ -52,10 +52,19 @@ fn contents(service: &Service, checkup: &Checkup) -> Vec<(&'static str, String)>
     vec![
         ("version.txt", about()),
         ("status.json", masked(&status)),
-        ("doctor.json", masked(&serde_json::to_string_pretty(checkup).unwrap_or_default())),
+        ("doctor.json", masked(&serde_json::to_string_pretty(&reported(checkup)).unwrap_or_default())),
         ("config.toml", masked(&told_settings(&settings))),
         ("daemon.log", masked(&last_lines(Path::new(&log)))),
     ]
+}
+
+/// Of the model, how its settings stand, and not what they are: an address says whom somebody works for.
+fn reported(checkup: &Checkup) -> Checkup {
+    let mut told = checkup.clone();
+    for finding in told.findings.iter_mut().filter(|finding| finding.check == super::MODEL) {
+        finding.message = "(what it says quotes settings)".to_string();
+    }
+    told
 }
 
 fn about() -> String {
