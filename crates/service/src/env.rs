@@ -66,10 +66,10 @@ pub(crate) fn inherited() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().filter(|(name, _)| !told(name)).collect()
 }
 
-/// A program by its name, as a shell would find it.
-pub(crate) fn program(places: &Places, name: &str) -> Option<PathBuf> {
-    let folders = std::env::split_paths(places.vars.get("PATH")?);
-    folders.map(|folder| folder.join(name)).find(|path| setup::is_program(path))
+/// The programs of a name, as a shell would look for them.
+pub(crate) fn programs(places: &Places, name: &str) -> Vec<PathBuf> {
+    let folders = places.vars.get("PATH").into_iter().flat_map(std::env::split_paths);
+    folders.map(|folder| folder.join(name)).filter(|path| setup::is_program(path)).collect()
 }
 
 /// Reads the variables of the table and no others.

@@ -8,7 +8,7 @@ mod bundle;
 
 use crate::home::{self, Home};
 use crate::look::Memory;
-use crate::{Service, kept, shelf};
+use crate::{Service, env, kept, shelf};
 use api::setup::SetupAsk;
 use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
 use api::{Error, Request};
@@ -117,7 +117,7 @@ fn model(patient: &Patient<'_>) -> Option<Told> {
     let asked = format!("{} is asked for {}", model.door, model.name);
     let Some(program) = model.program() else { return ok(format!("{asked}; its settings make sense")) };
     let name = program.to_string_lossy();
-    match on_path(service, &name).first() {
+    match env::programs(&service.places, &name).first() {
         Some(found) => ok(format!("{asked}: {}", found.display())),
         None => problem(
             format!(
@@ -127,15 +127,6 @@ fn model(patient: &Patient<'_>) -> Option<Told> {
             edit_settings(&service.places),
         ),
     }
-}
-
-/// Where programs of a name lie, as a shell would look for them.
-fn on_path(service: &Service, name: &str) -> Vec<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    let path = crate::env::text(&service.places, "PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(name)).filter(is_program).collect()
 }
 
 fn histories(patient: &Patient<'_>) -> Option<Told> {
@@ -322,7 +313,9 @@ fn programs(patient: &Patient<'_>) -> Option<Told> {
     let service = patient.service;
     let own = std::fs::canonicalize(&service.exe).ok()?;
     let mut found: Vec<PathBuf> = Vec::new();
-    for real in on_path(service, "loci").into_iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
+    for real in
+        env::programs(&service.places, "loci").into_iter().filter_map(|path| std::fs::canonicalize(path).ok())
+    {
         if !found.contains(&real) {
             found.push(real);
         }

@@ -178,7 +178,7 @@ pub(crate) fn add_agent(service: &Service, ask: &AddAgent) -> Result<AgentLine, 
     };
     let mut post = open(&own(service)?)?;
     post.add_agent(&agent).map_err(|error| failed(&error))?;
-    let missing = env::program(&service.places, &agent.client).is_none();
+    let missing = env::programs(&service.places, &agent.client).is_empty();
     let note = missing.then(|| format!("there is no program `{}` on your PATH yet", agent.client));
     Ok(AgentLine { note, ..agent_line(agent) })
 }
