@@ -250,8 +250,6 @@ pub fn read_finding(text: &str, there: &dyn Fn(&str) -> Option<String>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::TypeId;
-    use crate::symbol::NamedMember;
 
     #[test]
     fn names_fall_into_words() {
@@ -285,30 +283,14 @@ mod tests {
         }
     }
 
-    fn named(name: &str, members: &[&str]) -> Named {
-        let member = |name: &&str| NamedMember {
-            name: (*name).to_string(),
-            key: format!("{name}()"),
-            visibility: Visibility::Public,
-        };
-        Named {
-            id: TypeId(name.len() as u64),
-            name: name.to_string(),
-            project: String::new(),
-            arity: 0,
-            visibility: Visibility::Public,
-            members: members.iter().map(member).collect(),
-        }
-    }
-
     #[test]
     fn what_is_called_so_comes_before_what_has_a_member_called_so() {
         let types = [
-            named("Shop.Report", &["Print"]),
-            named("Shop.Importer", &["ProcessBatch", "Open"]),
-            named("Shop.BatchQueue", &["Push"]),
-            named("Shop.Batches.Clock", &["Now"]),
-            named("Shop.Query", &["Execute"]),
+            Named::sample("Shop.Report", &["Print"]),
+            Named::sample("Shop.Importer", &["ProcessBatch", "Open"]),
+            Named::sample("Shop.BatchQueue", &["Push"]),
+            Named::sample("Shop.Batches.Clock", &["Now"]),
+            Named::sample("Shop.Query", &["Execute"]),
         ];
         let found = |question: &str| {
             rank(&words(question), &types).into_iter().map(|at| types[at].simple()).collect::<Vec<_>>()
@@ -318,9 +300,9 @@ mod tests {
         assert_eq!(found("Who prints the shop's reports?")[0], "Report", "a word that all have says little");
         assert_eq!(found("Where is the moon?"), [""; 0]);
         let types = [
-            named("Shop.客户仓库", &["Save"]),
-            named("Shop.Größe", &["Set"]),
-            named("Shop.Order", &["客户"]),
+            Named::sample("Shop.客户仓库", &["Save"]),
+            Named::sample("Shop.Größe", &["Set"]),
+            Named::sample("Shop.Order", &["客户"]),
         ];
         let found = |question: &str| {
             rank(&words(question), &types).into_iter().map(|at| types[at].simple()).collect::<Vec<_>>()
@@ -333,9 +315,13 @@ mod tests {
 
     #[test]
     fn what_others_may_use_and_what_is_that_alone_comes_first() {
-        let private = Named { visibility: Visibility::Private, ..named("a.Secret", &[]) };
-        let types =
-            [private, named("b.SecretPlace", &[]), named("c.Masker", &[]), named("c.MaskedPrompt", &[])];
+        let private = Named { visibility: Visibility::Private, ..Named::sample("a.Secret", &[]) };
+        let types = [
+            private,
+            Named::sample("b.SecretPlace", &[]),
+            Named::sample("c.Masker", &[]),
+            Named::sample("c.MaskedPrompt", &[]),
+        ];
         let found = |question: &str| {
             rank(&words(question), &types).into_iter().map(|at| types[at].simple()).collect::<Vec<_>>()
         };

@@ -468,11 +468,30 @@ pub fn distance(one: &str, other: &str) -> Option<usize> {
 }
 
 #[cfg(test)]
+impl Named {
+    /// A public type with members that take nothing.
+    pub(crate) fn sample(name: &str, members: &[&str]) -> Named {
+        let member = |name: &&str| NamedMember {
+            name: (*name).to_string(),
+            key: format!("{name}()"),
+            visibility: Visibility::Public,
+        };
+        Named {
+            id: TypeId(crate::hash::Digest::of(name.as_bytes()).0),
+            name: name.to_string(),
+            project: String::new(),
+            arity: 0,
+            visibility: Visibility::Public,
+            members: members.iter().map(member).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::codebase::SourceFile;
     use crate::csharp::symbols::Symbols;
-    use crate::hash::Digest;
     use crate::language::{LANGUAGES, Reader};
     use crate::project::Project;
 
@@ -544,33 +563,17 @@ mod tests {
         assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
     }
 
-    fn bare(name: &str, members: &[&str]) -> Named {
-        let member = |name: &&str| NamedMember {
-            name: (*name).to_string(),
-            key: (*name).to_string(),
-            visibility: Visibility::Public,
-        };
-        Named {
-            id: TypeId(Digest::of(name.as_bytes()).0),
-            name: name.to_string(),
-            project: String::new(),
-            arity: 0,
-            visibility: Visibility::Public,
-            members: members.iter().map(member).collect(),
-        }
-    }
-
     /// A module is called like the type in it, but for its letters; a whole name in other letters is not what was written.
     #[test]
     fn what_is_written_just_so_comes_before_what_is_written_otherwise() {
         let types = [
-            bare("store", &[]),
-            bare("kept.store", &["Open"]),
-            bare("kept.store.Store", &["open"]),
-            bare("mail.Store", &[]),
-            bare("open", &[]),
-            bare("mail.post", &["Find"]),
-            bare("find", &[]),
+            Named::sample("store", &[]),
+            Named::sample("kept.store", &["Open"]),
+            Named::sample("kept.store.Store", &["open"]),
+            Named::sample("mail.Store", &[]),
+            Named::sample("open", &[]),
+            Named::sample("mail.post", &["Find"]),
+            Named::sample("find", &[]),
         ];
         let names = Names::new(&types, &|_| 0);
         for (path, resolved, all) in [
@@ -580,8 +583,8 @@ mod tests {
             ("kept.Store", Some("kept.store"), vec!["kept.store"]),
             ("store.Store", Some("kept.store.Store"), vec!["kept.store.Store"]),
             ("Mail.Store", Some("mail.Store"), vec!["mail.Store"]),
-            ("Store.open", Some("kept.store.Store.open"), vec!["kept.store.Store.open"]),
-            ("Find", Some("mail.post.Find"), vec!["mail.post.Find"]),
+            ("Store.open", Some("kept.store.Store.open()"), vec!["kept.store.Store.open()"]),
+            ("Find", Some("mail.post.Find()"), vec!["mail.post.Find()"]),
             ("find", Some("find"), vec!["find"]),
         ] {
             let meant = names.meant(path);

@@ -41,8 +41,8 @@ const SPEAKERS: &[Speaker] = &[
         asked: &["exec", "--json", "--skip-git-repo-check"],
         goes_on: "resume",
         last: Some("-"),
-        // With its reply it prints what every command did that it ran.
-        most: 256 << 20,
+        // With its reply it prints what every command did that it ran. Four run at once, and all of it is held until they end.
+        most: 64 << 20,
         heard: of_codex,
         lost: "no rollout found",
     },
