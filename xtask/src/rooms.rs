@@ -15,10 +15,10 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("mask", &[]),
     ("search", &[]),
     ("code", &["db"]),
-    ("ward", &[]),
-    ("post", &["db"]),
+    ("subprocess", &[]),
+    ("mailbox", &["db"]),
     ("memory", &["record", "db"]),
-    ("llm", &["record", "db", "mask", "ward"]),
+    ("llm", &["record", "db", "mask", "subprocess"]),
     ("api", &["record"]),
     ("setup", &["api"]),
     (
@@ -30,13 +30,13 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
             "llm",
             "mask",
             "memory",
-            "post",
+            "mailbox",
             "query",
             "record",
             "search",
             "setup",
             "sources",
-            "ward",
+            "subprocess",
         ],
     ),
     ("mcp", &["api"]),
@@ -45,7 +45,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
-const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask", "ward"])];
+const TESTS: &[(&str, &[&str])] = &[("loci", &["db", "mask", "subprocess"])];
 
 /// What only reads the tables of the others, to check them or to write them down.
 const OUTSIDE: &str = "xtask";

@@ -14,7 +14,7 @@ use crate::memory::{
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
-use crate::post::{
+use crate::mailbox::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };

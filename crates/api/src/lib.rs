@@ -16,7 +16,7 @@ pub mod memory;
 pub mod ops;
 pub mod params;
 pub mod plain;
-pub mod post;
+pub mod mailbox;
 pub mod recommend;
 pub mod refs;
 pub mod render;

@@ -6,7 +6,7 @@
 use crate::params::dashed;
 use crate::plain::put;
 use crate::{
-    Code, Error, Param, chats, code, control, memory, post, recommend, refs, resolve, search, sessions,
+    Code, Error, Param, chats, code, control, mailbox, memory, recommend, refs, resolve, search, sessions,
     setup, spending, status, upkeep,
 };
 use serde::Serialize;
@@ -120,11 +120,11 @@ pub const OPERATIONS: &[Operation] = &[
     code::CONTEXT,
     code::INDEX,
     code::STATUS,
-    post::DISPATCH,
-    post::MESSAGES,
-    post::ADD,
-    post::LIST,
-    post::REMOVE,
+    mailbox::DISPATCH,
+    mailbox::MESSAGES,
+    mailbox::ADD,
+    mailbox::LIST,
+    mailbox::REMOVE,
     recommend::OPERATION,
     memory::CONSOLIDATE,
     memory::LIST,

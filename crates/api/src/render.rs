@@ -6,7 +6,7 @@
 mod chats;
 mod code;
 mod memory;
-mod post;
+mod mailbox;
 mod recommend;
 mod refs;
 mod search;

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == service::JQ_COMMAND) {
         return jq_child();
     }
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == service::WARD_COMMAND) {
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == service::GUARD_COMMAND) {
         return guard();
     }
     let exit = match args::parse() {
@@ -51,7 +51,7 @@ fn jq_child() -> ExitCode {
 
 /// Between Loci and a program that it runs: this program again, which sees to it that nothing of the other is left.
 fn guard() -> ExitCode {
-    let (code, complaint) = service::ward_guard(std::env::args_os().skip(2), std::io::stdin());
+    let (code, complaint) = service::run_guard(std::env::args_os().skip(2), std::io::stdin());
     output::complain(&complaint);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

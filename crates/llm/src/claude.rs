@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use ward::{Failed, Finished, Job, Ward};
+use subprocess::{Failed, Finished, Job, Ward};
 
 /// Within a call of ours: `loci hook` says nothing where this is set.
 pub const WITHIN: &str = "LOCI_WITHIN";

@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use ward::{Job, Ward};
+use subprocess::{Job, Ward};
 
 pub struct Provider {
     pub name: &'static str,

@@ -5,11 +5,11 @@
 
 mod speaker;
 
-use crate::ops::post::{failed, open};
+use crate::ops::mailbox::{failed, open};
 use crate::reply::guard;
 use crate::{Service, config, env};
 use api::Error;
-use post::{Agent, Message, Post, Said, Spool};
+use mailbox::{Agent, Message, Post, Said, Spool};
 use record::Stamp;
 use serde_json::{Value, json};
 use speaker::{Heard, Speaker};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
-use ward::{Job, Ward};
+use subprocess::{Job, Ward};
 
 /// Clients that run at once: each is a program of several hundred megabytes.
 const AT_ONCE: usize = 4;
@@ -111,7 +111,7 @@ impl Service {
         agent: &Agent,
         message: &Message,
         heard: &Heard,
-    ) -> Result<(), post::Error> {
+    ) -> Result<(), mailbox::Error> {
         let (now, runner) = (self.clock.now().0, runner());
         match heard {
             Heard::Reply { text, session } => {
@@ -156,14 +156,14 @@ impl Service {
         };
         match Ward::new(&self.exe).run(job) {
             Ok(finished) => speaker.heard(&finished),
-            Err(ward::Failed::Cancelled) => Heard::CalledOff,
-            Err(error @ ward::Failed::NotFound(_)) => Heard::Never(format!(
+            Err(subprocess::Failed::Cancelled) => Heard::CalledOff,
+            Err(error @ subprocess::Failed::NotFound(_)) => Heard::Never(format!(
                 "{error}: install it, restart the daemon, and hand the message in again"
             )),
             Err(
-                error @ (ward::Failed::TimedOut(_)
-                | ward::Failed::Unguarded
-                | ward::Failed::CannotStart { .. }),
+                error @ (subprocess::Failed::TimedOut(_)
+                | subprocess::Failed::Unguarded
+                | subprocess::Failed::CannotStart { .. }),
             ) => Heard::Later(error.to_string()),
             Err(error) => Heard::Never(error.to_string()),
         }

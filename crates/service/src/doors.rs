@@ -15,7 +15,7 @@ use api::memory::{
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
 };
-use api::post::{
+use api::mailbox::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
@@ -162,23 +162,23 @@ impl Caller for Service {
     }
 
     fn dispatch(&self, ask: &Dispatch) -> Result<MessageLine, Error> {
-        ops::post::dispatch(self, ask)
+        ops::mailbox::dispatch(self, ask)
     }
 
     fn list_messages(&self, ask: &ListMessages) -> Result<Messages, Error> {
-        ops::post::list_messages(self, ask)
+        ops::mailbox::list_messages(self, ask)
     }
 
     fn add_agent(&self, ask: &AddAgent) -> Result<AgentLine, Error> {
-        ops::post::add_agent(self, ask)
+        ops::mailbox::add_agent(self, ask)
     }
 
     fn list_agents(&self, ask: &ListAgents) -> Result<Agents, Error> {
-        ops::post::list_agents(self, ask)
+        ops::mailbox::list_agents(self, ask)
     }
 
     fn remove_agent(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
-        ops::post::remove_agent(self, ask)
+        ops::mailbox::remove_agent(self, ask)
     }
 
     fn recommend(&self, ask: &Recommend) -> Result<Recommended, Error> {

@@ -41,7 +41,7 @@ pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
 pub use query::program::RULE as JQ_RULE;
 pub use stay::Whereabouts;
-pub use ward::{COMMAND as WARD_COMMAND, guard as ward_guard};
+pub use subprocess::{COMMAND as GUARD_COMMAND, guard as run_guard};
 
 use api::{Ask, Code, Error, View, Watch};
 use record::{Clock, Problem, ProblemKind};

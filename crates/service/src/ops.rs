@@ -11,7 +11,7 @@ pub(crate) mod gather_chats;
 pub(crate) mod index;
 pub(crate) mod memory;
 mod parallel;
-pub(crate) mod post;
+pub(crate) mod mailbox;
 pub(crate) mod recommend;
 mod records;
 pub(crate) mod resolve_ids;

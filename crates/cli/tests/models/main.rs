@@ -27,4 +27,4 @@ mod faults;
 mod investigate;
 mod notes;
 mod real;
-mod ward;
+mod subprocess;

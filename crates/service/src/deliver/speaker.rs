@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 use std::ffi::OsString;
-use ward::Finished;
+use subprocess::Finished;
 
 pub(super) struct Speaker {
     /// Also the program's.
@@ -24,7 +24,7 @@ pub(super) struct Speaker {
 /// A reply is read by a person or a model.
 const LONGEST_REPLY: usize = 4 << 20;
 
-/// In the order of `api::post::CLIENTS`.
+/// In the order of `api::mailbox::CLIENTS`.
 const SPEAKERS: &[Speaker] = &[
     Speaker {
         name: "claude",
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_client_that_can_be_chosen_is_known() {
-        assert!(SPEAKERS.iter().map(|speaker| speaker.name).eq(api::post::CLIENTS.iter().copied()));
+        assert!(SPEAKERS.iter().map(|speaker| speaker.name).eq(api::mailbox::CLIENTS.iter().copied()));
     }
 
     #[test]

@@ -380,7 +380,7 @@ fn leftovers(patient: &Patient<'_>) -> Option<Told> {
 
 /// Messages that nobody could take in: a person should know.
 fn messages(patient: &Patient<'_>) -> Option<Told> {
-    let spool = post::Spool::at(&patient.home.as_ref()?.spool());
+    let spool = mailbox::Spool::at(&patient.home.as_ref()?.spool());
     match (spool.refused(), spool.waiting()) {
         (0, 0) => None,
         (0, waiting) => warning(format!("{waiting} messages wait for a daemon"), "loci daemon start"),

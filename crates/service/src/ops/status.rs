@@ -8,7 +8,7 @@ use crate::{Service, ingest, remembered, shelf};
 use api::status::{DaemonState, History, Model, Remembers, Status, StatusAsk, Waiting};
 use api::{Error, Request};
 use llm::Ledger;
-use post::{Post, Spool, State};
+use mailbox::{Post, Spool, State};
 use std::collections::BTreeMap;
 
 pub(crate) fn status(service: &Service, ask: &StatusAsk) -> Result<Status, Error> {
@@ -65,7 +65,7 @@ fn waiting(home: &Home) -> Result<Waiting, Error> {
     let Some(post) = Post::look(&home.post()) else {
         return Ok(Waiting { spooled, ..Waiting::default() });
     };
-    let failed = |error: post::Error| super::post::failed(&error);
+    let failed = |error: mailbox::Error| super::mailbox::failed(&error);
     let counts = post.counts().map_err(failed)?;
     let of = |wanted: State| counts.iter().find(|(state, _)| *state == wanted).map_or(0, |(_, n)| *n);
     Ok(Waiting {

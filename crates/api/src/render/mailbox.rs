@@ -2,7 +2,7 @@
 
 use super::{Ink, Look, Render, plural};
 use crate::plain::{clean, cut, one_line, put};
-use crate::post::{AgentLine, Agents, MessageLine, Messages, Removed};
+use crate::mailbox::{AgentLine, Agents, MessageLine, Messages, Removed};
 
 impl Render for MessageLine {
     fn render(&self, look: &Look) -> String {

@@ -289,7 +289,7 @@ pub struct MessageLine {
 pub struct Messages {
     pub messages: Vec<MessageLine>,
     /// Left for a daemon that was not there.
-    #[serde(skip_serializing_if = "crate::post::is_zero")]
+    #[serde(skip_serializing_if = "crate::mailbox::is_zero")]
     pub spooled: u64,
 }
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use ward::{Failed, Finished, Job, Ward};
+use subprocess::{Failed, Finished, Job, Ward};
 
 /// A script, and a mark in its environment by which everything that comes of it is known.
 struct Fake {

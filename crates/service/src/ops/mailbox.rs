@@ -4,12 +4,12 @@
 
 use crate::home::{self, Home};
 use crate::{Service, env, ingest};
-use api::post::{
+use api::mailbox::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
 use api::{Code, Error, Request};
-use post::{Agent, Letter, Message, Post, Spool, State, Wanted};
+use mailbox::{Agent, Letter, Message, Post, Spool, State, Wanted};
 use std::time::{Duration, Instant};
 
 /// A message that has passed through so many agents goes round in a circle.
@@ -26,20 +26,20 @@ pub(crate) fn open(home: &Home) -> Result<Post, Error> {
     Post::open(&home.post()).map_err(|error| failed(&error))
 }
 
-pub(crate) fn failed(error: &post::Error) -> Error {
+pub(crate) fn failed(error: &mailbox::Error) -> Error {
     let code = match error {
-        post::Error::Unknown(_) => Code::NotFound,
-        post::Error::Busy(_) => Code::WriterBusy,
-        post::Error::Taken(_) => Code::InvalidArgument,
+        mailbox::Error::Unknown(_) => Code::NotFound,
+        mailbox::Error::Busy(_) => Code::WriterBusy,
+        mailbox::Error::Taken(_) => Code::InvalidArgument,
         _ => Code::ReadError,
     };
     let told = Error::new(code, error.to_string());
     match error {
-        post::Error::Unknown(name) => {
+        mailbox::Error::Unknown(name) => {
             told.hint("loci agent list").hint(format!("loci agent add {name} <directory>"))
         }
-        post::Error::Taken(_) => told.hint("a key names one message; leave it out to have one made"),
-        post::Error::Busy(name) => told.hint(format!("loci agent messages --agent {name}")),
+        mailbox::Error::Taken(_) => told.hint("a key names one message; leave it out to have one made"),
+        mailbox::Error::Busy(name) => told.hint(format!("loci agent messages --agent {name}")),
         _ => told.hint("loci doctor"),
     }
 }
@@ -112,7 +112,7 @@ fn letter(service: &Service, ask: &Dispatch) -> Result<Letter, Error> {
 fn leave(home: &Home, letter: &Letter) -> Result<MessageLine, Error> {
     let known = Post::look(&home.post()).and_then(|post| post.agent(&letter.agent).ok()?);
     if known.is_none() {
-        return Err(failed(&post::Error::Unknown(letter.agent.clone())));
+        return Err(failed(&mailbox::Error::Unknown(letter.agent.clone())));
     }
     Spool::at(&home.spool()).leave(letter).map_err(|error| home::unwritable(&home.spool(), &error))?;
     Ok(MessageLine {
@@ -167,12 +167,12 @@ pub(crate) fn add_agent(service: &Service, ask: &AddAgent) -> Result<AgentLine, 
     let directory = service.cwd.join(ask.directory.as_deref().unwrap_or("."));
     let directory = directory.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
         Error::new(Code::NotFound, format!("{} is no directory", directory.display()))
-            .hint(api::post::ADD.example)
+            .hint(api::mailbox::ADD.example)
     })?;
     let agent = Agent {
         name: ask.name.clone(),
         directory: directory.to_string_lossy().into_owned(),
-        client: ask.client.clone().unwrap_or_else(|| api::post::CLIENTS[0].to_string()),
+        client: ask.client.clone().unwrap_or_else(|| api::mailbox::CLIENTS[0].to_string()),
         since: service.clock.now().0,
         ..Agent::default()
     };
