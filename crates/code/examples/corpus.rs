@@ -18,19 +18,20 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::specimen::{
-    STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
-};
 use loci_code::{
-    Certainty, Codebase, Cost, FileFacts, LANGUAGES, Language, MemberKind, Outliner, Project, Reader,
-    Resolver, SourceFile, Symbols, TypeHashes, Usages, classify, count_tokens, decode, discover, hashes,
-    read_tree,
+    Certainty, Codebase, Cost, Outliner, Resolver, SourceFile, TypeHashes, Usages, classify, count_tokens,
+    hashes, read_tree,
 };
+use project::{Project, discover};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use syntax::sample_edits::{
+    STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
+};
+use syntax::{FileFacts, LANGUAGES, Language, MemberKind, Reader, Symbols, decode};
 
 /// What is asked of explicit references between types, both ways.
 const ENOUGH: f64 = 0.995;

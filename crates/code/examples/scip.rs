@@ -12,15 +12,15 @@
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
 use loci_code::scip::{Columns, Declared, Exact, Freshness, Index, ScipError};
-use loci_code::{
-    Certainty, Codebase, MemberKind, Named, Names, Resolver, TypeKind, decode, discover, read_tree,
-};
+use loci_code::{Certainty, Codebase, Named, Names, Resolver, read_tree};
+use project::discover;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
+use syntax::{MemberKind, TypeKind, decode};
 
 type Outcome = Result<bool, Box<dyn Error>>;
 

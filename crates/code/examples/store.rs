@@ -140,7 +140,7 @@ fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
             files.extend(copied(&path, &target)?);
         } else if kind.is_file() {
             fs::copy(&path, &target)?;
-            if loci_code::language_of(&target).is_some() {
+            if syntax::language_of(&target).is_some() {
                 files.push(target);
             }
         }

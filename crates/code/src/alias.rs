@@ -4,10 +4,9 @@
 //! types that look alike (in one of 15,700 types every second has the members of another).
 
 use crate::codebase::{Codebase, Type};
-use crate::file::{MemberKind, TypeKind};
-use crate::hash::{Digest, TypeHashes};
-use crate::id::TypeId;
+use crate::hash::TypeHashes;
 use std::collections::BTreeSet;
+use syntax::{Digest, MemberKind, TypeId, TypeKind};
 
 /// A type as it was, or as it is.
 #[derive(Clone, Copy)]
@@ -184,12 +183,11 @@ fn arity(name: &str) -> &str {
 mod tests {
     use super::*;
     use crate::codebase::SourceFile;
-    use crate::csharp::symbols::Symbols;
     use crate::hash::hashes;
-    use crate::language::{LANGUAGES, Reader};
-    use crate::project::Project;
     use crate::resolve::Resolver;
+    use project::Project;
     use std::fmt::Write;
+    use syntax::{LANGUAGES, Reader, Symbols};
 
     struct Told {
         id: TypeId,

@@ -2,9 +2,9 @@
 //!
 //! Does not know what follows from it: who is stale, what is written anew.
 
-use crate::file::MemberKind;
 use crate::hash::{MemberHashes, TypeHashes};
 use std::collections::BTreeMap;
+use syntax::MemberKind;
 
 /// From the deepest to the shallowest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, serde::Serialize, serde::Deserialize)]

@@ -3,12 +3,12 @@
 //!
 //! Does not know how a name is looked up (`resolve` does), and nothing of files on disk.
 
-use crate::file::{FileFacts, ImportKind, Member, Path, Position, TypeKind, TypePart, Visibility};
-use crate::home;
-use crate::id::TypeId;
-use crate::project::Project;
+use project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use syntax::{
+    FileFacts, ImportKind, Member, Path, Position, TypeId, TypeKind, TypePart, Visibility, language_of,
+};
 
 /// A file of a project, read.
 #[derive(Clone, Debug)]
@@ -175,11 +175,24 @@ impl Tables {
     }
 }
 
+/// Tells a file's facts where the file is, for languages whose names follow from paths. Once told, they keep it.
+pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
+    let Some(language) = language_of(file.path.as_ref()) else { return };
+    let project = projects.get(file.project as usize);
+    let (name, manifest) = project.map_or(("", ""), |project| (project.name.as_str(), project.path.as_str()));
+    // two of a name are told apart by ` (path)`, which no import has
+    let name = name.split(" (").next().unwrap_or_default();
+    let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
+    let aliases = project.map_or(&[][..], |project| &project.aliases);
+    language.place(&mut file.facts, name, path, aliases);
+}
+
 impl Codebase {
     /// Joins what files tell. The order in which they come does not matter.
     pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
         for file in &mut files {
-            home::place(&projects, file);
+            place_in_project(&projects, file);
         }
         files.sort_by(|one, other| (one.project, &one.path).cmp(&(other.project, &other.path)));
         let mut tables = Tables::default();

@@ -232,8 +232,8 @@ mod tests {
     /// A type of this name in this namespace, public, tagged `core`.
     fn holds(filter: &str) -> bool {
         let is = |field: Field, word: &str| match field {
-            Field::Namespace => crate::symbol::wild(word.as_bytes(), b"memo.core"),
-            Field::Type => crate::symbol::wild(word.as_bytes(), b"nodestore"),
+            Field::Namespace => project::wild(word.as_bytes(), b"memo.core"),
+            Field::Type => project::wild(word.as_bytes(), b"nodestore"),
             Field::Access => word == "public",
             Field::Tag => word == "core",
             Field::Depends => word == "node",

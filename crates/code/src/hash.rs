@@ -7,41 +7,13 @@
 //! carry `HASH_VERSION`, which changes with any of this.
 
 use crate::codebase::Codebase;
-use crate::file::{Member, MemberKind, Shape, TypePart, Visibility};
 use crate::resolve::Resolver;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-use std::fmt;
 use std::fmt::Write as _;
+use syntax::{Digest, Member, MemberKind, Shape, TypePart, Visibility};
 
 /// Changes when the same source would have other hashes.
 pub const HASH_VERSION: u32 = 2;
-
-/// The first eight bytes of a SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct Digest(pub u64);
-
-impl Digest {
-    pub fn of(bytes: &[u8]) -> Digest {
-        let full = Sha256::digest(bytes);
-        let mut first = [0; 8];
-        first.copy_from_slice(&full[..8]);
-        Digest(u64::from_be_bytes(first))
-    }
-
-    /// Of several texts in one order, whatever order they come in.
-    fn of_all(name: &str, mut texts: Vec<String>) -> Digest {
-        texts.sort_unstable();
-        Digest::of(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
-    }
-}
-
-impl fmt::Display for Digest {
-    /// Eight letters of it.
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        out.write_str(&crate::id::spelled(self.0)[..8])
-    }
-}
 
 /// The five hashes of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -82,6 +54,12 @@ pub struct TypeHashes {
     pub degraded: bool,
 }
 
+/// Of several texts in one order, whatever order they come in.
+fn digest_of_all(name: &str, mut texts: Vec<String>) -> Digest {
+    texts.sort_unstable();
+    Digest::of(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
+}
+
 /// The hashes of a type and of each of its members.
 pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
     let each = &code.types[of as usize];
@@ -119,11 +97,11 @@ pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
     }
     let raw = code.parts(each).map(|part| format!("{:016x}", part.raw.0));
     let hashes = Hashes {
-        structure: Digest::of_all("structure", structure),
-        public: Digest::of_all("public", public),
-        internal: Digest::of_all("internal", of_members(|member| member.internal).collect()),
-        cosmetic: Digest::of_all("cosmetic", raw.collect()),
-        doc: Digest::of_all("doc", doc),
+        structure: digest_of_all("structure", structure),
+        public: digest_of_all("public", public),
+        internal: digest_of_all("internal", of_members(|member| member.internal).collect()),
+        cosmetic: digest_of_all("cosmetic", raw.collect()),
+        doc: digest_of_all("doc", doc),
     };
     TypeHashes { hashes, members, degraded: code.parts(each).any(|part| part.degraded) }
 }

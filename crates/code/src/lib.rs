@@ -1,68 +1,51 @@
-//! Here is a source tree: outlines, what changed and how deep, who depends on whom, and what a name means.
+//! Joins the files of a source tree into a codebase: outlines, changes and how deep they reach, dependencies, and what a name
+//! refers to.
 //!
-//! Does not know sessions, the network or terminals.
+//! Does not parse source text (`syntax` does) or read manifests (`project` does), and does not know sessions, the network or
+//! terminals.
 
 mod alias;
+mod card;
 mod classify;
 mod codebase;
-mod csharp;
-mod file;
+mod diagram;
 mod filter;
 pub mod folder;
-mod go;
 mod graph;
 mod hash;
-mod home;
-mod id;
-pub mod inquiry;
-mod java;
-mod language;
+pub mod investigation;
 pub mod note;
+mod note_state;
 mod outline;
 mod pack;
-mod picture;
-mod project;
-mod python;
 mod read;
 mod resolve;
-mod rust;
 pub mod scip;
-#[doc(hidden)]
-pub mod specimen;
-mod state;
 mod store;
 mod symbol;
-mod syntax;
-mod token;
-mod typescript;
 mod usage;
 mod window;
 
 pub use alias::{Alias, Conflict, Known, aliases, bodies};
+pub use card::{Card, Offered, Place};
 pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
 pub use codebase::{Codebase, SourceFile, Type};
-pub use csharp::symbols::Symbols;
-pub use file::{
-    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, On, Path, Position, Reference,
-    Scope, Segment, Shape, Takes, TypeKind, TypePart, Use, Visibility, Written,
-};
+pub use diagram::{FORMS, Form, picture};
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use graph::Graph;
-pub use hash::{Digest, HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
-pub use id::{MemberId, TypeId, is_prefix};
-pub use language::{GrammarError, LANGUAGES, Language, Reader, decode, language_of};
+pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
+pub use note_state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use outline::{Cost, Outliner, count_tokens};
 pub use pack::{Pack, Price, pack};
-pub use picture::{FORMS, Form, picture};
-pub use project::{Layout, LayoutError, Project, Solution, discover, is_generated};
-pub use read::{read_source, read_tree};
+pub use project::{Layout, LayoutError, Project, discover, read_source, wild};
+pub use read::{Moment, read_tree};
 pub use resolve::{Certainty, Edge, Mention, Resolver};
-pub use state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
 pub use store::{
-    Card, Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Moment, Offered, Place,
-    Refreshed, Renamed, Store, StoreError,
+    Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Refreshed, Renamed, Store, StoreError,
 };
-pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, distance, last_word, wild};
-pub use token::Span;
+pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, distance, last_word};
+pub use syntax::{
+    Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode, language_of,
+};
 pub use usage::{Usage, Usages};
 pub use window::{Entry, Region, Shown, Window, fill, worth};

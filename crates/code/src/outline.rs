@@ -6,16 +6,16 @@
 mod lines;
 
 use crate::codebase::{Codebase, Type};
-use crate::file::{
-    FileFacts, Member, MemberKind, Position, Reference, Shape, TypeKind, TypePart, Visibility,
-};
 use crate::hash::{TypeHashes, hashes};
-use crate::id::{MemberId, TypeId};
 use crate::resolve::Resolver;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use syntax::{
+    FileFacts, Member, MemberId, MemberKind, Position, Reference, Shape, TypeId, TypeKind, TypePart,
+    Visibility,
+};
 
 /// More dependencies than this are counted, not named; so are members that only the own project sees.
 const NAMED: usize = 5;

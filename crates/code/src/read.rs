@@ -3,21 +3,30 @@
 //! Does not know what was read before; whoever keeps facts hands in only what changed.
 
 use crate::codebase::{Codebase, SourceFile};
-use crate::hash::Digest;
-use crate::language::{Reader, decode, language_of};
-use crate::project::{Layout, Project, is_generated};
-use crate::store::{Moment, StoreError};
-use rustix::fs::{Mode, OFlags, open};
-use std::fs::File;
-use std::io::{Error as IoError, Read};
+use project::{Layout, Project, is_generated, read_source};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Builder;
+use syntax::{Digest, Reader, decode, language_of};
 
 /// A thousand types within each other, which is as deep as a reader follows, overflow the usual 2 MB in a build for tests; 4 were
 /// enough. What is not used costs nothing.
 const STACK: usize = 16 << 20;
+
+/// When a question is asked, and how it may be worked on.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    /// In milliseconds since 1970.
+    pub now: i64,
+    pub threads: usize,
+    /// Is told how many files of how many are read, and says whether to go on.
+    pub tell: &'a (dyn Fn(u64, u64) -> bool + Sync),
+}
+
+/// The caller asked to stop.
+#[derive(Debug)]
+pub(crate) struct Stopped;
 
 /// Reads all files of a layout. What cannot be read is told, and costs itself alone.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
@@ -31,29 +40,6 @@ pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec
         }
     }
     (Codebase::new(layout.projects.clone(), files), problems)
-}
-
-/// What is larger was made by a tool, and its tree takes many times its size in memory.
-const LARGEST: u64 = 8 << 20;
-
-/// The bytes of a source file. Nothing but a plain file is opened, and no link is followed: opening a FIFO would wait for its
-/// writer, and between a look and the opening one may have taken the file's place.
-pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(open(root.join(path), flags, Mode::empty())?);
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(IoError::other("not a plain file"));
-    }
-    let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
-    if meta.len() <= LARGEST {
-        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    }
-    if meta.len().max(bytes.len() as u64) > LARGEST {
-        let (mega, most) = (meta.len() >> 20, LARGEST >> 20);
-        return Err(IoError::other(format!("{mega} MB; up to {most} MB are read")));
-    }
-    Ok(bytes)
 }
 
 /// One file, looked at.
@@ -74,7 +60,7 @@ pub(crate) fn read_files(
     files: &[(String, u32)],
     known: &(dyn Fn(&str, u32) -> Option<u64> + Sync),
     moment: Moment<'_>,
-) -> Result<Vec<Told>, StoreError> {
+) -> Result<Vec<Told>, Stopped> {
     let stopped = AtomicBool::new(false);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
@@ -105,7 +91,7 @@ pub(crate) fn read_files(
         }
     });
     if stopped.into_inner() {
-        return Err(StoreError::Stopped);
+        return Err(Stopped);
     }
     let mut told = done.into_inner().unwrap_or_default();
     // threads end in any order
@@ -154,8 +140,8 @@ impl Desk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::discover;
     use crate::resolve::Resolver;
+    use project::discover;
     use std::fs;
 
     /// Two projects that both have `Shared.Node`, and one that uses both.

@@ -5,12 +5,12 @@
 //! member of that name, the answer is only likely.
 
 use crate::codebase::{ATTRIBUTE, Codebase, Container, GLOBAL};
-use crate::csharp::known;
-use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference, Segment, TypeKind};
 use crate::scip::{Exact, Told};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
+use syntax::csharp::well_known;
+use syntax::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference, Segment, TypeKind};
 
 /// How sure an edge is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -341,14 +341,14 @@ impl<'a> Resolver<'a> {
             return alias;
         }
         let imported = self.unseen(file, reference.scope);
-        if let Some(home) = known::home(facts.word(first.word), &imported) {
+        if let Some(home) = well_known::home(facts.word(first.word), &imported) {
             return format!("{home}.{written}");
         }
-        if written.rsplit_once('.').is_some_and(|(namespace, _)| known::is_known(namespace)) {
+        if written.rsplit_once('.').is_some_and(|(namespace, _)| well_known::is_known(namespace)) {
             return written;
         }
         let unknown: Vec<&str> =
-            imported.into_iter().filter(|namespace| !known::is_known(namespace)).collect();
+            imported.into_iter().filter(|namespace| !well_known::is_known(namespace)).collect();
         format!("{written}@{}", unknown.join(","))
     }
 

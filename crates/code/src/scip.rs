@@ -5,13 +5,13 @@
 
 mod descriptor;
 mod exact;
-mod lines;
+mod positions;
 mod wire;
 
 pub use descriptor::{SymbolKind, described};
 pub(crate) use exact::Told;
 pub use exact::{Declared, Exact, Freshness, Ours, Usage, Usages, is_indexed};
-pub use lines::Columns;
+pub use positions::Columns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;

@@ -4,41 +4,39 @@
 //! Does not know where it lies, nor what time it is. Without a place to keep anything it works all the same, and reads everything
 //! each time.
 
-mod ask;
-mod card;
 mod delta;
-mod keep;
-mod look;
-mod noted;
+mod freshness;
+mod notes;
+mod partial;
+mod queries;
 mod table;
-mod world;
+mod writer;
 
-pub use ask::{Extent, Mentioned, Mentions};
-pub use card::{Card, Offered, Place};
-pub use keep::{KeepError, Kept};
+pub use queries::{Extent, Mentioned, Mentions};
+pub use writer::{KeepError, Kept};
 
 use crate::alias::{self, Known};
+use crate::card::Card;
 use crate::classify::{Change, ChangeClass, classify};
-use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
+use crate::codebase::{ATTRIBUTE, Codebase, SourceFile, place_in_project};
 use crate::graph::Graph;
-use crate::hash::{Digest, HASH_VERSION};
-use crate::home;
-use crate::id::TypeId;
+use crate::hash::HASH_VERSION;
+use crate::note_state::settle;
 use crate::outline::Outliner;
-use crate::project::{LayoutError, Project, discover_while};
-use crate::read::read_files;
+use crate::read::{Moment, Stopped, read_files};
 use crate::resolve::{Edge, Resolver};
-use crate::state::settle;
 use db::Connection;
 use delta::Delta;
-use look::{Folder, Seen, look, survey};
+use freshness::{Folder, Seen, look, survey};
+use partial::world;
+use project::{LayoutError, Project, discover_while};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use syntax::{Digest, TypeId};
 use table::{FileRow, LAYOUT, SCHEMA, Table};
-use world::world;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -60,6 +58,12 @@ impl From<LayoutError> for StoreError {
             LayoutError::Stopped => StoreError::Stopped,
             error @ LayoutError::NoFolder(_) => StoreError::Layout(error),
         }
+    }
+}
+
+impl From<Stopped> for StoreError {
+    fn from(_: Stopped) -> StoreError {
+        StoreError::Stopped
     }
 }
 
@@ -126,16 +130,6 @@ pub struct Renamed {
 pub struct Doubt {
     pub name: String,
     pub candidates: Vec<String>,
-}
-
-/// When a question is asked, and how it may be worked on.
-#[derive(Clone, Copy)]
-pub struct Moment<'a> {
-    /// In milliseconds since 1970.
-    pub now: i64,
-    pub threads: usize,
-    /// Is told how many files of how many are read, and says whether to go on.
-    pub tell: &'a (dyn Fn(u64, u64) -> bool + Sync),
 }
 
 pub struct Store {
@@ -254,7 +248,7 @@ impl Store {
         }
         let mut done = work.done;
         (done.read_bytes, done.written_bytes) = (work.table.read, work.table.written);
-        let extent = ask::counted(&mut work.table)?;
+        let extent = queries::counted(&mut work.table)?;
         work.table.set_meta(EXTENT, &extent)?;
         writing.commit()?;
         Ok(done)
@@ -403,7 +397,7 @@ impl Work<'_> {
         for edit in edits {
             let old = match &edit.old {
                 Some(row) => self.table.facts(row.id)?,
-                None => crate::file::FileFacts::default(),
+                None => syntax::FileFacts::default(),
             };
             old_spaces.extend(delta::spaces(&old));
             if let Some(row) = &edit.old {
@@ -414,14 +408,14 @@ impl Work<'_> {
             }
             match (edit.new, edit.old) {
                 (Some(mut file), _) => {
-                    home::place(projects, &mut file);
+                    place_in_project(projects, &mut file);
                     delta.add(&old, &file.facts);
                     let id = self.table.add_file(&file, edit.digest, edit.context)?;
                     touched.insert(id);
                     batch.insert(id);
                 }
                 (None, Some(row)) => {
-                    delta.add(&old, &crate::file::FileFacts::default());
+                    delta.add(&old, &syntax::FileFacts::default());
                     self.table.remove_file(row.id)?;
                 }
                 (None, None) => {}
@@ -486,7 +480,7 @@ impl Work<'_> {
             }
             for file in self.table.files_in(&module)? {
                 let facts = self.table.facts(file)?;
-                names.extend(world::declared(&facts));
+                names.extend(partial::declared(&facts));
                 for (alias, path) in delta::passed_on(&facts) {
                     match alias {
                         Some(alias) => drop(names.insert(alias)),
@@ -765,7 +759,7 @@ fn moves(gone: &[(&String, &FileRow)], edits: &[Edit]) -> BTreeMap<String, Strin
 
 /// Whether a file looks different from outside, or nobody can be sure.
 fn is_other(old: &BTreeMap<String, Folder>, new: &BTreeMap<String, Folder>, path: &str) -> bool {
-    let (folder, name) = look::parted(path);
+    let (folder, name) = freshness::parted(path);
     let entry = |folders: &BTreeMap<String, Folder>| folders.get(folder)?.entries.get(name).copied();
     let (before, after) = (entry(old), entry(new));
     before.is_none_or(|before| before.unsure) || before.map(|it| it.stamp) != after.map(|it| it.stamp)

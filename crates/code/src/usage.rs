@@ -5,14 +5,13 @@
 //! members that are used without their names (constructors, indexers, operators) it knows nothing.
 
 use crate::codebase::{Codebase, GLOBAL, MemberAt};
-use crate::file::{
-    FileFacts, Member, MemberKind, On, Path, Position, Scope, Takes, TypeKind, Use, Visibility, Written,
-};
 use crate::resolve::{Certainty, Found, Place, Resolver, Symbol};
-use crate::token::Span;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::cmp::Reverse;
+use syntax::{
+    FileFacts, Member, MemberKind, On, Path, Position, Scope, Span, Takes, TypeKind, Use, Visibility, Written,
+};
 
 /// A place that uses a member.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -4,14 +4,13 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{
-    ChangeClass, Codebase, Graph, Note, Project, Reader, Resolver, SourceFile, State, Symbols, classify,
-    decode, hashes, language_of, settle,
-};
+use loci_code::{ChangeClass, Codebase, Graph, Note, Resolver, SourceFile, State, classify, hashes, settle};
+use project::Project;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syntax::{Reader, Symbols, decode, language_of};
 
 #[test]
 fn an_edit_is_what_its_folder_says() {

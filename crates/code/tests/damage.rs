@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{
-    Codebase, GapKind, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols, hashes,
-};
+use loci_code::{Codebase, Outliner, Resolver, SourceFile, hashes};
+use project::Project;
+use syntax::{GapKind, LANGUAGES, Reader, Symbols};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 

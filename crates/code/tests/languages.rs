@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{
-    Codebase, Digest, Hashes, Language, Outliner, Project, Reader, Resolver, SourceFile, Symbols, discover,
-    hashes, language_of, read_tree,
-};
+use loci_code::{Codebase, Hashes, Outliner, Resolver, SourceFile, hashes, read_tree};
+use project::{Project, discover};
 use std::fs;
+use syntax::{Digest, Language, Reader, Symbols, language_of};
 
 struct House {
     name: &'static str,
@@ -256,12 +255,12 @@ fn what_a_grammar_cannot_read_is_spelled_otherwise_and_still_counts() {
 #[test]
 fn a_text_may_end_anywhere() {
     for (path, text) in [
-        ("a.rs", include_str!("../testdata/rust/declarations/shapes.rs")),
-        ("a.ts", include_str!("../testdata/typescript/declarations/store.ts")),
-        ("a.jsx", include_str!("../testdata/typescript/declarations/view.jsx")),
-        ("a.py", include_str!("../testdata/python/declarations/store.py")),
-        ("a.go", include_str!("../testdata/go/declarations/store.go")),
-        ("a.java", include_str!("../testdata/java/declarations/Store.java")),
+        ("a.rs", include_str!("../../syntax/testdata/rust/declarations/shapes.rs")),
+        ("a.ts", include_str!("../../syntax/testdata/typescript/declarations/store.ts")),
+        ("a.jsx", include_str!("../../syntax/testdata/typescript/declarations/view.jsx")),
+        ("a.py", include_str!("../../syntax/testdata/python/declarations/store.py")),
+        ("a.go", include_str!("../../syntax/testdata/go/declarations/store.go")),
+        ("a.java", include_str!("../../syntax/testdata/java/declarations/Store.java")),
     ] {
         let language = language_of(path.as_ref()).unwrap();
         for at in (0..text.len()).step_by(23).filter(|at| text.is_char_boundary(*at)) {

@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::specimen::{
+use loci_code::{ChangeClass, Codebase, Resolver, SourceFile, TypeHashes, classify, hashes};
+use project::Project;
+use std::collections::{BTreeMap, BTreeSet};
+use syntax::sample_edits::{
     STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
 };
-use loci_code::{
-    ChangeClass, Codebase, FileFacts, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, TypeHashes,
-    Visibility, classify, hashes, language_of,
-};
-use std::collections::{BTreeMap, BTreeSet};
+use syntax::{FileFacts, LANGUAGES, Reader, Symbols, Visibility, language_of};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 
@@ -66,11 +65,11 @@ fn layout_is_cosmetic_for_every_type() {
 }
 
 const PAGES: &[(&str, &str)] = &[
-    ("a.rs", include_str!("../testdata/rust/declarations/shapes.rs")),
-    ("a.ts", include_str!("../testdata/typescript/declarations/store.ts")),
-    ("a.py", include_str!("../testdata/python/declarations/store.py")),
-    ("a.go", include_str!("../testdata/go/declarations/store.go")),
-    ("a.java", include_str!("../testdata/java/declarations/Store.java")),
+    ("a.rs", include_str!("../../syntax/testdata/rust/declarations/shapes.rs")),
+    ("a.ts", include_str!("../../syntax/testdata/typescript/declarations/store.ts")),
+    ("a.py", include_str!("../../syntax/testdata/python/declarations/store.py")),
+    ("a.go", include_str!("../../syntax/testdata/go/declarations/store.go")),
+    ("a.java", include_str!("../../syntax/testdata/java/declarations/Store.java")),
 ];
 
 #[test]

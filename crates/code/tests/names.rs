@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, Codebase, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols};
+use loci_code::{Certainty, Codebase, Resolver, SourceFile};
+use project::Project;
 use std::fmt::Write as _;
+use syntax::{LANGUAGES, Reader, Symbols};
 
 fn code(files: &[&str], usings: &[&str]) -> Codebase {
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{
-    Codebase, Cost, LANGUAGES, Outliner, Project, Reader, Resolver, SourceFile, Symbols, language_of,
-};
+use loci_code::{Codebase, Cost, Outliner, Resolver, SourceFile};
+use project::Project;
+use syntax::{LANGUAGES, Reader, Symbols, language_of};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Resolver, TypeKind, discover, read_tree};
+use loci_code::{Resolver, read_tree};
+use project::discover;
 use std::fs;
+use syntax::TypeKind;
 
 struct Case {
     why: &'static str,

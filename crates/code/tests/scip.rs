@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
 use loci_code::scip::{Damage, Declared, Exact, Freshness, Index, ScipError, Usages};
-use loci_code::{Codebase, Named, Names, Resolver, TypeKind, discover, hashes, read_tree};
+use loci_code::{Codebase, Named, Names, Resolver, hashes, read_tree};
+use project::discover;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use syntax::TypeKind;
 
 const FIXTURES: &[&str] = &["typescript", "rust"];
 

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, Codebase, LANGUAGES, Project, Reader, Resolver, SourceFile, Symbols, Usages};
+use loci_code::{Certainty, Codebase, Resolver, SourceFile, Usages};
+use project::Project;
+use syntax::{LANGUAGES, Reader, Symbols};
 
 fn code(files: &[&str]) -> Codebase {
     code_of("cs", files)

@@ -3,7 +3,7 @@
 //! Does not know what a note says, nor who wants it: it is handed the state of each type that is wanted.
 
 use crate::graph::Graph;
-use crate::state::{State, urgency};
+use crate::note_state::{State, urgency};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One question to a model.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::classify::ChangeClass::{self, Internal, PublicBehavior, Structure};
     use crate::graph::tests::graph;
-    use crate::state::Note;
+    use crate::note_state::Note;
 
     fn asked(at: i64) -> State {
         State { note: Note::Pending, at, ..State::default() }

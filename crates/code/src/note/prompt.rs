@@ -4,7 +4,7 @@
 //! Does not mask anything and does not send it anywhere.
 
 use super::answer::LONGEST;
-use super::base::Affected;
+use super::baseline::Affected;
 use super::text::{SECTIONS, Section, Sections};
 use crate::classify::Fate;
 use serde_json::{Map, Value, json};

@@ -2,9 +2,10 @@
 //!
 //! Does not know whether it still holds. What a person wrote is read as far as it looks like a note.
 
-use crate::hash::{Digest, Hashes};
+use crate::hash::Hashes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use syntax::Digest;
 
 /// In the order of the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -3,9 +3,9 @@
 //!
 //! Does not know any language: it looks for the name in a signature, and for what stands before and behind it.
 
-use crate::file::{Member, MemberKind, Visibility};
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use syntax::{Member, MemberKind, Visibility};
 
 /// A line ends behind the first signature that goes beyond this, so that a person can read it too.
 const WIDTH: usize = 110;

@@ -4,19 +4,17 @@
 //! Does not guess. A file that was changed and no longer spells what the index has in it is named as stale, and whoever asks
 //! falls back to names there.
 
-use super::lines::Lines;
+use super::positions::Lines;
 use super::{Document, Index, Occurrence, Roles, ScipError, SymbolKind, described};
 use crate::codebase::Codebase;
-use crate::file::TypeKind;
-use crate::language::decode;
-use crate::project::Project;
 use crate::symbol;
-use crate::token::Span;
+use project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use syntax::{Span, TypeKind, decode};
 
 /// What an index is called, wherever it lies.
 const NAME: &str = "index.scip";

@@ -4,8 +4,8 @@
 //! others and names nothing.
 
 use crate::codebase::{ATTRIBUTE, full_names};
-use crate::file::{FileFacts, Import, ImportKind, MemberKind, Path, TypePart};
 use std::collections::{BTreeMap, BTreeSet};
+use syntax::{FileFacts, Import, ImportKind, MemberKind, Path, TypePart};
 
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Delta {
@@ -107,7 +107,7 @@ fn faces(facts: &FileFacts) -> BTreeMap<String, Face> {
 }
 
 fn members(facts: &FileFacts, part: &TypePart) -> Vec<(String, String)> {
-    let told = |member: &crate::file::Member| {
+    let told = |member: &syntax::Member| {
         let called = matches!(member.kind, MemberKind::Constructor | MemberKind::Destructor);
         let typed = member.value_type.map(|at| path(facts, at)).unwrap_or_default();
         (member.name.clone(), format!("{} {called} {typed}", member.is_static))

@@ -3,22 +3,21 @@
 //!
 //! Does not know what any of it means; every statement of SQL of this room stands here.
 
+use crate::card::Card;
 use crate::codebase::SourceFile;
-use crate::file::FileFacts;
-use crate::id::TypeId;
 use crate::note::Base;
+use crate::note_state::State;
 use crate::resolve::{Certainty, Edge};
-use crate::state::State;
-use crate::store::card::Card;
 use crate::store::delta::{is_global, is_module, is_renaming, spaces};
-use crate::store::look::Folder;
-use crate::store::world::{Shelf, declared};
+use crate::store::freshness::Folder;
+use crate::store::partial::{Shelf, declared};
 use crate::symbol::Named;
 use db::{Connection, Error, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
+use syntax::{FileFacts, TypeId};
 
 /// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
 pub(crate) const LAYOUT: i64 = 7;

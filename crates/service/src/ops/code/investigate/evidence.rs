@@ -7,7 +7,7 @@ use super::super::{notes, usages};
 use crate::scope;
 use api::Error;
 use api::code::{Coverage, Exhibit};
-use code::{Certainty, Digest, Named, Note, Symbol, inquiry};
+use code::{Certainty, Digest, Named, Note, Symbol, investigation};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
@@ -75,7 +75,7 @@ pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>)
     let all = desk.had(desk.store().all_names());
     let inside = |named: &Named| within.is_none_or(|ids| ids.binary_search(&named.id.to_string()).is_ok());
     let types: Vec<Named> = all.into_iter().filter(inside).collect();
-    let mut best: Vec<u32> = inquiry::rank(&inquiry::words(question), &types)
+    let mut best: Vec<u32> = investigation::rank(&investigation::words(question), &types)
         .into_iter()
         .take(WEIGHED)
         .filter_map(|at| desk.number(&types[at].id.to_string()))

@@ -12,7 +12,7 @@ use crate::{asking, model};
 use api::Error;
 use api::code::{Exhibit, Found, SymbolRef};
 use api::spending::INVESTIGATION;
-use code::inquiry::{self, Finding};
+use code::investigation::{self, Finding};
 use llm::{Job, MaskedPrompt, Ran};
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn ask(
     if exhibits.is_empty() {
         return Ok(Err("nothing of what fits is sent (`model.projects_off`)".to_string()));
     }
-    let asked = inquiry::ask(&course.case.question, &exhibits);
+    let asked = investigation::ask(&course.case.question, &exhibits);
     let prompt = MaskedPrompt::mask(&masker, asked.system, &asked.text);
     let about = format!("{INVESTIGATION} {} {}", name_of(&course.case.root), course.case.id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
@@ -76,7 +76,8 @@ fn ask(
     };
     course.step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
     let judge = |text: &str| {
-        inquiry::read_finding(&masker.json(text), &|name| there(&names, name)).map_err(|why| why.to_string())
+        investigation::read_finding(&masker.json(text), &|name| there(&names, name))
+            .map_err(|why| why.to_string())
     };
     let mut ledger = model::ledger(service)?;
     let words = (&prompt, &asked.schema, asked.max_tokens);
@@ -109,7 +110,7 @@ fn leaving(
     course: &Course<'_>,
     configured: &Configured,
     evidence: &Evidence,
-) -> Result<(Vec<inquiry::Exhibit>, Names), Error> {
+) -> Result<(Vec<investigation::Exhibit>, Names), Error> {
     let is_off = |path: &str| configured.is_off(path);
     at_root(course.service, &course.case.root, |desk| {
         let (mut exhibits, mut names) = (Vec::new(), Names::new());
@@ -126,9 +127,9 @@ fn leaving(
     })
 }
 
-fn shown(exhibit: &Exhibit, note: Option<String>, open: &dyn Fn(&str) -> bool) -> inquiry::Exhibit {
+fn shown(exhibit: &Exhibit, note: Option<String>, open: &dyn Fn(&str) -> bool) -> investigation::Exhibit {
     let line = |usage: &api::code::Usage| format!("{}:{}: {}", usage.file, usage.line, usage.text);
-    inquiry::Exhibit {
+    investigation::Exhibit {
         name: exhibit.symbol.path.clone(),
         outline: exhibit.outline.clone(),
         note: note.unwrap_or_default(),

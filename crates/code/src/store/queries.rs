@@ -1,0 +1,340 @@
+//! What a code base that is known can say: its types one by one, who uses whom, how much of it was understood.
+//!
+//! Does not look at the tree; whoever asks has brought it up to date.
+
+use super::partial::world;
+use super::table::{LAYOUT, Table};
+use super::{EXTENT, PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
+use crate::card::{Card, Offered};
+use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
+use crate::outline::Outliner;
+use crate::resolve::{Certainty, Edge, Mention, Resolver};
+use crate::scip::{self, Declared, Exact};
+use crate::symbol::{Named, last_word};
+use crate::usage::{Usage, Usages};
+use project::Project;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+use syntax::{Digest, FileFacts, Reference, TypeId, TypePart};
+
+/// A place where a type is mentioned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mentioned {
+    pub file: String,
+    /// Byte of the text.
+    pub at: u32,
+    /// The type in which it stands, by its last name.
+    pub within: Option<String>,
+    pub certainty: Certainty,
+}
+
+/// All places where something is mentioned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mentions {
+    /// By file and place.
+    pub places: Vec<Mentioned>,
+    /// Indexes that could not be read, and why.
+    pub problems: Vec<String>,
+}
+
+/// How much there is, and how much of it was understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    pub files: u64,
+    pub lines: u64,
+    /// Files with places that could not be understood, and how many places.
+    pub with_gaps: u64,
+    pub gaps: u64,
+    /// What no manifest claims is a project of its own.
+    pub projects: u64,
+    pub types: u64,
+    pub edges: u64,
+    /// What was not read, and why.
+    pub unread: Vec<String>,
+}
+
+fn number(code: &Codebase, of: &Card) -> Option<u32> {
+    code.types.iter().position(|each| each.id == of.id).map(|at| at as u32)
+}
+
+/// File, part and index of a member's first declaration.
+fn declaration(code: &Codebase, of: &Card, member: &Offered) -> Option<(u32, u32, u32)> {
+    let each = code.types.iter().find(|each| each.id == of.id)?;
+    each.parts.iter().find_map(|(file, part)| {
+        let members = &code.part((*file, *part)).members;
+        let at = members.iter().position(|it| (it.kind, &it.key) == (member.kind, &member.key))?;
+        Some((*file, *part, at as u32))
+    })
+}
+
+fn mentioned(file: &SourceFile, at: u32, certainty: Certainty) -> Mentioned {
+    let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
+    let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
+    Mentioned { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
+}
+
+/// Whether a reference has one of these words in it.
+fn spells(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
+    facts.path(reference).segments.iter().any(|segment| words.contains(&facts.word(segment.word)))
+}
+
+/// Counts what there is.
+pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
+    let unread: BTreeMap<String, String> = table.meta(UNREAD)?.unwrap_or_default();
+    let problems: Vec<String> = table.meta(PROBLEMS)?.unwrap_or_default();
+    let unread = unread.into_iter().map(|(path, reason)| format!("{path}: {reason}"));
+    Ok(Extent {
+        files: table.count("select count(*) from files")?,
+        lines: table.count("select sum(lines) from files")?,
+        with_gaps: table.count("select count(*) from files where gaps > 0")?,
+        gaps: table.count("select sum(gaps) from files")?,
+        projects: table.count("select count(distinct project) from files")?,
+        types: table.count("select count(*) from types")?,
+        edges: table.count("select count(*) from edges")?,
+        unread: unread.chain(problems).collect(),
+    })
+}
+
+impl Store {
+    /// Counted when it was brought up to date last.
+    pub fn extent(&self) -> Result<Extent, StoreError> {
+        Ok(Table::new(&self.db).meta(EXTENT)?.unwrap_or_default())
+    }
+
+    pub fn projects(&self) -> Result<Vec<Project>, StoreError> {
+        Ok(Table::new(&self.db).meta(PROJECTS)?.unwrap_or_default())
+    }
+
+    pub fn card(&self, id: TypeId) -> Result<Option<Card>, StoreError> {
+        Ok(Table::new(&self.db).card(id)?)
+    }
+
+    /// Every card, one after another.
+    pub fn each_card(&self, take: impl FnMut(Card) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        Table::new(&self.db).each_card(take)
+    }
+
+    /// Every type with its full name, by id.
+    pub fn types(&self) -> Result<Vec<(TypeId, String)>, StoreError> {
+        let mut types = Table::new(&self.db).types()?;
+        types.sort_unstable();
+        Ok(types)
+    }
+
+    /// What may be meant by a path that is written as it should be; nothing for a pattern.
+    pub fn named(&self, path: &str) -> Result<Vec<Named>, StoreError> {
+        let mut table = Table::new(&self.db);
+        let Some(word) = last_word(path) else { return Ok(Vec::new()) };
+        let ids = table.named(&word)?;
+        Ok(table.names_of(&ids)?)
+    }
+
+    /// What everything is called.
+    pub fn all_names(&self) -> Result<Vec<Named>, StoreError> {
+        Ok(Table::new(&self.db).all_names()?)
+    }
+
+    /// The types whose ids begin so.
+    pub fn by_id(&self, start: &str) -> Result<Vec<TypeId>, StoreError> {
+        let Some((from, to)) = TypeId::range(start) else { return Ok(Vec::new()) };
+        Ok(Table::new(&self.db).between(from, to)?)
+    }
+
+    /// The shortest spelling of an id that no other has.
+    pub fn short_id(&self, id: TypeId) -> Result<String, StoreError> {
+        let mut near = Table::new(&self.db).neighbours(id)?;
+        near.push(id);
+        near.sort_unstable();
+        Ok(id.short(&near))
+    }
+
+    /// The outline as it is read.
+    pub fn outline(&self, card: &Card) -> Result<String, StoreError> {
+        Ok(card.outline.replacen(&card.id.to_string(), &self.short_id(card.id)?, 1))
+    }
+
+    /// A member's outline, from what its file told.
+    pub fn member_outline(&self, of: &Card, key: &str) -> Result<String, StoreError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let mut files = Vec::new();
+        for path in &of.files {
+            if let Some(row) = table.file(path)? {
+                files.push(table.source(row.id)?);
+            }
+        }
+        let code = Codebase::new(projects, files);
+        let resolver = Resolver::new(&code);
+        let at = code.types.iter().position(|each| each.name == of.name);
+        let outline = at.and_then(|at| Outliner::new(&code, &resolver).member(at as u32, key));
+        Ok(outline.unwrap_or_default())
+    }
+
+    /// What the outline and the source of a type cost in tokens, or those of the member with this key. Counted once, by `count`,
+    /// until the type changes: the vocabulary alone takes a tenth of a second to unfold.
+    pub fn tokens(
+        &self,
+        of: TypeId,
+        key: &str,
+        count: impl FnOnce() -> (u64, u64),
+    ) -> Result<(u64, u64), StoreError> {
+        if let Some(known) = Table::new(&self.db).tokens(of, key)? {
+            return Ok(known);
+        }
+        let counted = count();
+        self.scribble(|table| table.set_tokens(of, key, counted));
+        Ok(counted)
+    }
+
+    /// Writes something that is known all the same if it cannot be written now.
+    pub(super) fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
+        let _ = self.write_within(Duration::ZERO, write);
+    }
+
+    /// Writes something, and waits no longer than this for whoever else writes.
+    pub(super) fn write_within(
+        &self,
+        patience: Duration,
+        write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>,
+    ) -> Result<(), db::Error> {
+        let Some(path) = &self.only_read else { return write(&mut Table::new(&self.db)) };
+        let (db, _) = db::derived::open_writer(path, LAYOUT)?;
+        db.busy_timeout(patience).and_then(|()| write(&mut Table::new(&db)))
+    }
+
+    /// Who uses whom: edges between positions in `ids`, which are sorted.
+    pub fn edges(&self, ids: &[TypeId]) -> Result<Vec<Edge>, StoreError> {
+        Ok(Table::new(&self.db).edges(ids)?)
+    }
+
+    /// The files that were read, with their lines.
+    pub fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        Ok(Table::new(&self.db).lines()?)
+    }
+
+    /// What some types are called; nothing for one that is not there.
+    pub fn names_of(&self, ids: &[TypeId]) -> Result<Vec<Named>, StoreError> {
+        Ok(Table::new(&self.db).names_of(ids)?)
+    }
+
+    pub fn uses(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
+        Ok(Table::new(&self.db).uses(of)?)
+    }
+
+    /// Those that a type mentions among its bases.
+    pub fn bases(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
+        Ok(Table::new(&self.db).bases(of)?)
+    }
+
+    pub fn users(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
+        Ok(Table::new(&self.db).users(of, false)?)
+    }
+
+    /// Where a type is mentioned, by file and place. Only files that have its name in them are looked at.
+    pub fn mentions(&self, of: &Card) -> Result<Mentions, StoreError> {
+        let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
+        let words = [of.simple.as_str(), short];
+        let declared = |code: &Codebase| Some(Declared { of: number(code, of)?, member: None });
+        self.where_mentioned(&words, &[], &declared, |code, resolver| {
+            let mut found = Vec::new();
+            for (at, file) in code.files.iter().enumerate() {
+                for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
+                    let mentions = resolver.mentions(at as u32, reference);
+                    let fits = |mention: &&Mention| code.types[mention.to as usize].id == of.id;
+                    let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
+                    found.extend(certainty.map(|certainty| mentioned(file, reference.at, certainty)));
+                }
+            }
+            found
+        })
+    }
+
+    /// The same of a member.
+    pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Mentions, StoreError> {
+        let declared = |code: &Codebase| {
+            Some(Declared { of: number(code, of)?, member: Some(declaration(code, of, member)?) })
+        };
+        self.where_mentioned(&[&member.name], &of.files, &declared, |code, resolver| {
+            let Some(at) = declaration(code, of, member) else { return Vec::new() };
+            let usages = Usages::new(code, resolver).of(at);
+            let told = |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
+            usages.iter().map(told).collect()
+        })
+    }
+
+    /// Asks the files that have one of some words in them, and some more. Where a compiler has made an index, it may know of
+    /// places that have another word, so all files are asked.
+    fn where_mentioned(
+        &self,
+        words: &[&str],
+        besides: &[String],
+        declared: &dyn Fn(&Codebase) -> Option<Declared>,
+        ask: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
+    ) -> Result<Mentions, StoreError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let (mut files, mut start) = (BTreeSet::new(), Vec::new());
+        for word in words {
+            files.extend(table.mentioning(word)?);
+        }
+        for path in besides {
+            files.extend(table.file(path)?.map(|row| row.id));
+        }
+        let indexed = scip::is_indexed(&self.root, &projects);
+        if indexed {
+            files.extend(table.files()?.into_values().map(|row| row.id));
+        }
+        for file in files {
+            start.push(table.source(file)?);
+        }
+        let (code, places) = world(&mut table, &projects, start, ask)?;
+        let mut found = Mentions { places, problems: Vec::new() };
+        if indexed {
+            self.correct(&code, declared(&code), &mut found);
+        }
+        found.places.sort();
+        found.places.dedup();
+        Ok(found)
+    }
+
+    /// Puts what an index says in the place of what names mean, in all files of which it can say everything.
+    fn correct(&self, code: &Codebase, declared: Option<Declared>, found: &mut Mentions) {
+        let (exact, problems) = Exact::find(code, &self.root);
+        found.problems = problems.iter().map(ToString::to_string).collect();
+        let Some(usages) = declared.and_then(|declared| exact.usages(declared)) else { return };
+        let unsure: BTreeSet<&str> = exact
+            .incomplete()
+            .into_iter()
+            .chain(usages.stale.iter().copied())
+            .map(|file| code.files[file as usize].path.as_str())
+            .collect();
+        let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
+        let told =
+            exact.map(|place| mentioned(&code.files[place.file as usize], place.span.from, Certainty::Exact));
+        let told: Vec<Mentioned> = told.collect();
+        let known: BTreeSet<(&str, u32)> = told.iter().map(|it| (it.file.as_str(), it.at)).collect();
+        found.places.retain(|place| {
+            unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
+        });
+        found.places.extend(told);
+    }
+
+    /// Types that have another name now.
+    pub fn renamed(&self) -> Result<Vec<Renamed>, StoreError> {
+        Ok(Table::new(&self.db).aliases()?)
+    }
+
+    /// Everything that follows from the tree alone, in a number: two stores of the same tree have the same.
+    pub fn fingerprint(&self) -> Result<Digest, StoreError> {
+        let mut told = String::new();
+        self.each_card(|card| {
+            let _ = writeln!(told, "{card:?}");
+            Ok(())
+        })?;
+        let ids: Vec<TypeId> = self.types()?.into_iter().map(|(id, _)| id).collect();
+        let _ = write!(told, "{:?}", self.edges(&ids)?);
+        Ok(Digest::of(told.as_bytes()))
+    }
+}

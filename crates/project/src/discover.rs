@@ -1,0 +1,521 @@
+//! Which projects a tree has, which files belong to each, and what a project tells the compiler about all of its files: defined
+//! symbols, namespaces that are imported everywhere, the projects it may use.
+//!
+//! Does not know what is in a source file. A manifest is read, never run: conditions that only a build could decide are taken not
+//! to hold.
+
+use crate::compile_items::List;
+use crate::family::{FAMILIES, MSBUILD, of_language, of_manifest};
+use crate::manifest::Wanted;
+use crate::msbuild;
+use crate::path::{folder, is_below, joined};
+use crate::source::read_source;
+use ignore::WalkBuilder;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syntax::{Symbols, decode, language_of};
+
+/// What is built together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Project {
+    /// That of its assembly; with the path of its manifest where two share it.
+    pub name: String,
+    /// Its manifest, from the root of the tree; empty for files that no manifest claims.
+    pub path: String,
+    /// The framework it is read for: the first that its manifest names.
+    pub framework: String,
+    /// The projects it refers to, by index.
+    pub references: Vec<u32>,
+    pub symbols: Symbols,
+    /// Namespaces that every file of it imports.
+    pub usings: Vec<String>,
+    /// Its own names for projects that have others, with those.
+    pub aliases: Vec<(String, String)>,
+}
+
+/// A tree as its manifests divide it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Those of C# by path of manifest, then the others by theirs; the first, which has none, is for files that no manifest claims.
+    pub projects: Vec<Project>,
+    /// Source files from the root of the tree, each with its project, by path.
+    pub files: Vec<(String, u32)>,
+    pub solutions: Vec<Solution>,
+    /// Every folder that was walked, the root being empty.
+    pub folders: Vec<String>,
+    /// Manifests and lists of what git leaves out: what this follows from.
+    pub rules: Vec<String>,
+    /// What could not be read, and why.
+    pub problems: Vec<String>,
+}
+
+/// What people open together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    pub path: String,
+    /// The manifests it lists, from the root of the tree.
+    pub projects: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    #[error("no such folder: `{0}`")]
+    NoFolder(PathBuf),
+    #[error("nobody wants to know any more")]
+    Stopped,
+}
+
+/// Walks a tree by git's rules of what is not part of it, and reads its manifests.
+pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
+    discover_while(root, &|_| true)
+}
+
+/// After so many files whoever waits is told: a folder that is no source tree at all may hold millions.
+const STRETCH: u64 = 1000;
+
+/// The same, as long as it is wanted; `tell` hears how many files were seen.
+pub fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
+    if !root.is_dir() {
+        return Err(LayoutError::NoFolder(root.to_path_buf()));
+    }
+    let mut layout = Layout::default();
+    let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+    let mut others = Vec::new();
+    for (seen, entry) in (1..).zip(walk(root)) {
+        if seen % STRETCH == 0 && !tell(seen) {
+            return Err(LayoutError::Stopped);
+        }
+        let path = match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
+            Ok(entry) => {
+                if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    layout.folders.push(relative(root, entry.path()));
+                }
+                layout.problems.extend(unplain(root, &entry));
+                continue;
+            }
+            Err(error) => {
+                layout.problems.push(error.to_string());
+                continue;
+            }
+        };
+        let name = relative(root, &path);
+        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        others.extend(of_manifest(file).map(|family| (name.clone(), family)));
+        layout.rules.extend(is_rule(file).then(|| name.clone()));
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csproj") => manifests.push(name),
+            Some("sln" | "slnx") => solutions.push(name),
+            Some("props") if path.file_name().is_some_and(|it| it == "Directory.Build.props") => {
+                shared.push(name);
+            }
+            _ if language_of(&path).is_some() => layout.files.push((name, 0)),
+            _ => {}
+        }
+    }
+    layout.rules.extend(rules_above(root));
+    manifests.sort();
+    solutions.sort();
+    layout.files.sort();
+    let lists = layout.read_projects(root, &manifests, &shared);
+    others.sort();
+    let mut owners: Vec<(String, usize, u32)> =
+        manifests.iter().zip(1..).map(|(path, at)| (path.clone(), MSBUILD, at)).collect();
+    owners.extend(layout.read_others(root, &others));
+    layout.tell_apart();
+    layout.read_solutions(root, &solutions);
+    layout.assign(&owners);
+    layout.follow(&lists);
+    Ok(layout)
+}
+
+/// What git leaves out is also said above a folder that is a part of a repository.
+fn rules_above(root: &Path) -> Vec<String> {
+    let up = |n: usize| "../".repeat(n);
+    let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) else {
+        return Vec::new();
+    };
+    (1..=top).map(|n| up(n) + ".gitignore").filter(|path| root.join(path).is_file()).collect()
+}
+
+/// Whether a file of this name says which projects there are, or what is not part of them.
+pub fn is_rule(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    of_manifest(name).is_some()
+        || matches!(ending, "csproj" | "sln" | "slnx")
+        || matches!(name, "Directory.Build.props" | ".gitignore")
+}
+
+/// Every file below a folder that git would not ignore. A person's own ignore files are left out, so that a tree has the same
+/// files for everyone; a folder needs no repository.
+fn walk(root: &Path) -> ignore::Walk {
+    WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .git_exclude(false)
+        .ignore(false)
+        .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | ".loci")))
+        .build()
+}
+
+/// What is called like source and is neither file nor folder nor link is told: it may be a FIFO, on whose writer one would wait.
+fn unplain(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
+    let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
+    let source = !kind.is_file() && language_of(entry.path()).is_some();
+    source.then(|| format!("{}: not a plain file", relative(root, entry.path())))
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(root).unwrap_or(path).components();
+    parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
+}
+
+impl Layout {
+    /// Reads the manifests of C#, and gives back what each says of files elsewhere.
+    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) -> Vec<List> {
+        self.projects.push(Project::default());
+        let (mut wanted, mut lists) = (Vec::new(), Vec::new());
+        for path in manifests {
+            let mut inherited: Vec<&String> =
+                shared.iter().filter(|props| is_below(path, folder(props))).collect();
+            // MSBuild takes the nearest
+            inherited.sort_by_key(|props| std::cmp::Reverse(props.len()));
+            let texts: Vec<String> =
+                inherited.into_iter().take(1).chain([path]).map(|it| self.text(root, it)).collect();
+            let read = msbuild::read(&texts);
+            wanted.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
+            lists.push(read.files);
+            let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".csproj");
+            self.projects.push(Project {
+                name: read.assembly.unwrap_or_else(|| stem.to_owned()),
+                path: path.clone(),
+                framework: read.framework,
+                references: Vec::new(),
+                symbols: read.symbols,
+                usings: read.usings,
+                aliases: Vec::new(),
+            });
+        }
+        for (at, wanted) in wanted.iter().enumerate() {
+            let found = wanted.iter().filter_map(|path| manifests.binary_search(path).ok());
+            self.projects[at + 1].references = found.map(|at| at as u32 + 1).collect();
+        }
+        lists
+    }
+
+    /// Reads manifests of other languages, and says where each project's is, with its family.
+    fn read_others(&mut self, root: &Path, manifests: &[(String, usize)]) -> Vec<(String, usize, u32)> {
+        let (mut owners, mut asked, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, family) in manifests {
+            let known = owners
+                .iter()
+                .any(|(other, of, _): &(String, usize, u32)| of == family && folder(other) == folder(path));
+            let text = self.text(root, path);
+            let told = (FAMILIES[*family].read)(&text);
+            shared.extend(told.shared.into_iter().map(|(name, wanted)| (path.clone(), name, wanted)));
+            if told.is_frame || known {
+                continue;
+            }
+            let at = self.projects.len() as u32;
+            let name =
+                told.name.unwrap_or_else(|| folder(path).rsplit('/').next().unwrap_or_default().to_owned());
+            self.projects.push(Project { name, path: path.clone(), ..Project::default() });
+            asked.extend(
+                told.wanted.into_iter().map(|(name, wanted)| (at, path.clone(), *family, name, wanted)),
+            );
+            owners.push((path.clone(), *family, at));
+        }
+        for (at, path, family, name, wanted) in asked {
+            let found = self.found(&owners, &shared, (&path, family), &name, &wanted);
+            let Some(found) = found.filter(|found| *found != at) else { continue };
+            let theirs = self.projects[found as usize].name.clone();
+            let project = &mut self.projects[at as usize];
+            if !project.references.contains(&found) {
+                project.references.push(found);
+            }
+            if name != theirs {
+                project.aliases.push((name, theirs));
+            }
+        }
+        owners
+    }
+
+    /// The project that a manifest asks for; a workspace above may say what a name stands for.
+    fn found(
+        &self,
+        owners: &[(String, usize, u32)],
+        shared: &[(String, String, Wanted)],
+        (path, family): (&str, usize),
+        name: &str,
+        wanted: &Wanted,
+    ) -> Option<u32> {
+        let mut kin = owners.iter().filter(|(_, of, _)| *of == family);
+        match wanted {
+            Wanted::Folder(to) => {
+                let to = joined(folder(path), to);
+                kin.find(|(other, ..)| folder(other) == to || *other == to).map(|(_, _, at)| *at)
+            }
+            Wanted::Name(to) => {
+                let own =
+                    kin.find(|(_, _, at)| self.projects[*at as usize].name == *to).map(|(_, _, at)| *at);
+                let frame = |(frame, known, _): &&(String, String, Wanted)| {
+                    known == name && is_below(path, folder(frame))
+                };
+                own.or_else(|| {
+                    let (frame, _, wanted) = shared.iter().find(frame)?;
+                    self.found(owners, &[], (frame, family), name, wanted)
+                })
+            }
+        }
+    }
+
+    /// Two projects of one name are told apart by where they lie, whichever is found first.
+    fn tell_apart(&mut self) {
+        let mut count: BTreeMap<String, u32> = BTreeMap::new();
+        for project in &self.projects {
+            *count.entry(project.name.clone()).or_default() += 1;
+        }
+        for project in self.projects.iter_mut().filter(|project| count[&project.name] > 1) {
+            project.name = format!("{} ({})", project.name, project.path);
+        }
+    }
+
+    fn read_solutions(&mut self, root: &Path, solutions: &[String]) {
+        for path in solutions {
+            let text = self.text(root, path);
+            let listed = msbuild::solution(&text);
+            let projects = listed.iter().map(|project| joined(folder(path), project)).collect();
+            self.solutions.push(Solution { path: path.clone(), projects });
+        }
+    }
+
+    fn text(&mut self, root: &Path, path: &str) -> String {
+        match read_source(root, path) {
+            Ok(bytes) => decode(&bytes).into_owned(),
+            Err(error) => {
+                self.problems.push(format!("{path}: {error}"));
+                String::new()
+            }
+        }
+    }
+
+    /// A file belongs to the manifest of its language's family in the nearest folder above it.
+    fn assign(&mut self, owners: &[(String, usize, u32)]) {
+        let mut folders: BTreeMap<(usize, &str), u32> = BTreeMap::new();
+        for (path, family, at) in owners {
+            folders.entry((*family, folder(path))).or_insert(*at);
+        }
+        for (path, project) in &mut self.files {
+            let language = language_of(path.as_ref());
+            let Some(family) = language.and_then(|language| of_language(language.name)) else { continue };
+            let mut at = folder(path);
+            loop {
+                if let Some(found) = folders.get(&(family, at)) {
+                    *project = *found;
+                    break;
+                }
+                if at.is_empty() {
+                    break;
+                }
+                at = folder(at);
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// Files that their project leaves out belong to none, and those that belong to none to the first project that takes them.
+    /// `lists` are those of the manifests of C#, which come first.
+    fn follow(&mut self, lists: &[List]) {
+        let said = |at: u32, projects: &[Project], file: &str| {
+            let list = lists.get((at as usize).checked_sub(1)?)?;
+            list.takes(folder(&projects[at as usize].path), file)
+        };
+        let listed: Vec<u32> =
+            (1..).zip(lists).filter(|(_, it)| !it.entries.is_empty()).map(|(at, _)| at).collect();
+        let of_csharp =
+            |file: &str| language_of(file.as_ref()).and_then(|it| of_language(it.name)) == Some(MSBUILD);
+        for (file, project) in self.files.iter_mut().filter(|(file, _)| of_csharp(file)) {
+            if said(*project, &self.projects, file) == Some(false) {
+                *project = 0;
+            }
+            if *project == 0 {
+                let taker = listed.iter().find(|at| said(**at, &self.projects, file) == Some(true));
+                *project = taker.copied().unwrap_or(0);
+            }
+        }
+    }
+}
+
+/// How the names of files end that tools write.
+const GENERATED: &[&str] = &[".g.cs", ".g.i.cs", ".designer.cs", ".generated.cs", "modelsnapshot.cs"];
+
+/// Whether a tool wrote a file, by its name or by what its first lines say.
+pub fn is_generated(path: &str, text: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let head: String = text.chars().take(400).collect();
+    GENERATED.iter().any(|ending| name.ends_with(ending)) || head.contains("<auto-generated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_nearest_manifest_and_git_says_what_is_left_out() {
+        let root = tree(&[
+            (".gitignore", "obj/\n*.tmp.cs\n"),
+            ("All.sln", "Project(\"{F}\") = \"Core\", \"src\\Core\\Core.csproj\", \"{1}\"\nEndProject\n"),
+            ("All.slnx", "<Solution><Project Path=\"src/Core/Core.csproj\" /></Solution>"),
+            ("loose.cs", ""),
+            ("src/Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"></Project>"),
+            ("src/Core/A.cs", ""),
+            ("src/Core/deep/B.cs", ""),
+            ("src/Core/obj/C.cs", ""),
+            ("src/Core/D.tmp.cs", ""),
+            (
+                "src/Web/Web.csproj",
+                "<Project><ItemGroup><ProjectReference Include=\"..\\Core\\Core.csproj\" /></ItemGroup></Project>",
+            ),
+            ("src/Web/E.cs", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let files: Vec<(&str, &str)> = layout
+            .files
+            .iter()
+            .map(|(path, project)| (path.as_str(), layout.projects[*project as usize].name.as_str()))
+            .collect();
+        assert_eq!(
+            files,
+            [
+                ("loose.cs", ""),
+                ("src/Core/A.cs", "Core"),
+                ("src/Core/deep/B.cs", "Core"),
+                ("src/Web/E.cs", "Web")
+            ]
+        );
+        assert_eq!(layout.projects[2].references, [1]);
+        assert_eq!(layout.solutions.len(), 2);
+        assert!(layout.solutions.iter().all(|solution| solution.projects == ["src/Core/Core.csproj"]));
+        assert_eq!(layout.problems, [""; 0]);
+    }
+
+    #[test]
+    fn each_language_has_manifests_of_its_own() {
+        let root = tree(&[
+            (
+                "Cargo.toml",
+                "[workspace]\n[workspace.dependencies]\ncore = { path = \"crates/core\", package = \"my-core\" }",
+            ),
+            ("crates/core/Cargo.toml", "[package]\nname = \"my-core\""),
+            ("crates/core/src/lib.rs", ""),
+            (
+                "crates/app/Cargo.toml",
+                "[package]\nname = \"app\"\n[dependencies]\ncore.workspace = true\nserde = \"1\"",
+            ),
+            ("crates/app/src/main.rs", ""),
+            ("crates/app/web/package.json", "{\"name\": \"@my/web\"}"),
+            ("crates/app/web/tsconfig.json", "{}"),
+            ("crates/app/web/src/a.ts", ""),
+            ("crates/app/web/src/b.jsx", ""),
+            ("tool/pyproject.toml", "[project]\nname = \"tool\""),
+            ("tool/setup.py", "setup(name='other')"),
+            ("go/go.mod", "module example.com/x\n"),
+            ("go/pkg/a.go", ""),
+            ("java/pom.xml", "<project><artifactId>j</artifactId></project>"),
+            ("java/src/A.java", ""),
+            ("gradle/build.gradle.kts", ""),
+            ("gradle/B.java", ""),
+            ("loose.py", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let of = |project: u32| layout.projects[project as usize].name.as_str();
+        let files: Vec<String> =
+            layout.files.iter().map(|(path, project)| format!("{path}: {}", of(*project))).collect();
+        assert_eq!(
+            files,
+            [
+                "crates/app/src/main.rs: app",
+                "crates/app/web/src/a.ts: @my/web",
+                "crates/app/web/src/b.jsx: @my/web",
+                "crates/core/src/lib.rs: my-core",
+                "go/pkg/a.go: example.com/x",
+                "gradle/B.java: gradle",
+                "java/src/A.java: j",
+                "loose.py: ",
+                "tool/setup.py: tool",
+            ]
+        );
+        let app = layout.projects.iter().find(|project| project.name == "app").unwrap();
+        assert_eq!(app.references.iter().map(|at| of(*at)).collect::<Vec<_>>(), ["my-core"]);
+        assert_eq!(app.aliases, [("core".to_owned(), "my-core".to_owned())]);
+    }
+
+    #[test]
+    fn a_manifest_takes_files_from_elsewhere_and_leaves_out_its_own() {
+        let root = tree(&[
+            (
+                "a/A.csproj",
+                r#"<Project Sdk="Microsoft.NET.Sdk"><ItemGroup><Compile Include="..\shared\*.cs;..\b\Of.cs"/><Compile Remove="old\**"/></ItemGroup></Project>"#,
+            ),
+            ("a/One.cs", ""),
+            ("a/old/Two.cs", ""),
+            ("b/B.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
+            ("b/Of.cs", ""),
+            ("c/C.csproj", r#"<Project><ItemGroup><Compile Include="Listed.cs"/></ItemGroup></Project>"#),
+            ("c/Listed.cs", ""),
+            ("c/Unlisted.cs", ""),
+            ("shared/Three.cs", ""),
+        ]);
+        let layout = discover(root.path()).unwrap();
+        let files: Vec<(&str, u32)> = layout.files.iter().map(|(path, at)| (path.as_str(), *at)).collect();
+        let expected = [
+            ("a/One.cs", 1),
+            ("a/old/Two.cs", 0),
+            ("b/Of.cs", 2),
+            ("c/Listed.cs", 3),
+            ("c/Unlisted.cs", 0),
+            ("shared/Three.cs", 1),
+        ];
+        assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn two_projects_of_one_name_are_told_apart_by_where_they_lie() {
+        let root = tree(&[("a/X.csproj", "<Project/>"), ("b/X.csproj", "<Project/>")]);
+        let layout = discover(root.path()).unwrap();
+        let names: Vec<&str> = layout.projects[1..].iter().map(|project| project.name.as_str()).collect();
+        assert_eq!(names, ["X (a/X.csproj)", "X (b/X.csproj)"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        assert!(matches!(discover(Path::new("no/such/folder")), Err(LayoutError::NoFolder(_))));
+    }
+
+    #[test]
+    fn what_a_tool_wrote_is_known() {
+        for (path, text, generated) in [
+            ("a/Form1.Designer.cs", "", true),
+            ("a/x.g.cs", "", true),
+            ("a/x.cs", "// <auto-generated/>\n", true),
+            ("a/Designer.cs", "class C;", false),
+        ] {
+            assert_eq!(is_generated(path, text), generated, "{path}");
+        }
+    }
+}

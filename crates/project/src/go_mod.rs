@@ -1,0 +1,49 @@
+//! What a `go.mod` says: the module's path, and the modules it needs.
+//!
+//! Does not know versions.
+
+use crate::manifest::{Told, Wanted};
+
+pub(crate) fn read(text: &str) -> Told {
+    let mut told = Told::default();
+    let mut block = "";
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('"')).collect();
+        match words.as_slice() {
+            [")"] => block = "",
+            [kind, "("] => block = kind,
+            ["module", path] => told.name = Some((*path).to_owned()),
+            ["require", path, ..] => told.want(path),
+            ["replace", rest @ ..] => told.wanted.extend(replacement(rest)),
+            [path, ..] if block == "require" => told.want(path),
+            rest if block == "replace" => told.wanted.extend(replacement(rest)),
+            _ => {}
+        }
+    }
+    told.is_frame = told.name.is_none();
+    told
+}
+
+/// The folder in `a => ../b`.
+fn replacement(words: &[&str]) -> Option<(String, Wanted)> {
+    let arrow = words.iter().position(|word| *word == "=>")?;
+    let folder = words.get(arrow + 1).filter(|path| path.starts_with('.'))?;
+    Some((words[0].to_owned(), Wanted::Folder((*folder).to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_has_a_path_and_needs_others() {
+        let told = read(
+            "module example.com/a // the first\n\ngo 1.22\nrequire x.org/b v1.0.0\nrequire (\n\tx.org/c v1.0.0 // indirect\n)\n\
+             replace x.org/c => ../c\nreplace (\n\tx.org/d v1 => ./d\n\tx.org/e => x.org/f v1\n)\n",
+        );
+        assert_eq!(told.name.as_deref(), Some("example.com/a"));
+        assert_eq!(told.wants(), ["x.org/b", "x.org/c", "x.org/c in ../c", "x.org/d in ./d"]);
+        assert!(read("go 1.22").is_frame);
+    }
+}

@@ -1,0 +1,24 @@
+//! Paths within a tree, as text with `/` between their parts.
+//!
+//! Does not know the file system.
+
+pub(crate) fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+pub(crate) fn is_below(path: &str, above: &str) -> bool {
+    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A path that a manifest gives, from the folder it lies in: `..\Core\Core.csproj`.
+pub(crate) fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}

@@ -1,0 +1,324 @@
+//! Declarations in one spelling, whatever their layout: the part a user may rely on as a `Shape`, the part that is behaviour as
+//! bytes to be hashed, and a line for a reader.
+//!
+//! Does not know which of the three matters to whom.
+
+use super::kinds::Kind;
+use super::walk::{Parameters, Walk, after_attributes, span, visibility};
+use crate::digest::Digest;
+use crate::facts::{Doc, Position, Shape, Visibility};
+use crate::token::{Lexeme, Span, Token};
+use tree_sitter::Node;
+
+/// Attributes that a tool writes and that tell a user nothing.
+const IGNORED_ATTRIBUTES: &[&str] = &["GeneratedCode", "GeneratedCodeAttribute"];
+
+/// A value longer than this is shown as `…`.
+const SHOWN_VALUE: usize = 24;
+
+/// What separates tokens in what is hashed; no source has it outside of strings.
+const BETWEEN: u8 = 0x1f;
+
+#[derive(Default)]
+pub(crate) struct Accessors {
+    pub(crate) shape: Shape,
+    pub(crate) shown: String,
+    pub(crate) behaviour: Vec<u8>,
+    /// What private accessors do.
+    pub(crate) hidden: Vec<u8>,
+}
+
+impl<'a> Walk<'a> {
+    /// The tokens of a range, with a place for each name of a type.
+    pub(crate) fn shape(&self, span: Span, from: usize) -> Shape {
+        let mut shape = Shape::default();
+        let mut resume = 0;
+        for token in self.source.within(span) {
+            if token.span.from < resume {
+                continue;
+            }
+            match self.reference_at(token.span.from, from).filter(|_| token.kind == Lexeme::Word) {
+                Some(reference) => {
+                    shape.push_name(reference);
+                    resume = self.facts.references[reference as usize].until;
+                }
+                None => shape.push(self.source.of(token)),
+            }
+        }
+        shape
+    }
+
+    /// The reference to a type that begins at a byte.
+    pub(crate) fn reference_at(&self, byte: u32, from: usize) -> Option<u32> {
+        let references = &self.facts.references[from..];
+        let at = from + references.binary_search_by_key(&byte, |reference| reference.at).ok()?;
+        let position = self.facts.references[at].position;
+        matches!(position, Position::Type | Position::Base | Position::Attribute).then_some(at as u32)
+    }
+
+    /// The attributes of a declaration, one by one, sorted: several may share brackets, and their order means nothing.
+    pub(crate) fn attributes(&self, node: Node<'a>, from: usize) -> Vec<Shape> {
+        let mut found: Vec<(String, Shape)> = Vec::new();
+        let mut cursor = node.walk();
+        for list in node.children(&mut cursor).filter(|child| Kind::of(*child) == Kind::AttributeList) {
+            let target = list.named_child(0).filter(|first| Kind::of(*first) == Kind::Other);
+            let mut inner = list.walk();
+            for attribute in list.named_children(&mut inner).filter(|it| Kind::of(*it) == Kind::Attribute) {
+                let name = attribute.child_by_field_name("name").map_or("", |name| self.text(name));
+                if IGNORED_ATTRIBUTES.contains(&name.rsplit('.').next().unwrap_or_default().trim()) {
+                    continue;
+                }
+                let mut shape = Shape::default();
+                shape.push("[");
+                if let Some(target) = target {
+                    shape.append(&self.shape(span(target), from));
+                }
+                shape.append(&self.shape(span(attribute), from));
+                shape.push("]");
+                found.push((self.glued(span(attribute)), shape));
+            }
+        }
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found.into_iter().map(|(_, shape)| shape).collect()
+    }
+
+    pub(crate) fn parameters(&self, list: Node<'a>, from: usize) -> Parameters {
+        let (open, close) =
+            if Kind::of(list) == Kind::BracketedParameterList { ("[", "]") } else { ("(", ")") };
+        let mut out = Parameters { key: open.to_owned(), shown: open.to_owned(), ..Parameters::default() };
+        out.shape.push(open);
+        let mut count = 0;
+        let mut array = None;
+        let mut cursor = list.walk();
+        for child in list.children(&mut cursor) {
+            if Kind::of(child) == Kind::Parameter {
+                self.parameter(&mut out, child, from, &mut count);
+            } else if child.kind() == "params" {
+                array = Some(child.start_byte());
+            } else if let Some(start) =
+                array.filter(|_| Kind::of(child) == Kind::Identifier && is_name(list, child))
+            {
+                let declared = Span::new(start, child.start_byte());
+                self.one(&mut out, declared, Some(child), None, from, &mut count);
+                array = None;
+            }
+        }
+        out.shape.push(close);
+        out.key.push_str(close);
+        out.shown.push_str(close);
+        out
+    }
+
+    fn parameter(&self, out: &mut Parameters, node: Node<'a>, from: usize, count: &mut u32) {
+        for attribute in self.attributes(node, from) {
+            out.shape.append(&attribute);
+        }
+        let name = node.child_by_field_name("name");
+        let start = after_attributes(node);
+        let declared = Span::new(start, name.map_or(node.end_byte(), |name| name.start_byte()));
+        let equals = node.children(&mut node.walk()).find(|child| child.kind() == "=");
+        let default = equals.map(|mark| Span::new(mark.end_byte(), node.end_byte()));
+        self.one(out, declared, name, default, from, count);
+    }
+
+    fn one(
+        &self,
+        out: &mut Parameters,
+        declared: Span,
+        name: Option<Node<'a>>,
+        default: Option<Span>,
+        from: usize,
+        count: &mut u32,
+    ) {
+        if *count > 0 {
+            out.shape.push(",");
+            out.key.push(',');
+            out.shown.push_str(", ");
+        }
+        *count += 1;
+        let name = name.map_or("", |name| self.text(name));
+        let text = self.glued(declared);
+        out.shape.append(&self.shape(declared, from));
+        out.key.push_str(&text);
+        out.shown.push_str(&text);
+        if !text.is_empty() {
+            out.shown.push(' ');
+        }
+        out.shown.push_str(name);
+        out.behaviour.extend(name.as_bytes());
+        out.behaviour.push(BETWEEN);
+        if let Some(default) = default {
+            self.tokens_into(&mut out.behaviour, default);
+            out.shown.push_str(&self.value_shown(default));
+        }
+    }
+
+    /// The accessors of a property, indexer or event; `=> x` is a `get` that returns x.
+    pub(crate) fn accessors(&self, node: Node<'a>, from: usize) -> Accessors {
+        let mut out = Accessors::default();
+        let arrow = node.child_by_field_name("value").filter(|value| Kind::of(*value) == Kind::Arrow);
+        if let Some(arrow) = arrow {
+            out.shape.push("{ get; }");
+            out.shown.push_str(" { get; }");
+            out.behaviour.extend(b"get");
+            self.body_into(&mut out.behaviour, arrow);
+        }
+        let Some(list) = node.child_by_field_name("accessors") else { return out };
+        let mut shown = String::new();
+        let mut cursor = list.walk();
+        for accessor in list.named_children(&mut cursor).filter(|it| Kind::of(*it) == Kind::Accessor) {
+            self.accessor(&mut out, &mut shown, accessor, from);
+        }
+        if matches!(Kind::of(node), Kind::Property | Kind::Indexer) {
+            out.shown = format!(" {{ {shown}}}");
+        }
+        out
+    }
+
+    fn accessor(&self, out: &mut Accessors, shown: &mut String, node: Node<'a>, from: usize) {
+        let name = node.child_by_field_name("name").map_or("", |name| self.text(name));
+        let modifiers = self.modifiers(node);
+        let private = visibility(&modifiers) == Some(Visibility::Private);
+        if private {
+            out.hidden.extend(name.as_bytes());
+        } else {
+            for attribute in self.attributes(node, from) {
+                out.shape.append(&attribute);
+            }
+            for word in &modifiers {
+                out.shape.push(word);
+                shown.push_str(word);
+                shown.push(' ');
+            }
+            out.shape.push(name);
+            shown.push_str(name);
+            shown.push_str("; ");
+        }
+        let behaviour = if private { &mut out.hidden } else { &mut out.behaviour };
+        if let Some(body) = node.child_by_field_name("body") {
+            behaviour.extend(name.as_bytes());
+            self.body_into(behaviour, body);
+        }
+    }
+
+    /// A body in one spelling: `=> x`, `{ return x; }` and `{ x; }` are the same.
+    pub(crate) fn body_into(&self, out: &mut Vec<u8>, body: Node<'a>) {
+        out.push(BETWEEN);
+        let mut cursor = body.walk();
+        if Kind::of(body) == Kind::Arrow {
+            let arrow = body.children(&mut cursor).find(|child| child.kind() == "=>");
+            let from = arrow.map_or(body.start_byte(), |arrow| arrow.end_byte());
+            return self.tokens_into(out, Span::new(from, body.end_byte()));
+        }
+        let mut statements = body.named_children(&mut cursor).filter(|it| Kind::of(*it) != Kind::Comment);
+        let only = statements.next().filter(|_| statements.next().is_none());
+        match only.map(|only| (Kind::of(only), only)) {
+            Some((Kind::ExpressionStatement | Kind::Throw, statement)) => {
+                self.tokens_into(out, Span::new(statement.start_byte(), statement.end_byte() - 1));
+            }
+            Some((Kind::Return, statement)) if statement.named_child_count() > 0 => {
+                let from = statement.start_byte() + "return".len();
+                self.tokens_into(out, Span::new(from, statement.end_byte() - 1));
+            }
+            _ => self.tokens_into(out, span(body)),
+        }
+    }
+
+    pub(crate) fn tokens_into(&self, out: &mut Vec<u8>, span: Span) {
+        for token in self.source.within(span) {
+            let text = self.source.of(token).as_bytes();
+            if token.kind == Lexeme::Text && text.contains(&b'\r') {
+                // a checkout on another system changes the ends of lines, and nobody means anything by it
+                out.extend(text.iter().filter(|byte| **byte != b'\r'));
+            } else {
+                out.extend(text);
+            }
+            out.push(BETWEEN);
+        }
+    }
+
+    pub(crate) fn value_shown(&self, value: Span) -> String {
+        let text = self.glued(value);
+        if text.len() > SHOWN_VALUE { " = …".to_owned() } else { format!(" = {text}") }
+    }
+
+    /// Tokens with blanks only where a reader wants them.
+    pub(crate) fn glued(&self, span: Span) -> String {
+        let mut out = String::new();
+        let mut before: Option<&Token> = None;
+        for token in self.source.within(span) {
+            let text = self.source.of(token);
+            if before.is_some_and(|before| apart(self.source.of(before), before.kind, text, token.kind)) {
+                out.push(' ');
+            }
+            out.push_str(text);
+            before = Some(token);
+        }
+        out
+    }
+
+    /// The documentation that stands before a declaration.
+    pub(crate) fn doc(&self, node: Node<'a>) -> Option<Doc> {
+        let index = self.source.index(node.start_byte() as u32);
+        let before = &self.source.tokens[..index];
+        let first = before.iter().rposition(|token| token.kind.counts()).map_or(0, |at| at + 1);
+        let lines = before[first..].iter().filter(|token| token.kind == Lexeme::Doc);
+        let text: Vec<&str> =
+            lines.flat_map(|token| self.source.of(token).lines().map(without_marks)).collect();
+        if text.is_empty() {
+            return None;
+        }
+        // where a line breaks means nothing, beside a tag or anywhere else
+        let text = text.join(" ").replace('<', " <").replace('>', "> ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(Doc { summary: summary(&text), digest: Digest::of(text.as_bytes()) })
+    }
+}
+
+fn is_name(list: Node, child: Node) -> bool {
+    let mut cursor = list.walk();
+    list.children_by_field_name("name", &mut cursor).any(|it| it == child)
+}
+
+/// Whether a blank belongs between two tokens.
+fn apart(before: &str, before_kind: Lexeme, text: &str, kind: Lexeme) -> bool {
+    let wordy = |kind| matches!(kind, Lexeme::Word | Lexeme::Number | Lexeme::Text);
+    let spaced =
+        |mark: &str| matches!(mark, "=" | "=>" | ":" | "??" | "&&" | "||" | "==" | "!=" | "+" | "|" | "<<");
+    match (wordy(before_kind), wordy(kind)) {
+        (true, true) => true,
+        (false, true) => spaced(before) || matches!(before, "," | ")" | "]" | ">" | "?" | "*"),
+        _ => before == "," || spaced(text) || spaced(before),
+    }
+}
+
+/// A line of documentation without what marks it as such.
+fn without_marks(line: &str) -> &str {
+    let line = line.trim().trim_start_matches("/**").trim_start_matches("///").trim_end_matches("*/");
+    line.trim().trim_start_matches('*').trim()
+}
+
+/// The first sentence of what a documentation says, without its markup.
+fn summary(doc: &str) -> String {
+    let inner = doc.split_once("<summary>").map_or(doc, |(_, rest)| rest);
+    let inner = inner.split_once("</summary>").map_or(inner, |(inner, _)| inner).trim();
+    let mut out = String::new();
+    let mut rest = inner;
+    while let Some(open) = rest.find('<') {
+        let Some(close) = rest[open..].find('>') else { break };
+        out.push_str(&rest[..open]);
+        out.push_str(referred(&rest[open..open + close]));
+        rest = &rest[open + close + 1..];
+    }
+    out.push_str(rest);
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    out.split_once(". ").map_or(out.clone(), |(first, _)| format!("{first}."))
+}
+
+/// What a tag such as `<see cref="T:A.B"/>` stands for.
+fn referred(tag: &str) -> &str {
+    let value = ["cref=\"", "name=\"", "langword=\""].iter().find_map(|key| tag.split_once(key));
+    let value = value.map_or("", |(_, value)| value.split('"').next().unwrap_or_default());
+    let value = value.split('(').next().unwrap_or_default();
+    value.rsplit(['.', ':']).next().unwrap_or_default()
+}

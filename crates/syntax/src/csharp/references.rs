@@ -1,0 +1,329 @@
+//! The names that a C# tree mentions and that may be types, each with the place it stands in, which decides how it is looked up.
+//!
+//! Does not know what they mean. Names that cannot be types are left out: what is declared, what is called without a dot,
+//! labels, named arguments, members in initialisers, variables in sight.
+
+use super::kinds::Kind;
+use super::walk::{Chain, Part, Walk};
+use crate::facts::{On, Path, Position, Reference, Segment};
+use crate::token::Span;
+use tree_sitter::{Node, TreeCursor};
+
+/// What a name is where it stands.
+enum Role {
+    Name(Position),
+    /// A variable is declared.
+    Local,
+    /// A value, such as a method that is called without a dot; its type arguments may be types.
+    Value,
+    /// Nothing that is looked up.
+    Nothing,
+}
+
+/// How deep trees are followed. The deepest of eleven thousand real files is at 190, and a thread's stack holds ten times
+/// this.
+pub(crate) const DEPTH: u32 = 1000;
+
+impl<'a> Walk<'a> {
+    /// Visits all that stands below the node which the cursor is at, and says what the last of it is worth.
+    pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+        let mut last = On::Unknown;
+        self.each(cursor, |walk, cursor, parent| last = walk.visit(cursor, parent));
+        last
+    }
+
+    /// Hands on every named node directly below the one which the cursor is at, in the order of the text.
+    pub(crate) fn each(
+        &mut self,
+        cursor: &mut TreeCursor<'a>,
+        mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Node<'a>),
+    ) {
+        let parent = cursor.node();
+        if self.depth >= DEPTH {
+            self.too_deep(parent);
+            return;
+        }
+        self.depth += 1;
+        if cursor.goto_first_child() {
+            loop {
+                if cursor.node().is_named() {
+                    visit(self, cursor, parent);
+                }
+                if !cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+            cursor.goto_parent();
+        }
+        self.depth -= 1;
+    }
+
+    /// Visits a node, and says what a member would be asked of if one were asked of it.
+    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) -> On {
+        let node = cursor.node();
+        match Kind::of(node) {
+            Kind::Identifier | Kind::GenericName | Kind::QualifiedName | Kind::AliasQualifiedName => {
+                let field = cursor.field_name().unwrap_or_default();
+                self.name(node, parent, field)
+            }
+            Kind::MemberAccess => {
+                let called = Kind::of(parent) == Kind::Invocation && cursor.field_name() == Some("function");
+                let position = if called { Position::Called } else { Position::Value };
+                self.chain(node, position).unwrap_or_else(|| self.asked(cursor))
+            }
+            Kind::ImplicitParameter => {
+                self.locals.insert(self.text(node), "");
+                self.bind(self.text(node), On::Unknown)
+            }
+            Kind::LocalFunction => self.local_function(cursor),
+            Kind::Comment => On::Unknown,
+            kind => self.expression(kind, cursor),
+        }
+    }
+
+    fn local_function(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+        let node = cursor.node();
+        let known = self.type_parameters.len();
+        self.push_type_parameters(node);
+        if let Some(name) = node.child_by_field_name("name") {
+            self.locals.insert(self.text(name), "");
+            self.bind_function(self.text(name));
+        }
+        self.scoped(cursor);
+        self.type_parameters.truncate(known);
+        On::Unknown
+    }
+
+    fn name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) -> On {
+        match self.role(node, parent, field) {
+            Role::Name(position) => self.chain(node, position).unwrap_or(On::Unknown),
+            Role::Local => {
+                let declared = parent.child_by_field_name("type").or_else(|| {
+                    parent
+                        .parent()
+                        .filter(|_| Kind::of(parent) == Kind::Declarator)?
+                        .child_by_field_name("type")
+                });
+                let word = declared.map_or("", |node| self.last_word(node));
+                self.locals.insert(self.text(node), word);
+                let on = declared.map_or(On::Unknown, |node| self.written(node));
+                self.bind(self.text(node), on)
+            }
+            Role::Value => {
+                let on = self.bare(node);
+                self.type_arguments(node);
+                on
+            }
+            Role::Nothing => {
+                self.type_arguments(node);
+                On::Unknown
+            }
+        }
+    }
+
+    fn role(&self, node: Node<'a>, parent: Node<'a>, field: &str) -> Role {
+        let followed = |mark: &str| node.next_sibling().is_some_and(|next| next.kind() == mark);
+        let first = || parent.named_child(0) == Some(node);
+        match (Kind::of(parent), field) {
+            (Kind::Attribute, "name") => Role::Name(Position::Attribute),
+            (Kind::As | Kind::Is, "right") => Role::Name(Position::Type),
+            (Kind::BaseList, _) => Role::Name(Position::Base),
+            (Kind::TypeArguments | Kind::ExplicitInterface, _) | (_, "type" | "returns") => {
+                Role::Name(Position::Type)
+            }
+            (
+                Kind::Declarator
+                | Kind::Parameter
+                | Kind::ParameterList
+                | Kind::BracketedParameterList
+                | Kind::DeclarationExpression
+                | Kind::DeclarationPattern
+                | Kind::VarPattern
+                | Kind::RecursivePattern
+                | Kind::ListPattern
+                | Kind::CatchDeclaration
+                | Kind::From,
+                "name",
+            )
+            | (Kind::Foreach, "left")
+            | (Kind::TuplePattern | Kind::Designation | Kind::JoinInto | Kind::Query, _) => Role::Local,
+            (Kind::Join | Kind::Let, _) if followed("in") || followed("=") => Role::Local,
+            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Nothing,
+            (Kind::Assignment, "left") | (Kind::Invocation, "function") => Role::Value,
+            (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Nothing,
+            (Kind::Subpattern, _) if followed(":") => Role::Nothing,
+            (Kind::AnonymousObject, _) if followed("=") => Role::Nothing,
+            (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
+            (Kind::Binary, "left") if is_tested(parent) => Role::Name(Position::Bare),
+            (Kind::Argument, _) if self.asks_for_name(parent) => Role::Name(Position::Bare),
+            (Kind::Parenthesized, _) if is_called(parent) => Role::Name(Position::Bare),
+            _ if matches!(Kind::of(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
+                Role::Name(Position::Value)
+            }
+            _ => Role::Value,
+        }
+    }
+
+    /// Whether an argument is that of `nameof`.
+    fn asks_for_name(&self, argument: Node<'a>) -> bool {
+        let call = argument.parent().and_then(|list| list.parent());
+        let function = call.and_then(|call| call.child_by_field_name("function"));
+        function.is_some_and(|function| self.text(function) == "nameof")
+    }
+
+    /// Records a chain of names, and what its type arguments mention. None if it does not begin with a name.
+    fn chain(&mut self, node: Node<'a>, position: Position) -> Option<On> {
+        let mut chain = std::mem::take(&mut self.chain);
+        chain.alias = None;
+        chain.parts.clear();
+        let found = self.flatten(node, &mut chain);
+        let mut on = On::Unknown;
+        if found.is_some() {
+            self.refer(node, &chain, position);
+            if matches!(position, Position::Value | Position::Called | Position::Bare) {
+                on = self.ask_along(&chain);
+            }
+        }
+        self.chain = chain;
+        found?;
+        self.type_arguments(node);
+        Some(on)
+    }
+
+    fn refer(&mut self, node: Node<'a>, chain: &Chain<'a>, position: Position) {
+        let Some(path) = self.path_of(chain) else { return };
+        self.facts.references.push(Reference {
+            path,
+            at: node.start_byte() as u32,
+            until: chain.until(),
+            scope: self.scope,
+            owner: self.owner,
+            position,
+            veiled: false,
+        });
+    }
+
+    /// The path that a chain is; none if it begins with a type parameter.
+    pub(crate) fn path_of(&mut self, chain: &Chain<'a>) -> Option<u32> {
+        if self.is_type_parameter(chain) {
+            return None;
+        }
+        let alias = chain.alias.map(|alias| self.word(alias));
+        let parts = chain.parts.iter().map(|part| Segment { word: self.word(part.word), arity: part.arity });
+        let path = Path { alias, segments: parts.collect() };
+        Some(self.path(path))
+    }
+
+    pub(crate) fn is_type_parameter(&self, chain: &Chain<'a>) -> bool {
+        let first = chain.parts.first().filter(|first| first.arity == 0 && chain.alias.is_none());
+        first.is_some_and(|first| self.type_parameters.contains(&first.word))
+    }
+
+    /// Collects the words of a chain; none if it is not one.
+    pub(crate) fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
+        match Kind::of(node) {
+            Kind::Identifier => {
+                out.parts.push(Part { word: self.text(node), arity: 0, end: node.end_byte() as u32 });
+            }
+            Kind::GenericName => {
+                let name = node.named_child(0)?;
+                let arity = node.named_child(1).map_or(0, arity);
+                out.parts.push(Part { word: self.text(name), arity, end: name.end_byte() as u32 });
+            }
+            Kind::AliasQualifiedName => {
+                self.flatten(node.child_by_field_name("name")?, out)?;
+                out.alias = Some(self.text(node.child_by_field_name("alias")?));
+            }
+            kind @ (Kind::QualifiedName | Kind::MemberAccess) => {
+                let before = if kind == Kind::QualifiedName { "qualifier" } else { "expression" };
+                self.flatten(node.child_by_field_name(before)?, out)?;
+                self.flatten(node.child_by_field_name("name")?, out)?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Visits the type arguments of a name, wherever in it they stand.
+    pub(crate) fn type_arguments(&mut self, node: Node<'a>) {
+        match Kind::of(node) {
+            Kind::Identifier => {}
+            Kind::GenericName => {
+                if let Some(list) = node.named_child(1) {
+                    self.below(&mut list.walk());
+                }
+            }
+            _ => {
+                for at in 0..node.named_child_count() {
+                    if let Some(child) = node.named_child(at as u32) {
+                        self.type_arguments(child);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names that are variables of the member which ends here are dropped, unless a variable's type has its name too:
+    /// then only the type's members can tell.
+    pub(crate) fn settle(&mut self, from: usize) {
+        let Walk { facts, locals, .. } = self;
+        if locals.is_empty() {
+            return;
+        }
+        let (words, paths) = (&facts.words, &facts.paths);
+        let mut kept = from;
+        for at in from..facts.references.len() {
+            let mut reference = facts.references[at];
+            let path = &paths[reference.path as usize];
+            let first = &*words[path.segments[0].word as usize];
+            let value = matches!(reference.position, Position::Value | Position::Called | Position::Bare);
+            let local = if value && path.alias.is_none() { locals.get(first) } else { None };
+            reference.veiled = local.is_some();
+            let type_too = local.is_some_and(|declared| *declared == first) && path.segments.len() > 1;
+            if local.is_none() || type_too {
+                facts.references[kept] = reference;
+                kept += 1;
+            }
+        }
+        facts.references.truncate(kept);
+        locals.clear();
+    }
+
+    /// The last word of a type as written: `Encoding` for `System.Text.Encoding?`.
+    fn last_word(&self, node: Node<'a>) -> &'a str {
+        match Kind::of(node) {
+            Kind::Identifier => self.text(node),
+            Kind::QualifiedName => node.child_by_field_name("name").map_or("", |name| self.text(name)),
+            _ if node.kind() == "nullable_type" => {
+                node.child_by_field_name("type").map_or("", |inner| self.last_word(inner))
+            }
+            _ => "",
+        }
+    }
+
+    pub(crate) fn text(&self, node: Node) -> &'a str {
+        Span::new(node.start_byte(), node.end_byte()).of(self.source.text)
+    }
+}
+
+/// How many types a list of type arguments has; `<,>` has two.
+fn arity(list: Node) -> u16 {
+    let commas = (0..list.child_count()).filter_map(|at| list.child(at)).filter(|it| it.kind() == ",");
+    commas.count() as u16 + 1
+}
+
+fn is_called(node: Node) -> bool {
+    node.parent().is_some_and(|parent| {
+        Kind::of(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
+    })
+}
+
+/// Whether a type may stand first in an expression: the grammar reads `a is B && c` as a test of a against `B && c`.
+fn is_tested(node: Node) -> bool {
+    let Some(parent) = node.parent() else { return false };
+    match Kind::of(parent) {
+        Kind::ConstantPattern => true,
+        Kind::Binary => parent.child_by_field_name("left") == Some(node) && is_tested(parent),
+        _ => false,
+    }
+}

@@ -1,0 +1,338 @@
+//! Where the names that most C# uses come from, so that an import which has nothing to do with a declaration does not change what
+//! it means: `List` is `System.Collections.Generic.List` wherever that namespace is imported.
+//!
+//! Does not know libraries beyond the base one; a name that is not here stays as it is written.
+
+/// Namespaces with the types of theirs that signatures mention most.
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "System",
+        &[
+            "Action",
+            "Activator",
+            "AggregateException",
+            "AppDomain",
+            "ArgumentException",
+            "ArgumentNullException",
+            "ArgumentOutOfRangeException",
+            "Array",
+            "ArraySegment",
+            "AsyncCallback",
+            "Attribute",
+            "AttributeTargets",
+            "AttributeUsage",
+            "BitConverter",
+            "Buffer",
+            "Console",
+            "ConsoleColor",
+            "Convert",
+            "DBNull",
+            "DateOnly",
+            "DateTime",
+            "DateTimeKind",
+            "DateTimeOffset",
+            "DayOfWeek",
+            "Decimal",
+            "Delegate",
+            "Enum",
+            "Environment",
+            "EventArgs",
+            "EventHandler",
+            "Exception",
+            "Flags",
+            "FlagsAttribute",
+            "FormatException",
+            "Func",
+            "GC",
+            "Guid",
+            "IAsyncDisposable",
+            "IAsyncResult",
+            "ICloneable",
+            "IComparable",
+            "IConvertible",
+            "IDisposable",
+            "IEquatable",
+            "IFormatProvider",
+            "IFormattable",
+            "IProgress",
+            "IServiceProvider",
+            "Int16",
+            "Int32",
+            "Int64",
+            "IntPtr",
+            "InvalidCastException",
+            "InvalidOperationException",
+            "Lazy",
+            "Math",
+            "Memory",
+            "NotImplementedException",
+            "NotSupportedException",
+            "Nullable",
+            "Object",
+            "ObjectDisposedException",
+            "Obsolete",
+            "ObsoleteAttribute",
+            "OperationCanceledException",
+            "Predicate",
+            "Progress",
+            "Random",
+            "Range",
+            "ReadOnlyMemory",
+            "ReadOnlySpan",
+            "Serializable",
+            "Span",
+            "String",
+            "StringComparer",
+            "StringComparison",
+            "TimeOnly",
+            "TimeSpan",
+            "TimeZoneInfo",
+            "Tuple",
+            "Type",
+            "TypeCode",
+            "UInt32",
+            "UInt64",
+            "UIntPtr",
+            "Uri",
+            "UriKind",
+            "ValueTuple",
+            "Version",
+            "WeakReference",
+        ],
+    ),
+    (
+        "System.Collections",
+        &[
+            "ArrayList",
+            "Hashtable",
+            "ICollection",
+            "IComparer",
+            "IDictionary",
+            "IEnumerable",
+            "IEnumerator",
+            "IList",
+        ],
+    ),
+    (
+        "System.Collections.Concurrent",
+        &[
+            "BlockingCollection",
+            "ConcurrentBag",
+            "ConcurrentDictionary",
+            "ConcurrentQueue",
+            "ConcurrentStack",
+        ],
+    ),
+    (
+        "System.Collections.Generic",
+        &[
+            "Comparer",
+            "Dictionary",
+            "EqualityComparer",
+            "HashSet",
+            "IAsyncEnumerable",
+            "IAsyncEnumerator",
+            "ICollection",
+            "IComparer",
+            "IDictionary",
+            "IEnumerable",
+            "IEnumerator",
+            "IEqualityComparer",
+            "IList",
+            "IReadOnlyCollection",
+            "IReadOnlyDictionary",
+            "IReadOnlyList",
+            "IReadOnlySet",
+            "ISet",
+            "KeyNotFoundException",
+            "KeyValuePair",
+            "LinkedList",
+            "List",
+            "PriorityQueue",
+            "Queue",
+            "SortedDictionary",
+            "SortedList",
+            "SortedSet",
+            "Stack",
+        ],
+    ),
+    (
+        "System.Collections.Immutable",
+        &["ImmutableArray", "ImmutableDictionary", "ImmutableHashSet", "ImmutableList"],
+    ),
+    ("System.Collections.ObjectModel", &["Collection", "ObservableCollection", "ReadOnlyCollection"]),
+    (
+        "System.ComponentModel",
+        &[
+            "Browsable",
+            "Category",
+            "Component",
+            "Container",
+            "DefaultValue",
+            "Description",
+            "EditorBrowsable",
+            "IContainer",
+            "INotifyPropertyChanged",
+            "PropertyChangedEventArgs",
+            "PropertyChangedEventHandler",
+            "TypeConverter",
+        ],
+    ),
+    ("System.ComponentModel.DataAnnotations", &["Key", "MaxLength", "Range", "Required", "StringLength"]),
+    (
+        "System.Diagnostics",
+        &["Conditional", "Debug", "DebuggerDisplay", "DebuggerStepThrough", "Process", "Stopwatch"],
+    ),
+    (
+        "System.Diagnostics.CodeAnalysis",
+        &["ExcludeFromCodeCoverage", "MaybeNullWhen", "NotNullWhen", "SuppressMessage"],
+    ),
+    ("System.Globalization", &["CultureInfo", "DateTimeStyles", "NumberStyles"]),
+    (
+        "System.IO",
+        &[
+            "BinaryReader",
+            "BinaryWriter",
+            "Directory",
+            "DirectoryInfo",
+            "File",
+            "FileAccess",
+            "FileInfo",
+            "FileMode",
+            "FileNotFoundException",
+            "FileShare",
+            "FileStream",
+            "FileSystemInfo",
+            "IOException",
+            "MemoryStream",
+            "Path",
+            "SearchOption",
+            "SeekOrigin",
+            "Stream",
+            "StreamReader",
+            "StreamWriter",
+            "StringReader",
+            "StringWriter",
+            "TextReader",
+            "TextWriter",
+        ],
+    ),
+    (
+        "System.Linq",
+        &[
+            "Enumerable",
+            "IGrouping",
+            "ILookup",
+            "IOrderedEnumerable",
+            "IOrderedQueryable",
+            "IQueryable",
+            "Lookup",
+        ],
+    ),
+    (
+        "System.Linq.Expressions",
+        &["Expression", "ExpressionVisitor", "LambdaExpression", "MethodCallExpression"],
+    ),
+    ("System.Net", &["HttpStatusCode", "IPAddress", "IPEndPoint", "WebException"]),
+    (
+        "System.Net.Http",
+        &["HttpClient", "HttpContent", "HttpMethod", "HttpRequestMessage", "HttpResponseMessage"],
+    ),
+    (
+        "System.Reflection",
+        &[
+            "Assembly",
+            "BindingFlags",
+            "ConstructorInfo",
+            "FieldInfo",
+            "MemberInfo",
+            "MethodInfo",
+            "ParameterInfo",
+            "PropertyInfo",
+        ],
+    ),
+    (
+        "System.Runtime.CompilerServices",
+        &["CallerMemberName", "ConfiguredTaskAwaitable", "InternalsVisibleTo", "MethodImpl"],
+    ),
+    ("System.Runtime.InteropServices", &["ComVisible", "DllImport", "Marshal", "SafeHandle", "StructLayout"]),
+    (
+        "System.Runtime.Serialization",
+        &["DataContract", "DataMember", "ISerializable", "SerializationInfo", "StreamingContext"],
+    ),
+    ("System.Text", &["Encoder", "Encoding", "Rune", "StringBuilder"]),
+    ("System.Text.Json", &["JsonElement", "JsonException", "JsonSerializer", "JsonSerializerOptions"]),
+    ("System.Text.Json.Serialization", &["JsonConverter", "JsonIgnore", "JsonPropertyName"]),
+    ("System.Text.RegularExpressions", &["Group", "Match", "MatchCollection", "Regex", "RegexOptions"]),
+    (
+        "System.Threading",
+        &[
+            "CancellationToken",
+            "CancellationTokenSource",
+            "Interlocked",
+            "ManualResetEvent",
+            "Monitor",
+            "Mutex",
+            "ReaderWriterLockSlim",
+            "SemaphoreSlim",
+            "SynchronizationContext",
+            "Thread",
+            "Timer",
+        ],
+    ),
+    ("System.Threading.Tasks", &["Task", "TaskCompletionSource", "TaskScheduler", "ValueTask"]),
+    ("System.Timers", &["ElapsedEventArgs", "Timer"]),
+    (
+        "System.Windows.Forms",
+        &["Button", "Control", "Form", "Keys", "ListView", "MessageBox", "Panel", "Timer", "UserControl"],
+    ),
+    ("System.Xml", &["XmlDocument", "XmlElement", "XmlNode", "XmlReader", "XmlWriter"]),
+    ("System.Xml.Linq", &["XDocument", "XElement", "XName"]),
+    ("System.Xml.Serialization", &["XmlElement", "XmlIgnore", "XmlSerializer"]),
+];
+
+/// Whether the names of a namespace are known here.
+pub fn is_known(namespace: &str) -> bool {
+    KNOWN.iter().any(|(known, _)| *known == namespace)
+}
+
+/// The namespace among those imported that a name comes from; none if no or several known ones have it.
+pub fn home<'a>(name: &str, imported: &[&'a str]) -> Option<&'a str> {
+    let has =
+        |namespace: &&&str| KNOWN.iter().any(|(known, names)| known == *namespace && names.contains(&name));
+    let mut homes = imported.iter().filter(has);
+    match (homes.next(), homes.next()) {
+        // a generic and a plain collection of one name: whoever imports both means the generic one when it has arguments, and
+        // the shape has those
+        (Some(home), Some(other)) if other.starts_with("System.Collections") => Some(home.max(other)),
+        (Some(home), None) => Some(home),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_its_home_among_the_imports() {
+        assert_eq!(
+            home("List", &["System", "System.Collections.Generic"]),
+            Some("System.Collections.Generic")
+        );
+        assert_eq!(home("List", &["System"]), None);
+        assert_eq!(home("Timer", &["System.Threading", "System.Timers"]), None);
+        assert_eq!(
+            home("IList", &["System.Collections", "System.Collections.Generic"]),
+            Some("System.Collections.Generic")
+        );
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        assert!(KNOWN.is_sorted_by_key(|(namespace, _)| *namespace));
+        for (namespace, names) in KNOWN {
+            assert!(names.is_sorted(), "{namespace}");
+        }
+    }
+}

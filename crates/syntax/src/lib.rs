@@ -1,0 +1,33 @@
+//! Parses source text: the types, members, imports and references of one file, one module per language.
+//!
+//! Knows one file at a time. Does not know other files, projects, the file system, or what a name refers to.
+
+mod base32;
+pub mod csharp;
+mod digest;
+mod facts;
+mod go;
+mod id;
+mod java;
+mod language;
+mod module_path;
+mod preprocessor;
+mod python;
+mod reader;
+mod rust;
+#[doc(hidden)]
+pub mod sample_edits;
+mod token;
+mod typescript;
+mod walk;
+
+pub use digest::Digest;
+pub use facts::{
+    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, On, Path, Position, Reference,
+    Scope, Segment, Shape, Takes, TypeKind, TypePart, Use, Visibility, Written,
+};
+pub use id::{MemberId, TypeId, is_prefix};
+pub use language::Language;
+pub use preprocessor::Symbols;
+pub use reader::{GrammarError, LANGUAGES, Reader, decode, language_of};
+pub use token::Span;

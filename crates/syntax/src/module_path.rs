@@ -1,0 +1,123 @@
+//! Where a file stands in its project, for languages whose names follow from paths: `src/a/b.rs` is the module `a::b`.
+//!
+//! Does not know what the file says. Facts are read without it, so that a file that only moves need not be read again.
+
+use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind};
+
+/// The words that a file's names begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Home {
+    /// Of the module that the file is, or the package it belongs to.
+    pub(crate) module: Vec<String>,
+    /// Of the folder that its relative imports begin in.
+    pub(crate) folder: Vec<String>,
+    /// Of the whole: a crate.
+    pub(crate) root: Vec<String>,
+}
+
+/// What a path is relative to that begins like this, without as many of its last words as it has steps up.
+fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
+    let climbs = |step: &str, between: &str| {
+        alias.split(between).all(|it| it == step).then(|| alias.split(between).count())
+    };
+    let (words, ups) = match alias {
+        "crate" => (&home.root, 0),
+        "self" => (&home.module, 0),
+        "." => (&home.folder, 0),
+        _ => match (climbs("super", "::"), climbs("..", "/")) {
+            (Some(ups), _) => (&home.module, ups),
+            (_, Some(ups)) => (&home.folder, ups),
+            (None, None) => return None,
+        },
+    };
+    Some(&words[..words.len().saturating_sub(ups)])
+}
+
+/// What stands free in a file that has no name.
+const NAMELESS: &str = "module";
+
+/// Tells a file's facts where the file is: at `path` in `project`, which has its own names for other projects. Once told, they
+/// keep it.
+pub(crate) fn place(
+    facts: &mut FileFacts,
+    home: fn(&str, &str) -> Home,
+    project: &str,
+    path: &str,
+    aliases: &[(String, String)],
+) {
+    if std::mem::replace(&mut facts.placed, true) {
+        return;
+    }
+    settle(facts, &home(project, path));
+    for (ours, theirs) in aliases {
+        rename(facts, &home(ours, "").root, &home(theirs, "").root);
+    }
+}
+
+/// Paths that begin with a project's name for another one begin with that one's own.
+fn rename(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
+    let ([ours], false) = (ours, theirs.is_empty()) else { return };
+    for at in 0..facts.paths.len() {
+        let path = &facts.paths[at];
+        let first = path.segments.first().map(|first| facts.word(first.word) == ours);
+        if path.alias.is_none() && first == Some(true) {
+            let rest = path.segments[1..].to_vec();
+            let words: Vec<u32> = theirs.iter().map(|word| intern(facts, word)).collect();
+            let global = intern(facts, "global");
+            let before = words.into_iter().map(|word| Segment { word, arity: 0 });
+            facts.paths[at] = Path { alias: Some(global), segments: before.chain(rest).collect() };
+        }
+    }
+}
+
+fn settle(facts: &mut FileFacts, home: &Home) {
+    let module: Vec<u32> = home.module.iter().map(|word| intern(facts, word)).collect();
+    for scope in &mut facts.scopes {
+        scope.namespace.splice(0..0, module.iter().copied());
+    }
+    for at in 0..facts.paths.len() {
+        facts.paths[at] = absolute(facts, at, home);
+    }
+    let around = module.split_last().map_or_else(Vec::new, |(_, around)| around.to_vec());
+    let outside = facts.scopes.len() as u32;
+    let name = home.module.last().map_or(NAMELESS, String::as_str);
+    let own = facts.types.iter_mut().find(|part| part.kind == TypeKind::Module && part.name.is_empty());
+    if let Some(own) = own {
+        name.clone_into(&mut own.name);
+        own.scope = outside;
+        facts.scopes.push(Scope { parent: None, namespace: around, imports: Vec::new() });
+    }
+}
+
+fn intern(facts: &mut FileFacts, word: &str) -> u32 {
+    let known = facts.words.iter().position(|it| **it == *word);
+    known.unwrap_or_else(|| {
+        facts.words.push(word.into());
+        facts.words.len() - 1
+    }) as u32
+}
+
+/// A path from the outermost namespace if it says what it is relative to.
+fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
+    let path = facts.paths[at].clone();
+    let alias = path.alias.map(|alias| facts.word(alias).to_owned());
+    let Some(words) = alias.and_then(|alias| root(home, &alias)) else { return path };
+    let before: Vec<Segment> =
+        words.iter().map(|word| Segment { word: intern(facts, word), arity: 0 }).collect();
+    let global = intern(facts, "global");
+    Path { alias: Some(global), segments: before.iter().chain(&path.segments).copied().collect() }
+}
+
+/// The folders and the name of a path, without what its name ends with.
+pub(crate) fn steps(path: &str) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    // `a.ts`, `a.test.ts` and `a.d.ts`: the second is another module, the third the same
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem.strip_suffix(".d").unwrap_or(stem);
+    folder.split('/').chain([stem]).filter(|step| !step.is_empty()).map(str::to_owned).collect()
+}
+
+/// The words of a project's name that is a path itself: `@my/web`, `example.com/shop`.
+pub(crate) fn steps_of(project: &str) -> Vec<String> {
+    project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}

@@ -1,0 +1,118 @@
+//! The languages that can be read, one row each, and the one way all of them are read.
+//!
+//! Does not know any language: a row brings its grammar, what its text needs before it is parsed, and how its tree is read.
+
+use crate::facts::FileFacts;
+use crate::language::{Language, Manner};
+use crate::preprocessor::Symbols;
+use crate::token::{Prepared, Source, Token};
+use crate::{csharp, go, java, python, rust, typescript, walk};
+use std::borrow::Cow;
+use std::path::Path;
+use tree_sitter::{Parser, Tree};
+
+pub const LANGUAGES: &[Language] = &[
+    csharp::LANGUAGE,
+    rust::LANGUAGE,
+    typescript::LANGUAGE,
+    typescript::WITH_MARKUP,
+    python::LANGUAGE,
+    go::LANGUAGE,
+    java::LANGUAGE,
+];
+
+/// The language of a file, by its name.
+pub fn language_of(path: &Path) -> Option<&'static Language> {
+    let ending = path.extension()?.to_str()?;
+    LANGUAGES.iter().find(|language| language.endings.contains(&ending))
+}
+
+/// Reads files of one language, one after another.
+pub struct Reader {
+    language: &'static Language,
+    parser: Parser,
+}
+
+/// Why a language cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+#[error("the grammar of {language} does not fit the parser: {reason}")]
+pub struct GrammarError {
+    pub language: &'static str,
+    pub reason: String,
+}
+
+impl Reader {
+    pub fn new(language: &'static Language) -> Result<Reader, GrammarError> {
+        let mut parser = Parser::new();
+        let refused = |error: tree_sitter::LanguageError| GrammarError {
+            language: language.name,
+            reason: error.to_string(),
+        };
+        parser.set_language(&(language.grammar)()).map_err(refused)?;
+        Ok(Reader { language, parser })
+    }
+
+    /// What one file tells, for a set of defined symbols.
+    pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
+        match &self.language.manner {
+            Manner::Table(reading) => {
+                let tree = self.tree(&reading.prepare(text));
+                tree.map_or_else(FileFacts::default, |tree| walk::read(reading, &tree, text))
+            }
+            Manner::Own { prepare, extract } => {
+                let prepared = prepare(text, symbols);
+                let source = Source { text, tokens: &prepared.tokens };
+                self.tree(&prepared).map_or_else(FileFacts::default, |tree| extract(&tree, &source))
+            }
+        }
+    }
+
+    /// The pieces of a text that is read by a table, in order.
+    pub(crate) fn tokens(&mut self, text: &str) -> Vec<Token> {
+        let Manner::Table(reading) = &self.language.manner else { return Vec::new() };
+        let tree = self.tree(&reading.prepare(text));
+        tree.map_or_else(Vec::new, |tree| walk::tokens(reading, &tree, text))
+    }
+
+    /// A parser without a time limit or a flag to stop it always returns one.
+    fn tree(&mut self, prepared: &Prepared) -> Option<Tree> {
+        self.parser.parse(&prepared.bytes, None)
+    }
+}
+
+/// The text of a file: UTF-8, UTF-16 if it begins with that mark, and otherwise Latin-1, in which any bytes are a text.
+pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |of: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => Cow::Owned(wide(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => Cow::Owned(wide(u16::from_be_bytes)),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_are_a_text() {
+        assert_eq!(decode("ä".as_bytes()), "ä");
+        assert_eq!(decode(&[0xe4]), "ä");
+        assert_eq!(decode(&[0xff, 0xfe, 0xe4, 0]), "ä");
+        assert_eq!(decode(&[0xfe, 0xff, 0, 0xe4]), "ä");
+        assert_eq!(decode(&[0xff, 0xfe, 0xe4]), "");
+    }
+
+    #[test]
+    fn every_grammar_fits_the_parser() {
+        for language in LANGUAGES {
+            Reader::new(language).unwrap();
+        }
+    }
+}

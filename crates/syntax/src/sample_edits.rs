@@ -1,0 +1,213 @@
+//! Edits of whole files whose meaning is known beforehand, to hold hashes against: layout, comments, documentation, bodies,
+//! signatures. For tests and for the example that runs them over real code.
+//!
+//! Does not know hashes.
+
+use crate::csharp;
+use crate::facts::{FileFacts, Member, MemberKind, TypeKind, TypePart, Visibility};
+use crate::preprocessor::Symbols;
+use crate::reader::Reader;
+use crate::token::{Lexeme, Span, Token};
+
+/// How a text is laid out anew, token by token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// As few lines as can be.
+    Dense,
+    /// A line for each token, indented oddly, with the ends of lines that another system has.
+    Airy,
+    /// Braces on lines of their own, tabs before everything.
+    Braces,
+}
+
+pub const STYLES: &[Style] = &[Style::Dense, Style::Airy, Style::Braces];
+
+/// The same tokens with other blanks between them. Marks that touch go on touching, since `> >` is not `>>`.
+pub fn reformatted(text: &str, symbols: &Symbols, style: Style) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let mut out = String::new();
+    let mut before: Option<&Token> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        let touching = before.is_some_and(|before| {
+            before.kind == Lexeme::Mark && token.kind == Lexeme::Mark && before.span.to == token.span.from
+        });
+        if !touching {
+            out.push_str(gap(before, token, text, style, at));
+        }
+        out.push_str(token.span.of(text).trim_end_matches(['\r', '\n']));
+        before = Some(token);
+    }
+    out.push('\n');
+    out
+}
+
+/// What goes between two tokens.
+fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usize) -> &'static str {
+    let Some(before) = before else { return "" };
+    let line = |kind| matches!(kind, Lexeme::Directive | Lexeme::Inactive | Lexeme::Comment | Lexeme::Doc);
+    if line(before.kind) || line(token.kind) {
+        return "\n";
+    }
+    let brace = |token: &Token| matches!(token.span.of(text), "{" | "}");
+    match style {
+        Style::Airy => ["\r\n", "\r\n   ", "\r\n\t\t"][at % 3],
+        Style::Braces if brace(before) || brace(token) || before.span.of(text) == ";" => "\n\t",
+        Style::Dense | Style::Braces => " ",
+    }
+}
+
+/// A text of a language that is read by a table, laid out anew. Where lines end stays as it is, since most of these languages read
+/// it, and so does the depth of what is indented; blanks, empty lines and the ends of lines that another system has are new.
+pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
+    let tokens = reader.tokens(text);
+    let (mut out, mut end, mut after_comment) = (String::new(), 0, false);
+    for token in tokens.iter().filter(|token| token.span.from < token.span.to) {
+        let between = text.get(end..token.span.from as usize).unwrap_or_default();
+        let close = after_comment || !token.kind.counts();
+        // a mark that is a matter of taste is no token, and stands between them
+        let mut rest = between;
+        while let Some(at) = rest.find(|letter: char| !letter.is_ascii_whitespace()) {
+            out.push_str(&blanks_anew(&out, &rest[..at], style, close));
+            let mark =
+                rest[at..].find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(rest.len() - at);
+            out.push_str(&rest[at..at + mark]);
+            rest = &rest[at + mark..];
+        }
+        out.push_str(&blanks_anew(&out, rest, style, close));
+        out.push_str(token.span.of(text));
+        end = end.max(token.span.to as usize);
+        after_comment = !token.kind.counts();
+    }
+    out.push_str(text.get(end..).unwrap_or_default());
+    out
+}
+
+/// Blanks in another form. What stands `close` to a comment stays so: it may be what the comment documents.
+fn blanks_anew(before: &str, between: &str, style: Style, close: bool) -> String {
+    // a line that goes on in the next ends in nothing but its mark
+    if between.is_empty() || before.ends_with('\\') {
+        return between.to_owned();
+    }
+    let Some((_, indent)) = between.rsplit_once('\n') else {
+        return if style == Style::Dense { " ".to_owned() } else { "   ".to_owned() };
+    };
+    let lines = between.matches('\n').count();
+    match style {
+        Style::Dense if close => between.to_owned(),
+        Style::Dense => format!("\n{indent}"),
+        Style::Airy => "\r\n".repeat(if close { lines } else { lines + 1 }) + &indent.repeat(2),
+        Style::Braces => "\n".repeat(lines) + &indent.repeat(3),
+    }
+}
+
+/// The text with a comment after each semicolon.
+pub fn commented(text: &str, symbols: &Symbols) -> String {
+    with_each(text, symbols, |token| token == ";", "; /* a word */")
+}
+
+fn with_each(text: &str, symbols: &Symbols, is: impl Fn(&str) -> bool, instead: &str) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let places = tokens.iter().filter(|token| token.kind.counts() && is(token.span.of(text)));
+    replaced(text, places.map(|token| (token.span.from as usize, token.span.to as usize, instead.to_owned())))
+}
+
+/// The text with a word more in each line of documentation.
+pub fn documented(text: &str, symbols: &Symbols) -> String {
+    let tokens = csharp::lex(text, symbols);
+    let lines =
+        tokens.iter().filter(|token| token.kind == Lexeme::Doc && token.span.of(text).starts_with("///"));
+    replaced(
+        text,
+        lines.map(|token| {
+            (token.span.from as usize + 3, token.span.from as usize + 3, " moreover ".to_owned())
+        }),
+    )
+}
+
+/// The text with a statement more in the block of each method that `of` picks, and the number of those.
+pub fn with_statement(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> bool) -> (String, usize) {
+    let functions = |member: &&Member| matches!(member.kind, MemberKind::Method | MemberKind::Constructor);
+    let members = facts.types.iter().flat_map(|part| &part.members).filter(functions);
+    let blocks = members.filter(|member| of(member)).filter_map(|member| member.body_span);
+    let places: Vec<usize> =
+        blocks.map(|body| body.from as usize).filter(|at| text[*at..].starts_with('{')).collect();
+    let count = places.len();
+    (replaced(text, places.into_iter().map(|at| (at + 1, at + 1, " SomethingElse(); ".to_owned()))), count)
+}
+
+/// The text with an attribute on each public method, and the number of those.
+pub fn attributed(text: &str, facts: &FileFacts) -> (String, usize) {
+    let members = facts.types.iter().flat_map(|part| &part.members);
+    let methods = members.filter(|it| it.kind == MemberKind::Method && it.visibility == Visibility::Public);
+    let places: Vec<usize> = methods.map(|member| member.signature.from as usize).collect();
+    let count = places.len();
+    (replaced(text, places.into_iter().map(|at| (at, at, "[Noted] ".to_owned()))), count)
+}
+
+/// A file as two, in which each type of two members or more is divided: the first has all but its last member, the second only
+/// that. With them the number of types that were divided.
+pub fn divided(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, String, usize) {
+    let tokens = csharp::lex(text, symbols);
+    // a condition may begin in one half and end in the other
+    let directives: Vec<Span> =
+        tokens.iter().filter(|token| token.kind == Lexeme::Directive).map(|token| token.span).collect();
+    let can = |part: &TypePart| can_be_divided(part) && !directives.iter().any(|it| it.overlaps(part.span));
+    let (mut first, mut second, mut kept, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for part in facts.types.iter().filter(|part| part.outer.is_none()) {
+        let body = part.signature.to;
+        let members: Vec<Span> = part.members.iter().map(|it| it.span).filter(|it| it.from > body).collect();
+        let Some(last) = members.last().filter(|last| can(part) && members.iter().any(|it| it != *last))
+        else {
+            second.push(part.span);
+            continue;
+        };
+        count += 1;
+        let before = tokens.iter().rev().find(|token| token.kind.counts() && token.span.to <= last.from);
+        let whole = Span { from: before.map_or(last.from, |token| token.span.to), to: last.to };
+        first.push(whole);
+        kept.push(whole);
+        second
+            .extend([Span { from: body + 1, to: whole.from }, Span { from: whole.to, to: part.span.to - 1 }]);
+    }
+    let docs = tokens.iter().filter(|token| token.kind == Lexeme::Doc).map(|token| token.span);
+    let outside = |span: &Span| !kept.iter().chain(&second).any(|other| other.overlaps(*span));
+    let docs: Vec<Span> = docs.filter(outside).collect();
+    let cut = |spans: Vec<Span>| {
+        let words = facts.types.iter().filter(|part| part.outer.is_none() && can(part)).filter_map(|part| {
+            let word = tokens
+                .iter()
+                .find(|it| it.span.from >= part.signature.from && is_keyword(it.span.of(text)))?;
+            Some((word.span.from as usize, word.span.from as usize, "partial ".to_owned()))
+        });
+        let inside =
+            |at: usize| spans.iter().any(|span| (span.from as usize..span.to as usize).contains(&at));
+        let words: Vec<_> = words.filter(|(at, ..)| !inside(*at)).collect();
+        let cuts = spans.iter().map(|span| (span.from as usize, span.to as usize, " ".to_owned()));
+        replaced(text, cuts.chain(words))
+    };
+    second.extend(docs);
+    (cut(first), cut(second), count)
+}
+
+/// One whose declaration has a body, is not partial already, and does not say how its fields lie in memory.
+fn can_be_divided(part: &TypePart) -> bool {
+    let kind = !matches!(part.kind, TypeKind::Enum | TypeKind::Delegate);
+    kind && part.header_body.0 == 0 && !part.partial && !part.says_layout && part.signature.to < part.span.to
+}
+
+fn is_keyword(word: &str) -> bool {
+    matches!(word, "class" | "struct" | "interface" | "record")
+}
+
+/// The text with ranges replaced; they come in any order and do not overlap.
+fn replaced(text: &str, places: impl Iterator<Item = (usize, usize, String)>) -> String {
+    let mut places: Vec<_> = places.collect();
+    places.sort();
+    let (mut out, mut at) = (String::new(), 0);
+    for (from, to, instead) in places {
+        out.push_str(&text[at..from]);
+        out.push_str(&instead);
+        at = to;
+    }
+    out + &text[at..]
+}

@@ -1,0 +1,45 @@
+//! The places of a tree that could not be read.
+//!
+//! Does not know why.
+
+use super::{DEPTH, span};
+use crate::facts::{FileFacts, Gap, GapKind};
+use tree_sitter::Node;
+
+/// Notes a place below which nothing was looked at.
+pub(crate) fn too_deep(facts: &mut FileFacts, node: Node) {
+    gap(facts, node, GapKind::TooDeep);
+}
+
+fn gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
+    let line = node.start_position().row as u32 + 1;
+    facts.gaps.push(Gap { span: span(node), line, kind });
+}
+
+/// Notes every outermost place that fits no rule, and the types that such a place is in.
+pub(crate) fn note(facts: &mut FileFacts, root: Node) {
+    if root.has_error() {
+        outermost(facts, root, 0);
+    }
+    let FileFacts { types, gaps, .. } = facts;
+    for part in types {
+        let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
+        part.degraded = gaps.iter().any(|gap| inside(gap) || gap.span.overlaps(part.span));
+    }
+}
+
+/// Only what has an error inside is looked into.
+fn outermost(facts: &mut FileFacts, node: Node, depth: u32) {
+    if node.is_error() {
+        return gap(facts, node, GapKind::Unexpected);
+    }
+    if node.is_missing() {
+        return gap(facts, node, GapKind::Missing);
+    }
+    if depth < DEPTH {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
+            outermost(facts, child, depth + 1);
+        }
+    }
+}

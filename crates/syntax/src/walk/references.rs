@@ -1,0 +1,138 @@
+//! The names that a tree mentions and that may be types, each with the place it stands in.
+//!
+//! Does not know what they mean, and not the variables in sight: a word alone counts if it begins with a capital, one before a dot
+//! also if an import brings it.
+
+use super::{Walk, span};
+use crate::facts::{Position, Reference};
+use crate::token::Lexeme;
+use tree_sitter::Node;
+
+/// Where a word names a part of something else.
+const PARTS: &[&str] = &["name", "property", "attribute", "field", "key", "label", "alias"];
+
+/// Words that are no names.
+const KEYWORDS: &[&str] = &["this", "Self", "cls", "undefined", "None", "True", "False"];
+
+impl<'a> Walk<'a> {
+    /// Records a name with or without dots. False if it holds more than names: its parts are then to be looked at.
+    pub(crate) fn name(&mut self, node: Node<'a>, position: Position) -> bool {
+        let Some(words) = self.chain(node) else { return false };
+        let value = matches!(position, Position::Value | Position::Called | Position::Bare);
+        let lone = words.len() == 1;
+        if words.is_empty()
+            || KEYWORDS.contains(&words[0])
+            || (lone && self.type_parameters.contains(&words[0]))
+        {
+            return true;
+        }
+        if value && !self.may_be_type(words[0], node) {
+            return true;
+        }
+        self.refer(node, &words, position);
+        true
+    }
+
+    /// The words of `a.b.c` or `a::b::c`.
+    pub(crate) fn chain(&self, node: Node<'a>) -> Option<Vec<&'a str>> {
+        let mut words = Vec::new();
+        for token in self.source.within(span(node)) {
+            match (token.kind, self.source.of(token)) {
+                (Lexeme::Word, word) => words.push(word),
+                (Lexeme::Mark, "." | "::" | "") => {}
+                _ => return None,
+            }
+        }
+        Some(words)
+    }
+
+    fn may_be_type(&self, first: &str, node: Node) -> bool {
+        is_capital(first) || self.imported.contains(&first) || self.text(node).contains("::")
+    }
+
+    pub(crate) fn refer(&mut self, node: Node<'a>, words: &[&'a str], position: Position) {
+        let (alias, words) = self.rooted(words);
+        if words.is_empty() {
+            return;
+        }
+        let path = self.path(alias, &words);
+        let owner = self.owner;
+        self.facts.references.push(Reference {
+            path,
+            at: node.start_byte() as u32,
+            until: node.end_byte() as u32,
+            scope: self.scope,
+            owner,
+            position,
+            veiled: false,
+        });
+    }
+
+    /// A path with its first words as an alias if they say where in the tree it begins: `crate`, and `self` and `super` as
+    /// seen from the file.
+    pub(crate) fn rooted(&mut self, words: &[&'a str]) -> (Option<&'a str>, Vec<&'a str>) {
+        match words.first() {
+            Some(&"crate") => (Some("crate"), words[1..].to_vec()),
+            Some(&("self" | "super")) => {
+                let prefix = words.iter().take_while(|word| matches!(**word, "self" | "super")).count();
+                let ups = words[..prefix].iter().filter(|word| **word == "super").count();
+                let scope = &self.facts.scopes[self.scope as usize].namespace;
+                let inline = self.words_of(scope);
+                let kept = inline.len().saturating_sub(ups);
+                let alias = SUPERS[(ups.saturating_sub(inline.len())).min(SUPERS.len() - 1)];
+                (Some(alias), inline[..kept].iter().chain(&words[prefix..]).copied().collect())
+            }
+            _ => (None, words.to_vec()),
+        }
+    }
+
+    fn words_of(&self, namespace: &[u32]) -> Vec<&'a str> {
+        namespace.iter().filter_map(|word| self.lexicon.text(*word)).collect()
+    }
+
+    /// A word that stands alone.
+    pub(crate) fn lone_word(&mut self, node: Node<'a>, field: &str) {
+        let text = self.text(node);
+        if is_capital(text) && !PARTS.contains(&field) {
+            self.name(node, Position::Bare);
+        }
+    }
+
+    /// Marks the name at the start of a node as that of a base, and records it if it was not.
+    pub(super) fn as_base(&mut self, node: Node<'a>, from: usize) {
+        let at = node.start_byte() as u32;
+        let known = self.facts.references[from..].iter_mut().find(|reference| reference.at == at);
+        match known {
+            Some(reference) => reference.position = Position::Base,
+            None => drop(self.name(node, Position::Base)),
+        }
+    }
+
+    /// The reference to a type that begins at a byte.
+    pub(super) fn reference_at(&self, byte: u32, from: usize) -> Option<u32> {
+        let references = &self.facts.references[from..];
+        let at = from + references.iter().position(|reference| reference.at == byte)?;
+        let position = self.facts.references[at].position;
+        matches!(position, Position::Type | Position::Base | Position::Attribute).then_some(at as u32)
+    }
+}
+
+/// How far above a file's own module a path begins.
+pub(crate) const SUPERS: &[&str] = &["self", "super", "super::super", "super::super::super"];
+
+/// How far above a file's folder a path begins.
+pub(crate) const FOLDERS: &[&str] = &[
+    ".",
+    "..",
+    "../..",
+    "../../..",
+    "../../../..",
+    "../../../../..",
+    "../../../../../..",
+    "../../../../../../..",
+    "../../../../../../../..",
+];
+
+pub(crate) fn is_capital(word: &str) -> bool {
+    word.chars().next().is_some_and(char::is_uppercase)
+}

@@ -1,0 +1,156 @@
+//! What each language's fixtures declare, written out: `testdata/<language>/<case>/` holds sources and `declared.txt`.
+
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
+use loci_syntax::{
+    FileFacts, ImportKind, Member, Path as Name, Position, Reader, Reference, Symbols, TypePart, decode,
+    language_of,
+};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_fixture_declares_what_is_written_beside_it() {
+    let mut wrong = Vec::new();
+    let mut cases = 0;
+    for case in folders(&root()).iter().flat_map(|language| folders(language)) {
+        let expected = case.join("declared.txt");
+        if !expected.exists() {
+            continue;
+        }
+        cases += 1;
+        let told = told(&case);
+        if fs::read_to_string(&expected).unwrap() != told {
+            let seen = case.strip_prefix(root()).unwrap().to_string_lossy().replace('/', "-");
+            let seen = Path::new(env!("CARGO_TARGET_TMPDIR")).join(seen + ".txt");
+            fs::write(&seen, told).unwrap();
+            wrong.push(format!("{} is not {}", seen.display(), expected.display()));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    assert!(cases >= 1, "no fixtures");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
+}
+
+fn folders(of: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.is_dir());
+    found.sort();
+    found
+}
+
+fn told(case: &Path) -> String {
+    let mut files: Vec<PathBuf> = fs::read_dir(case).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut out = String::new();
+    for path in files {
+        let Some(language) = language_of(&path) else { continue };
+        let mut reader = Reader::new(language).unwrap();
+        let facts = reader.read(&decode(&fs::read(&path).unwrap()), &Symbols::default());
+        writeln!(out, "== {}", path.file_name().unwrap().to_string_lossy()).unwrap();
+        file(&mut out, &facts);
+    }
+    out
+}
+
+fn file(out: &mut String, facts: &FileFacts) {
+    for (at, scope) in facts.scopes.iter().enumerate() {
+        let namespace: Vec<&str> = scope.namespace.iter().map(|word| facts.word(*word)).collect();
+        for import in &scope.imports {
+            let path = name(facts, &facts.paths[import.path as usize]);
+            match import.kind {
+                ImportKind::Alias(word) => writeln!(out, "import {} = {path}", facts.word(word)),
+                _ => writeln!(out, "import {path}.*"),
+            }
+            .unwrap();
+        }
+        if at > 0 {
+            writeln!(out, "scope {at} is {}", namespace.join(".")).unwrap();
+        }
+    }
+    for (at, part) in facts.types.iter().enumerate() {
+        type_part(out, facts, at as u32, part);
+    }
+    for gap in &facts.gaps {
+        writeln!(out, "gap {:?} in line {}", gap.kind, gap.line).unwrap();
+    }
+}
+
+fn type_part(out: &mut String, facts: &FileFacts, at: u32, part: &TypePart) {
+    let seen = part.visibility.map_or("-", loci_syntax::Visibility::name);
+    let outer = part.outer.map_or_else(String::new, |outer| format!("{}+", facts.types[outer as usize].name));
+    write!(out, "{seen} {} {outer}{}{}{}", part.kind.name(), part.name, part.parameters, spaced(&part.shown))
+        .unwrap();
+    if part.scope > 0 {
+        write!(out, " (scope {})", part.scope).unwrap();
+    }
+    writeln!(out).unwrap();
+    for (what, shapes) in [("base", &part.bases), ("attribute", &part.attributes)] {
+        for shape in shapes {
+            writeln!(out, "  {what} {}", rendered(facts, shape)).unwrap();
+        }
+    }
+    if let Some(doc) = &part.doc {
+        writeln!(out, "  doc {}", doc.summary).unwrap();
+    }
+    for member in &part.members {
+        written_member(out, facts, member);
+    }
+    let names: Vec<String> =
+        facts.references.iter().filter(|it| it.owner == Some(at)).map(|it| mention(facts, it)).collect();
+    if !names.is_empty() {
+        writeln!(out, "  mentions {}", names.join(" ")).unwrap();
+    }
+}
+
+fn written_member(out: &mut String, facts: &FileFacts, member: &Member) {
+    let fixed = if member.is_static { "static " } else { "" };
+    let seen = member.visibility.name();
+    writeln!(
+        out,
+        "  {seen} {fixed}{} {} | {} | {}",
+        member.kind.name(),
+        member.key,
+        member.shown,
+        rendered(facts, &member.shape)
+    )
+    .unwrap();
+    if let Some(doc) = &member.doc {
+        writeln!(out, "    doc {}", doc.summary).unwrap();
+    }
+}
+
+fn rendered(facts: &FileFacts, shape: &loci_syntax::Shape) -> String {
+    let mut text = String::new();
+    let place = |at: u32, out: &mut String| {
+        out.push('<');
+        out.push_str(&name(facts, facts.path(&facts.references[at as usize])));
+        out.push('>');
+    };
+    shape.render(place, &mut text);
+    text
+}
+
+fn mention(facts: &FileFacts, reference: &Reference) -> String {
+    let mark = match reference.position {
+        Position::Type => "",
+        Position::Base => ":",
+        Position::Attribute => "@",
+        Position::Value | Position::Called => ".",
+        Position::Bare => "?",
+    };
+    format!("{mark}{}", name(facts, facts.path(reference)))
+}
+
+fn name(facts: &FileFacts, path: &Name) -> String {
+    let alias = path.alias.map_or_else(String::new, |word| format!("{}/", facts.word(word)));
+    alias + &path.segments.iter().map(|segment| facts.word(segment.word)).collect::<Vec<_>>().join(".")
+}
+
+fn spaced(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" {text}") }
+}
