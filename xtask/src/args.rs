@@ -1,4 +1,6 @@
-//! Flags of a chore: `--name value`, `--switch`, and what stands alone.
+//! Parses a task's arguments: `--name value`, `--switch`, and positional arguments.
+//!
+//! Does not know the tasks.
 
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Refuses a flag that is not known: a misspelt `--rounds` must not silently measure something else.
+    /// Rejects unknown flags: a misspelt `--rounds` must not silently measure something else.
     pub(crate) fn parse(args: &[String], values: &[&str], switches: &[&str]) -> Result<Args, String> {
         let mut parsed = Args { values: Vec::new(), switches: Vec::new(), alone: Vec::new() };
         let mut rest = args.iter();
@@ -49,12 +51,12 @@ impl Args {
     }
 }
 
-/// `60M`, `1G`, `1.5G`, `4096`; powers of ten, as disks and `ls` count them.
+/// Parses `60M`, `1G`, `1.5G` or `4096`. Units are powers of ten, as with disks and `ls`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let units = [('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
     let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
     let (digits, factor) = unit.map_or((text, 1), |(_, factor)| (&text[..text.len() - 1], *factor));
-    let number: f64 = digits.parse().map_err(|_| format!("{text}: not a size; write 60M or 1G"))?;
+    let number: f64 = digits.parse().map_err(|_| format!("{text}: not a size; use for example 60M or 1G"))?;
     if !(number.is_finite() && number >= 0.0) {
         return Err(format!("{text}: not a size"));
     }
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
+    fn sizes_have_decimal_units() {
         assert_eq!(size("60M"), Ok(60_000_000));
         assert_eq!(size("1.5G"), Ok(1_500_000_000));
         assert_eq!(size("4096"), Ok(4096));
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_flags_are_refused() {
+    fn unknown_flags_are_rejected() {
         let args: Vec<String> = ["--seed", "7", "--smoke", "dir"].map(str::to_owned).to_vec();
         let parsed = Args::parse(&args, &["seed"], &["smoke"]).unwrap();
         assert_eq!((parsed.number("seed", 1), parsed.has("smoke")), (Ok(7), true));

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what queries cost, against what reading the files costs, and whether they are right.
+//! `cargo xtask bench`: the cost of queries relative to reading the files, and whether their results are right.
 //!
-//! Every goal is a ratio of two commands measured alternately in one run, so that it holds on any machine;
-//! seconds are printed and never judged.
+//! Every goal is a ratio of two commands measured alternately in one run, so that it holds on any machine; seconds are
+//! printed but never judged.
 
 mod check;
 pub(crate) mod chores;
@@ -24,19 +24,19 @@ use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [--loci PATH] [--ccusage PATH]\n\
     [--keep DIR] [--smoke | --strict]\n\
-    measure the release build against a bare newline scan, rg, jq and ccusage where installed;\n\
-    --keep leaves the corpora in DIR for the next run, --strict fails on a missed ratio,\n\
-    --smoke is for a busy machine: answers are judged, ratios only printed\n\
+    measure the release build against a newline scan, and against rg, jq and ccusage if installed;\n\
+    --keep leaves the corpora in DIR for the next run, --strict fails if a ratio is missed,\n\
+    --smoke is for a busy machine: results are checked, ratios only printed\n\
     index [--size 1G] [--seed 7] [--rounds 3] [--big 10G] [--many 10000] [--needles 200] [--loci PATH] [--keep DIR]\n\
     [--smoke | --strict]\n\
-    measure index and search against bare tantivy, a bare walk and a program that does nothing;\n\
-    first: cargo build --release && cargo build --release -p loci-search --example bare\n\
+    measure indexing and search against plain tantivy, a directory walk and a program that does nothing;\n\
+    requires: cargo build --release && cargo build --release -p loci-search --example bare\n\
     hook [--size 1G] [--seed 7] [--rounds 200] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
-    measure what a person waits for a hook, beyond a program that does nothing\n\
+    measure the latency of hooks beyond that of a program that does nothing\n\
     code [--files 3000] [--rounds 5] [--root DIR] [--loci PATH] [--smoke | --strict]\n\
-    measure questions about a code base that is known, against a program that reads as many bytes, and count the work of an edit\n\
+    measure operations on an indexed codebase against a program that reads as many bytes, and count the work of an edit\n\
     daemon [--many 10000] [--rounds 200] [--idle 600] [--root DIR] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
-    measure the socket against a bare echo, how soon an appended line is found, and what idling costs";
+    measure the socket against an echo server, how soon an appended line is found, and the cost of idling";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -56,10 +56,10 @@ impl Options {
     fn parse(args: &[String]) -> Result<Options, String> {
         let args = Args::parse(args, &VALUES, &["smoke", "strict"])?;
         if let Some(word) = args.alone.first() {
-            return Err(format!("{word}: not expected"));
+            return Err(format!("unexpected argument {word}"));
         }
         if args.has("smoke") && args.has("strict") {
-            return Err("--smoke judges no ratio and --strict judges them all: choose one".to_owned());
+            return Err("--smoke and --strict exclude each other".to_owned());
         }
         Ok(Options {
             size: args.size("size")?.unwrap_or(1_000_000_000),
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
     println!("{}", place::machine());
     for program in ["rg", "jq"].iter().filter(|program| !place::installed(program)) {
-        println!("{program}: not installed, left out");
+        println!("{program}: not installed, skipped");
     }
     let (mut findings, mut results) = (Vec::new(), Results::default());
     for corpus in &corpora {

@@ -1,5 +1,7 @@
-//! Histories as Claude Code leaves them, made up: the same bytes for the same seed on every machine and with
-//! any number of threads, and a manifest that says exactly what is in them.
+//! Generates histories in the format of Claude Code: the same bytes for the same seed on every machine and with any number
+//! of threads, and a manifest of their exact content.
+//!
+//! Does not know the queries that will be run.
 
 mod ids;
 mod rng;
@@ -22,24 +24,24 @@ use text::{Project, Text};
 use truth::Truth;
 
 pub(crate) const HELP: &str = "--out DIR --size 1G [--seed 7] [--threads N]\n\
-    write a made-up history to DIR/.claude and what it holds to DIR/manifest.json";
+    write a synthetic history to DIR/.claude and its expected counts to DIR/manifest.json";
 
-/// Raised when the bytes of a seed change, so that a kept corpus is not taken for a new one.
+/// Incremented when the bytes for a seed change, so that a kept corpus is not reused.
 pub(crate) const VERSION: u64 = 1;
 
 const PROJECTS: usize = 40;
 /// 2026-01-01, and sessions begin within the half year after it.
 const EPOCH_MS: u64 = 1_767_225_600_000;
 const HALF_YEAR_S: usize = 180 * 86_400;
-/// One session in so many is forked: about one file in a hundred.
+/// One session in this many is forked: about one file in a hundred.
 const FORKED: usize = 70;
-/// So often, in planned bytes, a session holds a line of 1.4 MB.
+/// Once per this many planned bytes, a session contains a line of 1.4 MB.
 const HUGE: u64 = 100_000_000;
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["out", "size", "seed", "threads"], &[])?;
-    let out = args.path("out").ok_or("--out DIR is needed")?;
-    let size = args.size("size")?.ok_or("--size is needed")?;
+    let out = args.path("out").ok_or("missing --out DIR")?;
+    let size = args.size("size")?.ok_or("missing --size")?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = args.number("threads", cores as u64)?.max(1) as usize;
     let started = Instant::now();
@@ -52,9 +54,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 }
 
 fn generate(out: &Path, size: u64, seed: u64, threads: usize) -> io::Result<Truth> {
-    // Somebody's real history may lie there.
+    // Never overwrite a real history.
     if out.join(".claude").exists() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "holds a .claude already"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "already contains .claude"));
     }
     let text = Text::new(seed);
     let projects: Vec<Project> = (0..PROJECTS).map(|which| Project::new(seed, which)).collect();
@@ -72,7 +74,7 @@ fn generate(out: &Path, size: u64, seed: u64, threads: usize) -> io::Result<Trut
     Ok(truth)
 }
 
-/// A session, its subagents and its fork: what one thread writes in one go.
+/// A session, its subagents and its fork: the unit of work of a thread.
 struct Plan {
     index: u64,
     size: usize,
@@ -87,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Sizes are settled before anything is written, so that threads change nothing. Files come to 640 KB each.
+/// Determines all sizes before anything is written, so that threads change nothing. Files average 640 KB.
 fn plan(size: u64, seed: u64) -> Vec<Plan> {
     let mut rng = Rng::new(seed, 3, 0);
     let mut plans: Vec<Plan> = Vec::new();
@@ -103,7 +105,7 @@ fn plan(size: u64, seed: u64) -> Vec<Plan> {
         let mut plan = Plan { index: index as u64, size: main, agents, fork, huge: false };
         let before = planned;
         planned += plan.bytes();
-        // The first comes early, so that small corpora have one.
+        // The first one comes early, so that small corpora have one.
         plan.huge = (before + HUGE - HUGE / 5) / HUGE != (planned + HUGE - HUGE / 5) / HUGE;
         plans.push(plan);
     }
@@ -163,7 +165,7 @@ fn save(path: &Path, session: &Session<'_>, truth: &mut Truth) -> io::Result<()>
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let mut file = File::create(path)?;
     file.write_all(session.out.as_bytes())?;
-    // A file is as old as its last entry, as it would be.
+    // Set the modification time to that of the last entry, as in a real history.
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(session.ms))?;
     truth.add(&session.truth);
     Ok(())

@@ -1,9 +1,10 @@
-//! The project's own chores. `cargo xtask` alone lists them.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the person who runs it
+//! Development tasks. `cargo xtask` without arguments lists them.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // output is for the person who runs the task
 
 mod args;
 mod bench;
 mod corpus;
+mod modules;
 mod quality;
 mod reference;
 mod rooms;
@@ -12,10 +13,10 @@ mod tidy;
 
 use std::process::ExitCode;
 
-/// What a chore says about its outcome: `false` is a finding already printed, an error is a chore not done.
+/// The result of a task: `false` means findings were printed, an error that the task could not run.
 type Outcome = Result<bool, String>;
 
-/// A chore: its name, its help, and the function that does it.
+/// A task: its name, its help, and its function.
 type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() {
-    println!("usage: cargo xtask CHORE [flags]\n");
+    println!("usage: cargo xtask TASK [flags]\n");
     for (name, help, _) in CHORES {
         println!("  {name:<10} {}\n", help.replace('\n', "\n             "));
     }

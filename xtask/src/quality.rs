@@ -1,15 +1,15 @@
-//! `cargo xtask quality`: does the search find what was meant? Sets with known answers, asked with the product's
-//! defaults.
+//! `cargo xtask quality`: measures how well the search finds what was meant, on sets with known answers and with the
+//! product's defaults.
 //!
-//! Does not know speed: that is `cargo xtask bench`.
+//! Does not measure speed: `cargo xtask bench` does.
 //!
 //! | flag | |
 //! |---|---|
-//! | `--locomo FILE` | the benchmark's data, by default `../shared/bench/retrieval/locomo10.json` beside the repository; left out with a word when it is not there |
-//! | `--seed N` | of the needles, by default 8 |
-//! | `--misses` | prints every question whose first answer is wrong |
-//! | `--fit` | fits the model of confidence anew and prints its numbers |
-//! | `--smoke` | fails when a goal is missed |
+//! | `--locomo FILE` | the data of the `LoCoMo` benchmark; skipped with a message if it is missing |
+//! | `--seed N` | seed of the needles, by default 8 |
+//! | `--misses` | print every query whose first result is wrong |
+//! | `--fit` | fit the confidence model again and print its weights |
+//! | `--smoke` | fail if a goal is missed |
 
 mod chance;
 mod curve;
@@ -26,10 +26,10 @@ use set::{Bench, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "[recommend] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
-    ask sets with known answers, print hits by kind and how sure the search was; --smoke fails below the goals\n\
-    recommend: the same of the cards that are shown to a prompt that refers back [--histories 1]";
+    run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
+    recommend: the same for the cards shown for prompts that refer back [--histories 1]";
 
-/// What is asked for: the least share of hits, by set.
+/// A goal: the minimum share of hits in a set.
 struct Goal {
     what: &'static str,
     least: f64,
@@ -39,7 +39,7 @@ const LOCOMO_FIRST: Goal = Goal { what: "locomo hit@1", least: 0.698 };
 const LOCOMO_FIVE: Goal = Goal { what: "locomo hit@5", least: 0.89 };
 const NEEDLES_FIRST: Goal = Goal { what: "needles hit@1", least: 0.95 };
 const TALK_FIRST: Goal = Goal { what: "talk hit@1", least: 0.90 };
-/// How far confidence and truth may be apart, on average over the bins.
+/// Limit for the mean distance between confidence and accuracy over the bins.
 const APART: f64 = 0.05;
 
 pub(crate) fn run(args: &[String]) -> Done {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &[String]) -> Done {
     talk(&args, &scratch, &mut missed)?;
     let apart = curve::print(&all);
     if apart > APART {
-        missed.push(format!("confidence is {apart:.3} from the truth, at most {APART} is wanted"));
+        missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
     }
     if args.has("fit") {
         println!("\nweights {:.3?}", curve::fit(&all));
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &[String]) -> Done {
 
 fn hold(goal: &Goal, is: f64, missed: &mut Vec<String>) {
     if is < goal.least {
-        missed.push(format!("{} is {:.1} %, {:.1} % is wanted", goal.what, is * 100.0, goal.least * 100.0));
+        missed.push(format!("{} is {:.1} %, goal {:.1} %", goal.what, is * 100.0, goal.least * 100.0));
     }
 }
 
@@ -79,7 +79,7 @@ fn ask(set: Set, scratch: &Scratch, stems: bool, tell: bool) -> Result<Vec<Outco
     for (ask, outcome) in
         bench.set.asks.iter().zip(&outcomes).filter(|(_, outcome)| tell && !outcome.within(1))
     {
-        println!("missed ({}, place {:?}): {}", outcome.kind.trim(), outcome.rank, ask.query);
+        println!("missed ({}, rank {:?}): {}", outcome.kind.trim(), outcome.rank, ask.query);
     }
     Ok(outcomes)
 }
@@ -87,7 +87,7 @@ fn ask(set: Set, scratch: &Scratch, stems: bool, tell: bool) -> Result<Vec<Outco
 fn locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<Vec<Outcome>, String> {
     let path = args.path("locomo").unwrap_or_else(beside);
     if !path.exists() {
-        println!("locomo is left out: there is no {}; name it with --locomo", path.display());
+        println!("locomo skipped: {} not found; pass the file with --locomo", path.display());
         return Ok(Vec::new());
     }
     let (mut all, mut odd) = (Vec::new(), Vec::new());
@@ -110,21 +110,21 @@ fn beside() -> PathBuf {
     root.parent().unwrap_or(root).join("shared/bench/retrieval/locomo10.json")
 }
 
-/// Questions of one sort, and how they are told.
+/// A kind of query, and how it is recognised.
 type Kind = (&'static str, fn(&str) -> bool);
 
-/// The talk set, and the same without stems: identifiers and Chinese must not suffer from stemming.
+/// Runs the talk set with and without stemming: identifiers and Chinese must not suffer from it.
 fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), String> {
     let folder = tidy::root().join("crates/search/testdata/talk");
     let (Some(set), Some(again)) = (talk::load(&folder)?, talk::load(&folder)?) else {
-        println!("talk is left out: there is none in {}", folder.display());
+        println!("talk skipped: {} not found", folder.display());
         return Ok(());
     };
     let stemmed = ask(set, scratch, true, args.has("misses"))?;
     let plain = ask(again, scratch, false, false)?;
     hold(&TALK_FIRST, table::print("talk", &stemmed).first, missed);
     curve::print(&stemmed);
-    println!("\n{:<24} {:>6} {:>9} {:>7}", "stemming", "asked", "without", "with");
+    println!("\n{:<24} {:>7} {:>9} {:>7}", "stemming", "queries", "without", "with");
     let kinds: [Kind; 3] = [
         ("identifiers", |kind| {
             ["identifier", "camel-half", "path", "error"].iter().any(|of| kind.ends_with(of))
@@ -136,7 +136,7 @@ fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), 
         let [without, with] = [&plain, &stemmed]
             .map(|outcomes| table::figures(outcomes.iter().filter(|outcome| of(&outcome.kind))));
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        println!("{name:<24} {:>6} {:>9} {:>7}", with.asked, percent(without.first), percent(with.first));
+        println!("{name:<24} {:>7} {:>9} {:>7}", with.queries, percent(without.first), percent(with.first));
         if name != "all" && with.first < without.first {
             missed.push(format!("stemming hurts {name}"));
         }

@@ -1,4 +1,6 @@
-//! The floor that queries are measured against: read every transcript once and count its newlines.
+//! The lower bound that queries are compared with: reads every transcript once and counts its newlines.
+//!
+//! Does not parse anything.
 
 use crate::Outcome;
 use crate::args::Args;
@@ -10,14 +12,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 pub(crate) const HELP: &str =
-    "DIR [--threads N]\ncount the newlines of every .jsonl below DIR: the floor of bench";
+    "DIR [--threads N]\ncount the newlines of every .jsonl in DIR: the lower bound in bench";
 
-/// Small enough to stay in the second-level cache, so that what is measured is the scan and not memory.
+/// Small enough for the second-level cache, so that the scan is measured and not memory.
 const PIECE: usize = 256 * 1024;
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["threads"], &[])?;
-    let [dir] = args.alone.as_slice() else { return Err("name one directory".to_owned()) };
+    let [dir] = args.alone.as_slice() else { return Err("expected one directory".to_owned()) };
     let files = transcripts(Path::new(dir)).map_err(|error| format!("{dir}: {error}"))?;
     let threads = args.number("threads", 1)?.max(1);
     let (lines, next) = (AtomicU64::new(0), AtomicUsize::new(0));
@@ -49,7 +51,7 @@ fn newlines(path: &Path, piece: &mut [u8]) -> io::Result<u64> {
     }
 }
 
-/// Every `.jsonl` below a directory, in a settled order.
+/// Every `.jsonl` file in a directory tree, sorted.
 pub(crate) fn transcripts(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_path_buf()];

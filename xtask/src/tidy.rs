@@ -2,7 +2,7 @@
 //! engines in their rooms, a header on every file, no drawers, links that lead somewhere.
 
 use crate::args::Args;
-use crate::{Outcome, rooms};
+use crate::{Outcome, modules, rooms};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,7 @@ pub(crate) fn root() -> &'static Path {
 fn findings(root: &Path) -> Result<Vec<String>, String> {
     let packages = rooms::packages(root)?;
     let mut found = rooms::findings(&packages);
+    found.extend(modules::find_cycles(root)?);
     let files = files(root)?;
     for file in &files {
         let name = file.strip_prefix(root).unwrap_or(file).to_path_buf();

@@ -1,7 +1,7 @@
-//! Takes in what a survey of one transcript told: only what changed is written, and what others have told already is
-//! marked as shared.
+//! Applies the survey of one transcript: writes only changed rows, and marks events shared with other
+//! transcripts.
 //!
-//! Does not read transcripts; a row's text is not its business.
+//! Does not read transcripts, and does not know the text of a row.
 
 use crate::rows::{self, INSERT};
 use crate::{Error, Mark, ORDINALS, Writer, event_id, event_place};
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A whole transcript as it was surveyed: every message, call and stray result in the order of the file.
+/// The complete survey of a transcript: every message, call and stray result in the order of the file.
 pub struct Survey<'a> {
     pub name: u64,
     pub source: &'static str,
@@ -27,52 +27,52 @@ pub struct Survey<'a> {
     pub changed: i64,
     pub mark: Mark,
     pub gone: bool,
-    /// Another text stands there now, whatever its ids.
+    /// The file was replaced by other content, even if the IDs match.
     pub rewritten: bool,
-    /// With their counts, as if nothing in them were a copy.
+    /// With their counts before copies are removed.
     pub sessions: &'a [Session],
     pub birth: Option<Stamp>,
     pub abandoned: &'a [u32],
     pub bad: u64,
     pub problems: &'a [Problem],
     pub rows: &'a [Row],
-    /// Names of tools and models, by the numbers of the rows.
+    /// Names of tools and models, indexed by the rows' `name`.
     pub names: &'a [Arc<str>],
-    /// Whether the text index wants the text of a row.
+    /// Whether the text index stores the text of a row.
     pub tells: &'a dyn Fn(&Row) -> bool,
 }
 
-/// An event that is new, or whose text is another than before.
+/// An event that is new, or whose text has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fresh {
     pub ordinal: u32,
-    /// Whether the text index is to have its text.
+    /// Whether the text index stores its text.
     pub told: bool,
     pub replaces: bool,
 }
 
-/// What became of a survey.
+/// The outcome of applying a survey.
 #[derive(Debug, Default)]
 pub struct Applied {
     pub file: u32,
-    /// Everything the index has of this file is void: another text stands there now.
+    /// Everything the index has of this file is invalid: the content was replaced.
     pub rewritten: bool,
     pub fresh: Vec<Fresh>,
     /// The conversation of each session.
     pub chats: Vec<u32>,
-    /// Sessions whose title is new: by their number in the survey, with their own number.
+    /// Sessions whose title is new: by their index in the survey, with their ID in the catalogue.
     pub titled: Vec<(u32, u32)>,
-    /// Events of other files whose text the index is no longer to have: this file is the original.
+    /// Events of other files that the text index must drop: this file is the original.
     pub taken: Vec<u64>,
-    /// Other files that are the original now of something this one told before.
+    /// Other files that became the original of an event this file contained before.
     pub heirs: BTreeSet<u32>,
 }
 
-/// Which of several copies of an event is the original: the same rule as in `copies`, with the files' paths for their
-/// places in a question's list.
+/// Decides which of several copies of an event is the original: the same rule as in `copies`, with the files'
+/// paths in place of their positions in a query's list.
 type Seniority = (bool, i64, Vec<u8>, Option<String>, u64);
 
-/// A copy of an event in another place.
+/// A copy of an event in another position or file.
 struct Copy {
     id: u64,
     told: bool,
@@ -86,7 +86,7 @@ pub struct Touch<'a> {
 }
 
 impl Writer {
-    /// Takes in one transcript. Between `begin` and `commit`.
+    /// Applies the survey of one transcript. Call it between `begin` and `commit`.
     pub fn apply(&mut self, survey: &Survey<'_>) -> Result<Applied, Error> {
         let known = self.known_file(survey.name)?;
         let file = match known {
@@ -98,22 +98,22 @@ impl Writer {
             && old.len() <= survey.rows.len()
             && old.iter().zip(survey.rows).all(|(a, b)| same_event(a, b));
         let mut applied = Applied { file, rewritten: !grown, ..Applied::default() };
-        let heirs = if applied.rewritten { self.drop_events(file)? } else { Vec::new() };
+        let owners = if applied.rewritten { self.drop_events(file)? } else { Vec::new() };
         let names = self.numbers(survey)?;
         let old: &[Row] = if grown { &old } else { &[] };
         let shared = self.write_rows(file, old, survey, &names, &mut applied)?;
         self.write_sessions(file, survey, &mut applied)?;
         self.update_file(file, survey, shared)?;
-        self.settle_heirs(&heirs, &mut applied)?;
+        self.settle_heirs(&owners, &mut applied)?;
         Ok(applied)
     }
 
-    /// Those that were not taken back by what stands there now.
-    fn settle_heirs(&self, heirs: &[u64], applied: &mut Applied) -> Result<(), Error> {
-        for heir in heirs {
-            let told = "select told from events where id = ?1";
-            if self.reader.all(told, [*heir as i64], |row| row.get(0))?.pop() == Some(true) {
-                applied.heirs.insert(event_place(*heir).0);
+    /// Adds those new originals that the survey did not take back.
+    fn settle_heirs(&self, owners: &[u64], applied: &mut Applied) -> Result<(), Error> {
+        for owner in owners {
+            let sql = "select told from events where id = ?1";
+            if self.reader.all(sql, [*owner as i64], |row| row.get(0))?.pop() == Some(true) {
+                applied.heirs.insert(event_place(*owner).0);
             }
         }
         Ok(())
@@ -145,7 +145,8 @@ impl Writer {
         Ok(old)
     }
 
-    /// What the file told and others repeat is told by the next of them, whose event's number is returned.
+    /// Deletes the events of a file. An event that other files repeat passes to the next copy; returns the
+    /// IDs of those copies.
     fn drop_events(&self, file: u32) -> Result<Vec<u64>, Error> {
         let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
         let orphaned = if self.is_shared(file)? {
@@ -156,18 +157,18 @@ impl Writer {
         };
         self.run("delete from touched where event >= ?1 and event < ?2", span)?;
         self.run("delete from events where id >= ?1 and id < ?2", span)?;
-        let mut heirs = Vec::new();
+        let mut owners = Vec::new();
         for key in orphaned {
-            let heir = self.copies(key)?.into_iter().min_by(|a, b| a.seniority.cmp(&b.seniority));
-            if let Some(heir) = heir.filter(|heir| !heir.told) {
-                self.run("update events set told = 1 where id = ?1", [heir.id as i64])?;
-                heirs.push(heir.id);
+            let owner = self.copies(key)?.into_iter().min_by(|a, b| a.seniority.cmp(&b.seniority));
+            if let Some(owner) = owner.filter(|owner| !owner.told) {
+                self.run("update events set told = 1 where id = ?1", [owner.id as i64])?;
+                owners.push(owner.id);
             }
         }
-        Ok(heirs)
+        Ok(owners)
     }
 
-    /// Everywhere an event is told or repeated; results alone are neither.
+    /// All copies of an event; rows of stray results do not count.
     fn copies(&self, key: i64) -> Result<Vec<Copy>, Error> {
         let sql = "select e.id, e.told, e.what, f.birth, f.path, f.part \
             from events e join files f on f.id = e.id >> 24 where e.key = ?1 and e.what & 3 != 2";
@@ -180,8 +181,8 @@ impl Writer {
         })
     }
 
-    /// Whether the index is to have an event's text from this file: nobody else tells it, or this is the original,
-    /// and then those who told it no longer do.
+    /// Whether the text index takes an event's text from this file: no other file provides it, or this file
+    /// is the original. In that case the other copies stop providing it.
     fn takes(&self, id: u64, row: &Row, survey: &Survey<'_>, taken: &mut Vec<u64>) -> Result<bool, Error> {
         if row.row == RowKind::Result || !(survey.tells)(row) {
             return Ok(false);
@@ -190,19 +191,19 @@ impl Writer {
         let path = survey.path.as_os_str().as_bytes().to_vec();
         let own = (row.is(COPIED), birth, path, survey.part.map(str::to_string), id);
         let file = event_place(id).0;
-        let told: Vec<Copy> = self.copies(row.key as i64)?.into_iter().filter(|copy| copy.told).collect();
-        // One file does not tell the same twice, whatever is known of its beginning by now.
-        if told.iter().any(|copy| event_place(copy.id).0 == file || copy.seniority < own) {
+        let indexed: Vec<Copy> = self.copies(row.key as i64)?.into_iter().filter(|copy| copy.told).collect();
+        // A file never provides the same event twice, even if its start time is known only now.
+        if indexed.iter().any(|copy| event_place(copy.id).0 == file || copy.seniority < own) {
             return Ok(false);
         }
-        for copy in told {
+        for copy in indexed {
             self.run("update events set told = 0 where id = ?1", [copy.id as i64])?;
             taken.push(copy.id);
         }
         Ok(true)
     }
 
-    /// The numbers of the names in this database, by those of the survey.
+    /// The IDs of the names in this database, by their index in the survey.
     fn numbers(&self, survey: &Survey<'_>) -> Result<FxHashMap<u32, i64>, Error> {
         let mut numbers = FxHashMap::default();
         for row in survey.rows {
@@ -226,7 +227,7 @@ impl Writer {
         Ok(connection.last_insert_rowid())
     }
 
-    /// Writes what is new or another than before. Whether any event is known elsewhere is returned.
+    /// Upserts changed rows; returns whether any event is shared with another transcript.
     fn write_rows(
         &self,
         file: u32,
@@ -239,7 +240,7 @@ impl Writer {
         let mut insert = connection.prepare_cached(INSERT).map_err(self.reader.fail())?;
         let mut find =
             connection.prepare_cached("select id from events where key = ?1").map_err(self.reader.fail())?;
-        let mut told =
+        let mut find_told =
             connection.prepare_cached("select told from events where id = ?1").map_err(self.reader.fail())?;
         let mut shared = self.is_shared(file)?;
         for (ordinal, row) in survey.rows.iter().enumerate() {
@@ -249,8 +250,8 @@ impl Writer {
                 continue;
             }
             let id = event_id(file, ordinal as u32);
-            let tells = if before.is_some() {
-                told.query_row([id as i64], |row| row.get(0)).map_err(self.reader.fail())?
+            let indexed = if before.is_some() {
+                find_told.query_row([id as i64], |row| row.get(0)).map_err(self.reader.fail())?
             } else {
                 let others = find.query_map([row.key as i64], |row| row.get::<_, i64>(0));
                 let others: Result<Vec<i64>, _> = others.map_err(self.reader.fail())?.collect();
@@ -265,12 +266,12 @@ impl Writer {
                 let alone = others.is_empty() && (survey.tells)(row);
                 alone || (!others.is_empty() && self.takes(id, row, survey, &mut applied.taken)?)
             };
-            rows::write(&mut insert, id, row, name, tells).map_err(self.reader.fail())?;
+            rows::write(&mut insert, id, row, name, indexed).map_err(self.reader.fail())?;
             let moved_only = before.is_some_and(|old| same_text(old, row));
             if !moved_only {
                 applied.fresh.push(Fresh {
                     ordinal: ordinal as u32,
-                    told: tells,
+                    told: indexed,
                     replaces: before.is_some(),
                 });
             }
@@ -387,7 +388,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Which files of a project the calls of one transcript touched.
+    /// Records which files of a project the calls of one transcript touched.
     pub fn touch<'t>(&self, file: u32, touches: impl Iterator<Item = Touch<'t>>) -> Result<(), Error> {
         for touch in touches {
             let path = self.number("paths", "path", touch.path)?;
@@ -397,7 +398,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The events of a transcript whose text the index is to have.
+    /// The events of a transcript whose text the index stores.
     pub fn told(&self, file: u32) -> Result<Vec<Fresh>, Error> {
         let sql = "select id from events where id >= ?1 and id < ?2 and told = 1";
         let span = params![i64::from(file) << ORDINALS, i64::from(file + 1) << ORDINALS];
@@ -407,55 +408,57 @@ impl Writer {
         })
     }
 
-    /// The conversation, the number and the title of each session of a transcript, titles of subagents left out.
+    /// The conversation, the ID and the title of each session of a transcript, without the titles of
+    /// subagents.
     pub fn titles(&self, file: u32) -> Result<Vec<(u32, u32, Option<String>)>, Error> {
         let sql = "select chat, id, case when agent_id is null then title end from sessions \
             where file = ?1 order by ordinal";
         self.reader.all(sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Only how a transcript looks from outside has changed, or whether it is still there.
+    /// Updates only the file state of a transcript, or whether it still exists.
     pub fn remark(&self, file: u32, size: u64, inode: u64, changed: i64, gone: bool) -> Result<(), Error> {
         let sql = "update files set size = ?2, inode = ?3, changed = ?4, gone = ?5 where id = ?1";
         self.run(sql, params![file, size as i64, inode as i64, changed, gone]).map(|_| ())
     }
 
-    /// Forgets what a transcript says, so that it is read again. Returns the files that tell from now on what it told
-    /// and they repeat.
+    /// Deletes the content of a transcript, so that it is read again. Returns the files that are now the
+    /// original of events it contained.
     pub fn reset(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
-        let heirs = self.drop_events(file)?;
+        let owners = self.drop_events(file)?;
         self.run("delete from sessions where file = ?1", [file])?;
         self.run("delete from chats where id not in (select chat from sessions)", [])?;
         self.run("delete from paths where id not in (select path from touched)", [])?;
         let sql = "update files set size = -1, inode = 0, changed = 0, consumed = 0, head = 0, tail = 0, \
             abandoned = '', problems = '', events = 0, shared = 0, sequence = ?2 where id = ?1";
         self.run(sql, params![file, self.sequence as i64])?;
-        Ok(heirs.into_iter().map(|heir| event_place(heir).0).collect())
+        Ok(owners.into_iter().map(|owner| event_place(owner).0).collect())
     }
 
-    /// Forgets a transcript. Files that repeat what it told are returned: the index is to have it from them now.
+    /// Deletes a transcript. Returns the files that are now the original of events it contained: the index
+    /// must take the text from them.
     pub fn drop_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
-        let heirs = self.drop_events(file)?;
+        let owners = self.drop_events(file)?;
         self.run("delete from sessions where file = ?1", [file])?;
         self.run("delete from files where id = ?1", [file])?;
         self.run("delete from chats where id not in (select chat from sessions)", [])?;
-        Ok(heirs.into_iter().map(|heir| event_place(heir).0).collect())
+        Ok(owners.into_iter().map(|owner| event_place(owner).0).collect())
     }
 }
 
-/// Whether two rows at one place are of the same event: then the file has grown, not been rewritten.
+/// Whether two rows at one position are the same event: then the file has grown, not been rewritten.
 fn same_event(old: &Row, new: &Row) -> bool {
     old.id == new.id && old.row == new.row && old.session == new.session
 }
 
-/// Whether a row is as it was. What was read has the numbers of the database, the survey its own.
+/// Whether a row is unchanged. A row that was read has the IDs of the database, the survey its own.
 fn unchanged(old: &Row, new: &Row, name: Option<i64>) -> bool {
     let plain = |row: &Row| Row { file: 0, end_file: 0, name: 0, ..*row };
     let named = if old.name == u32::MAX { name.is_none() } else { name == Some(i64::from(old.name)) };
     plain(old) == plain(new) && named
 }
 
-/// Whether only the place of an event is another: its text is the one it was.
+/// Whether only the position of an event has changed, not its text.
 fn same_text(old: &Row, new: &Row) -> bool {
     let ended = |row: &Row| row.end == Row::NOWHERE;
     old.key == new.key && old.lines == new.lines && ended(old) == ended(new) && old.detail == new.detail

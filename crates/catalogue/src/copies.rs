@@ -1,6 +1,6 @@
-//! One event, many lines: a reply streamed block by block, a history replayed into a new file by resume, fork or
-//! compaction, a result written in another file than its call. The single place where Loci decides what
-//! happened once.
+//! One event, many lines: a reply streamed block by block, a history replayed into a new file by resume, fork
+//! or compaction, a result written in another file than its call. The only place where Loci decides that
+//! several lines are the same event.
 //!
 //! The earliest session keeps the event; the rest are copies.
 
@@ -9,12 +9,12 @@ use record::row::COPIED;
 use record::{Row, RowKind, Stamp};
 use std::cmp::Ordering;
 
-/// Brings rows of one event together; feed it to a `Sorter` whose result goes to `join`.
+/// Sorts rows of one event next to each other: the order of a `Sorter` whose result goes to `join`.
 pub fn by_key(a: &Row, b: &Row) -> Ordering {
     (a.key, a.row, a.file, a.place).cmp(&(b.key, b.row, b.file, b.place))
 }
 
-/// An event that happened once, and what was left out to say so.
+/// An event counted once, and how many lines were left out for that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Joined {
     pub row: Row,
@@ -28,7 +28,8 @@ pub struct Tally {
     pub replayed: u32,
 }
 
-/// Walks rows in the order of `by_key` and hands each event on once. `birth` tells when a file was begun.
+/// Reads rows in the order of `by_key` and passes each event on once. `birth` returns the time a file was
+/// started. Returns the number of results without a call.
 pub fn join(
     mut rows: Sorted,
     birth: impl Fn(u32) -> Stamp,
@@ -68,7 +69,7 @@ fn one(group: &[Row], birth: &impl Fn(u32) -> Stamp) -> Option<Joined> {
     Some(joined)
 }
 
-/// A reply's lines in the owner's file are one message; its tokens are the largest any copy saw.
+/// A reply's lines in the owner's file are one message; its tokens are the largest count in any copy.
 fn message(group: &[Row], owner: &Row) -> Joined {
     let mut row = *owner;
     let mut tally = Tally::default();

@@ -1,26 +1,29 @@
-//! What a conversation is called, when it was and where: for lists and for what a search found.
+//! Titles, times and directories of sessions: for lists and for search results.
+//!
+//! Does not know events.
 
 use crate::reader::SESSION;
 use crate::{Error, Reader};
 use record::Session;
 
-/// A conversation: its session, without those of its subagents.
+/// A session with its identifiers in the catalogue. All sessions of one conversation, its own and those of
+/// its subagents, have the same `chat`.
 #[derive(Clone, Debug)]
 pub struct Chat {
     pub id: u32,
-    /// The session's own number.
+    /// The session's own ID in the catalogue.
     pub number: u32,
     pub file: u32,
-    /// Its agent has deleted the transcript; the archive has it.
+    /// Its agent has deleted the transcript; the archive still has it.
     pub gone: bool,
     pub session: Session,
 }
 
-/// What a list of sessions is narrowed to.
+/// Filters for a list of sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Listed<'a> {
     pub sources: &'a [String],
-    /// A directory: sessions of it or below it.
+    /// A directory: matches sessions in it or below it.
     pub project: Option<&'a str>,
     pub since: Option<i64>,
     pub until: Option<i64>,
@@ -50,7 +53,8 @@ impl Reader {
         self.chats("where s.chat = ?1 order by s.agent_id is not null, s.started, s.id", [id])
     }
 
-    /// The newest sessions first, by when something was last said in them; subagents stand under their session.
+    /// The newest sessions first, by the time of their last event; subagents' sessions are listed under their
+    /// parent only.
     pub fn newest(&self, listed: &Listed<'_>) -> Result<Vec<Chat>, Error> {
         let below = listed.project.map(|project| format!("{}/", project.trim_end_matches('/')));
         let sources = listed.sources.join("\n");
@@ -73,7 +77,7 @@ impl Reader {
         self.chats(rest, params)
     }
 
-    /// How many sessions, messages and calls there are.
+    /// How many transcripts, sessions and events the catalogue has.
     pub fn totals(&self) -> Result<(u64, u64, u64), Error> {
         let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let all = |sql: &str| count(sql).map(|n| n as u64).map_err(self.fail());

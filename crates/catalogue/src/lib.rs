@@ -1,8 +1,8 @@
-//! Which transcripts, sessions, messages and calls there are, which are copies of each other, in what order they
-//! stand and where their bytes lie, for histories of any size: kept in a database that can be made again at any
-//! time, or, without one, sorted outside memory.
+//! The catalogue of transcripts, sessions, messages and calls: which events are copies of each other, in
+//! which order they are listed, and where their bytes are. Works for histories of any size: stored in a
+//! database that can be rebuilt at any time or, without one, sorted outside memory.
 //!
-//! Knows rows only: no file formats, no text, no queries.
+//! Knows only rows: no file formats, no text, no queries.
 
 mod apply;
 mod copies;
@@ -23,22 +23,23 @@ pub use writer::{Stored, Writer};
 
 use std::path::PathBuf;
 
-/// The number of the layout: another number, and the database is made again.
+/// The layout number: the database is rebuilt if it has another one.
 pub const LAYOUT: i64 = 3;
 
-/// How many events one file may have: an event's number is its file's and its place in it.
+/// Bits of an event's ID that hold its position in the file; the bits above hold the file's ID. Limits the
+/// events of one file.
 pub const ORDINALS: u32 = 24;
 
-/// How many bytes of a message's id are known; the rest of a longer one stands in its transcript.
+/// How many bytes of a message's id are stored; the rest of a longer one is only in its transcript.
 pub const HEAD: usize = 24;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the temporary file for sorting could not be written: {0}")]
+    #[error("could not write the temporary file for sorting: {0}")]
     Spill(#[from] std::io::Error),
     #[error("{path} is damaged: {error}")]
     Damaged { path: PathBuf, error: db::Error },
-    #[error("there is no room left to write {path}")]
+    #[error("no space left on the disk to write {path}")]
     Full { path: PathBuf },
     #[error("{path}: {error}")]
     Database { path: PathBuf, error: db::Error },
@@ -57,12 +58,12 @@ impl Error {
     }
 }
 
-/// An event's number.
+/// The ID of the event at a position in a file.
 pub fn event_id(file: u32, ordinal: u32) -> u64 {
     (u64::from(file) << ORDINALS) | u64::from(ordinal)
 }
 
-/// The file and the place in it of an event.
+/// The file and the position in it of an event.
 pub fn event_place(event: u64) -> (u32, u32) {
     ((event >> ORDINALS) as u32, (event & ((1 << ORDINALS) - 1)) as u32)
 }

@@ -1,7 +1,8 @@
-//! Reads the catalogue: how much of each transcript is known, and what it said. A reader sees one moment and waits
-//! for nobody.
+//! Reads the catalogue: how far each transcript has been read, and its sessions and events. A reader sees one
+//! snapshot and never blocks.
 //!
-//! Does not know whether a transcript has changed since: it says what it was like, the caller looks.
+//! Does not know whether a transcript has changed since: it returns the recorded state, and the caller
+//! compares.
 
 use crate::rows::{self, COLUMNS};
 use crate::{Error, LAYOUT, ORDINALS};
@@ -13,7 +14,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A transcript as it was when it was read last: enough to see whether it has changed.
+/// The file state of a transcript when it was last read: enough to see whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     pub id: u32,
@@ -24,7 +25,7 @@ pub struct Known {
     pub gone: bool,
 }
 
-/// How far a transcript has been read, and what stood there.
+/// The watermark of a transcript, with hashes of the bytes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     pub consumed: u64,
@@ -32,7 +33,7 @@ pub struct Mark {
     pub tail: u64,
 }
 
-/// What is known of one transcript besides its events.
+/// The properties of one transcript besides its events.
 #[derive(Debug, Default)]
 pub struct Facts {
     pub sessions: Vec<Session>,
@@ -41,18 +42,19 @@ pub struct Facts {
     pub abandoned: Vec<u32>,
     pub bad: u64,
     pub problems: Vec<Problem>,
-    /// Others hold copies of its events, or it of theirs: what it counts is known only after joining.
+    /// Other files contain copies of its events, or it contains copies of theirs: its counts are known only
+    /// after joining.
     pub shared: bool,
 }
 
-/// Which events of a transcript are wanted.
+/// Which events of a transcript to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     All,
     Messages,
     Calls,
     Failures,
-    /// What is known of the sessions is enough.
+    /// No events: the properties of the sessions are enough.
     None,
 }
 
@@ -68,19 +70,20 @@ impl Pick {
     }
 }
 
-/// Every transcript by its name, as of the changes of others and our own that had been made.
+/// Every transcript by its name, with the state of the database it was read at: `pragma data_version` for
+/// other connections' changes and the number of our own.
 pub(crate) type Remembered = ((i64, u64), Arc<FxHashMap<u64, Known>>);
 
 pub struct Reader {
     pub(crate) connection: Connection,
-    /// What `known` said last, and of which state of the database.
+    /// The last result of `known`, with the state of the database it was read at.
     pub(crate) remembered: RefCell<Option<Remembered>>,
     pub(crate) path: PathBuf,
     pub(crate) sources: Vec<&'static str>,
 }
 
 impl Reader {
-    /// None: there is no catalogue yet, or one that another version made.
+    /// None: there is no catalogue yet, or it was created by another version.
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Option<Reader>, Error> {
         if !path.exists() {
             return Ok(None);
@@ -91,7 +94,7 @@ impl Reader {
     }
 
     pub(crate) fn new(connection: Connection, path: &Path, sources: &[&'static str]) -> Reader {
-        // Taking in one transcript runs two dozen statements, and the engine would remember sixteen.
+        // Applying one survey runs two dozen statements, and the default cache keeps sixteen.
         connection.set_prepared_statement_cache_capacity(64);
         let (path, sources) = (path.to_path_buf(), sources.to_vec());
         Reader { connection, remembered: RefCell::default(), path, sources }
@@ -105,7 +108,7 @@ impl Reader {
         self.sources.iter().find(|known| **known == name).copied().unwrap_or("unknown")
     }
 
-    /// Everything after it is seen as of one moment, until `release`.
+    /// Starts a read transaction: everything until `release` sees one snapshot.
     pub fn hold(&self) -> Result<(), Error> {
         self.connection.execute_batch("begin").map_err(self.fail())
     }
@@ -121,10 +124,10 @@ impl Reader {
         Ok(found.map_err(self.fail())?.unwrap_or(0) as u64)
     }
 
-    /// What is wrong with the pages of the database; reads all of them.
+    /// The first damage found in the pages of the database; reads all of them.
     pub fn damage(&self) -> Result<Option<String>, Error> {
         let found = self.all("pragma quick_check(1)", [], |row| row.get::<_, String>(0))?.pop();
-        Ok(found.filter(|told| told != "ok"))
+        Ok(found.filter(|report| report != "ok"))
     }
 
     pub fn meta(&self, name: &str) -> Result<Option<i64>, Error> {
@@ -132,8 +135,8 @@ impl Reader {
         self.connection.query_row(sql, [name], |row| row.get(0)).optional().map_err(self.fail())
     }
 
-    /// Every transcript by its name, as small as can be: a search looks at all of them before it answers, and more than
-    /// once.
+    /// Every transcript by its name, as compact as possible: a search checks all of them before it answers,
+    /// and more than once.
     pub fn known(&self) -> Result<Arc<FxHashMap<u64, Known>>, Error> {
         let others =
             self.connection.query_row("pragma data_version", [], |row| row.get(0)).map_err(self.fail())?;
@@ -150,7 +153,7 @@ impl Reader {
 
     fn read_known(&self) -> Result<FxHashMap<u64, Known>, Error> {
         let mut found = FxHashMap::default();
-        // All in one index, `files_look`: the table itself is ten times as large.
+        // All columns are in one index, `files_look`: the table itself is ten times as large.
         self.each("select id, name, size, inode, changed, gone from files", |row| {
             let known = Known {
                 id: row.get(0)?,
@@ -189,20 +192,20 @@ impl Reader {
         self.connection.query_row(sql, [file], one).map_err(self.fail())
     }
 
-    /// What is wrong with the database, if anything is.
+    /// The first damage found in the database, if any.
     pub fn check(&self) -> Result<Option<String>, Error> {
-        let told = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
-        Ok(Some(told.map_err(self.fail())?).filter(|told| told != "ok"))
+        let report = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
+        Ok(Some(report.map_err(self.fail())?).filter(|report| report != "ok"))
     }
 
-    /// Names of tools and models by their number in this database.
+    /// Names of tools and models by their ID in this database.
     pub fn names(&self) -> Result<Vec<(i64, String)>, Error> {
         self.all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    // ---- facts
+    // ---- transcripts
 
-    /// What is known of these transcripts; those not asked for are not looked at further.
+    /// The properties of the wanted transcripts; others are skipped.
     pub fn facts(&self, wanted: impl Fn(u32) -> bool) -> Result<FxHashMap<u32, Facts>, Error> {
         let mut found: FxHashMap<u32, Facts> = FxHashMap::default();
         let sql = "select id, birth, abandoned, bad, problems, shared, path from files";
@@ -239,7 +242,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A session whose columns were asked for as `SESSION`.
+    /// A session from a row with the columns `SESSION`.
     pub(crate) fn session_of(&self, row: &db::Row<'_>) -> Result<Session, db::Error> {
         let text = |n: usize| row.get_ref(n).map(|v| Arc::from(v.as_str().unwrap_or_default()));
         let some = |n: usize| Ok::<_, db::Error>(row.get::<_, Option<String>>(n)?.map(Arc::from));
@@ -268,8 +271,8 @@ impl Reader {
 
     // ---- events
 
-    /// The events of some transcripts, in the order of the files' numbers and of the events in them. A row's `file`
-    /// is the number of this database, its `name` that of the table of names.
+    /// The events of some transcripts, in the order of the files' IDs and of the events in them. A row's
+    /// `file` is the ID in this database, its `name` the one in the `names` table.
     pub fn rows(
         &self,
         files: &[u32],
@@ -291,7 +294,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Some events by their numbers, in that order; those that are gone are left out.
+    /// Some events by their IDs, in that order; missing ones are left out.
     pub fn events(&self, ids: &[u64]) -> Result<Vec<(u64, Row)>, Error> {
         let sql = format!("select {COLUMNS} from events where id = ?1");
         let mut statement = self.connection.prepare_cached(&sql).map_err(self.fail())?;
@@ -303,7 +306,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// Which of these events' keys are known, and in which files.
+    /// The files that contain any of these event keys.
     pub fn files_with(&self, keys: impl Iterator<Item = u64>) -> Result<FxHashSet<u32>, Error> {
         let mut statement =
             self.connection.prepare_cached("select id from events where key = ?1").map_err(self.fail())?;
@@ -318,7 +321,8 @@ impl Reader {
     }
 }
 
-/// The columns of a session, of `sessions s join chats c`, in the order of `session_of`; its chat behind them.
+/// The columns of a session, from `sessions s join chats c`, in the order that `session_of` expects; its chat
+/// follows.
 pub(crate) const SESSION: &str = "c.session_id, c.source, s.agent_id, s.parent, s.project, s.cwd, s.branch, \
     s.version, s.title, s.origin, s.started, s.ended, s.turns, s.calls, s.errors, s.models, s.id, s.chat";
 
@@ -352,14 +356,14 @@ fn problem(line: &str, path: &Path) -> Option<Problem> {
     })
 }
 
-/// With the file it belongs to; a call without a result ends nowhere.
+/// Adds the file it belongs to; a call without a result has no end.
 fn placed(read: &rows::Read) -> Row {
     let file = (read.id >> ORDINALS) as u32;
     let end_file = if read.row.end == Row::NOWHERE { 0 } else { file };
     Row { file, end_file, name: read.name.map_or(u32::MAX, |n| n as u32), ..read.row }
 }
 
-/// Consecutive numbers as spans, the end not included: a whole history is one look at the table.
+/// Merges consecutive numbers into half-open ranges: a whole history is one query.
 fn runs(files: &[u32]) -> Vec<(u32, u32)> {
     let mut sorted = files.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,5 @@
-//! How a row lies in the table of events: what is absent takes no room, what repeats is told as a difference.
+//! How a row is stored in the `events` table: absent values are null, and repeated values are stored as
+//! differences.
 //!
 //! Does not know which rows belong together.
 
@@ -6,7 +7,7 @@ use db::params;
 use record::row::COPIED;
 use record::{Kind, Row, RowKind, Stamp, Status, Tokens};
 
-/// The columns of an event in the order of `read`.
+/// The columns of an event in the order that `read` expects.
 pub(crate) const COLUMNS: &str = "id, key, what, at, lasted, place, length, session, turn, sequence, name, lines, \
     input, output, cache_read, cache_write, cache_write_1h, head";
 
@@ -18,12 +19,12 @@ fn packed(row: &Row) -> i64 {
     row.row as i64 | i64::from(row.detail) << 2 | i64::from(row.flags) << 10
 }
 
-/// Whether a row says of itself that it is a copy, as it was packed.
+/// Whether a row is marked as a copy, from its packed form.
 pub(crate) fn is_copied(what: i64) -> bool {
     (what >> 10) as u8 & COPIED != 0
 }
 
-/// Whether it is something that failed: a call, or the provider.
+/// Whether it is a failure: of a call or of the provider.
 pub(crate) fn is_failure(row: &Row) -> bool {
     match row.row {
         RowKind::Call => row.status() == Status::Error,
@@ -32,19 +33,19 @@ pub(crate) fn is_failure(row: &Row) -> bool {
     }
 }
 
-/// Ids are mostly text that was cut: the zeros behind a short one need no room.
+/// IDs are mostly truncated text: the zeros after a short one are not stored.
 fn head(row: &Row) -> &[u8] {
     let end = row.id.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
     &row.id[..end]
 }
 
-/// Writes a row. `name` is the number of its tool or model in the table of names.
+/// Writes a row. `name` is the ID of its tool or model in the `names` table.
 pub(crate) fn write(
     insert: &mut db::Statement<'_>,
     id: u64,
     row: &Row,
     name: Option<i64>,
-    told: bool,
+    indexed: bool,
 ) -> Result<(), db::Error> {
     let at = row.at.is_some().then_some(row.at.0);
     let lasted = (row.until.is_some() && row.until != row.at).then(|| row.until.0 - at.unwrap_or(0));
@@ -71,12 +72,12 @@ pub(crate) fn write(
         t.cache_write_1h,
         head(row),
         is_failure(row),
-        told,
+        indexed,
     ])?;
     Ok(())
 }
 
-/// A row as it was written, but for its file and its name, which are numbers of the database.
+/// A row as it was written, except for its file and name: those are IDs of this database.
 pub(crate) struct Read {
     pub(crate) id: u64,
     pub(crate) name: Option<i64>,

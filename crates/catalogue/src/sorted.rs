@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Rows held before a run is spilled: 7 MB of them.
+/// Rows buffered before a run is spilled: 7 MB of them.
 const HELD: usize = 60_000;
 /// Rows read from a run at a time: 58 KB.
 const READ: usize = 512;
@@ -33,7 +33,8 @@ impl Sorter {
         Sorter::holding(order, HELD)
     }
 
-    /// One for each of `n` threads, which together hold as much as one: a thread that spills keeps no other waiting.
+    /// One sorter for each of `n` threads, which together buffer as much as one: a thread that spills does
+    /// not block the others.
     pub fn shared(order: Order, n: usize) -> Vec<Sorter> {
         (0..n.max(1)).map(|_| Sorter::holding(order, (HELD / n.max(1)).max(READ))).collect()
     }
@@ -47,7 +48,7 @@ impl Sorter {
             self.spill()?;
         }
         if self.held.len() == self.held.capacity() {
-            // Grown in steps: doubling would hold half as much again for nothing.
+            // Grown in steps: doubling would allocate half as much again for nothing.
             self.held.reserve_exact((self.held.len() / 2).max(1024).min(self.most - self.held.len()));
         }
         self.held.push(row);
@@ -74,12 +75,12 @@ impl Sorter {
         Ok(())
     }
 
-    /// The rows in order.
+    /// Ends the input and returns the rows in order.
     pub fn sorted(self) -> Result<Sorted, Error> {
         Sorter::merged(self.order, vec![self])
     }
 
-    /// The rows of several in one order.
+    /// Merges the rows of several sorters into one order.
     pub fn merged(order: Order, sorters: Vec<Sorter>) -> Result<Sorted, Error> {
         let (mut runs, mut files) = (Vec::new(), Vec::new());
         for mut sorter in sorters {
@@ -97,7 +98,7 @@ impl Sorter {
 }
 
 struct Run {
-    /// Whose spill file it lies in.
+    /// Index of the spill file that contains it.
     file: usize,
     at: u64,
     left: u64,
@@ -204,13 +205,13 @@ mod tests {
                 sorter.push(*row).unwrap();
             }
             let found: Vec<Row> = sorter.sorted().unwrap().map(Result::unwrap).collect();
-            assert_eq!(found, expected, "{most} held");
+            assert_eq!(found, expected, "{most} buffered");
             let mut several: Vec<Sorter> = (0..3).map(|_| Sorter::holding(by_time, most)).collect();
             for (n, row) in rows.iter().enumerate() {
                 several[n % 3].push(*row).unwrap();
             }
             let found: Vec<Row> = Sorter::merged(by_time, several).unwrap().map(Result::unwrap).collect();
-            assert_eq!(found, expected, "{most} held by each of three");
+            assert_eq!(found, expected, "{most} buffered by each of three");
         }
         assert!(Sorter::new(by_time).sorted().unwrap().next().is_none());
     }

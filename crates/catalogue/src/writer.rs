@@ -1,24 +1,25 @@
-//! The catalogue's one writer. What it is told between `begin` and `commit` becomes known together or not at all.
+//! The catalogue's one writer. Changes between `begin` and `commit` become visible together or not at all.
 //!
-//! Does not elect itself: whoever opens it holds the lock that says there is no other.
+//! Does not elect itself: its caller holds the lock that guarantees a single writer.
 
 use crate::{Error, LAYOUT, Reader};
 use db::derived::{Layout, create, open_writer};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = include_str!("schema.sql");
-/// Something was deleted for good, and its bytes may still be in the file: a kill may come before they are taken out.
+/// Set when content was deleted for good and its bytes may still be in the file: the process may be killed
+/// before `vacuum` removes them.
 const UNCLEAN: &str = "unclean";
-/// The number of the change that emptied it.
+/// The number of the change that emptied the catalogue.
 const WIPED: &str = "wiped";
 
 pub struct Writer {
-    /// The same connection also reads: what it wrote and has not committed yet included.
+    /// The same connection also reads, including its own uncommitted changes.
     pub(crate) reader: Reader,
     pub(crate) sequence: u64,
 }
 
-/// A transcript as the catalogue has it: enough to read it again.
+/// A transcript as recorded in the catalogue: enough to read it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub id: u32,
@@ -35,7 +36,8 @@ pub struct Stored {
 }
 
 impl Writer {
-    /// Opens the catalogue, or makes it. One that another version made is made anew; a damaged one is an error.
+    /// Opens or creates the catalogue. One created by another version is recreated; a damaged one is an
+    /// error.
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Writer, Error> {
         let fail = |error| Error::of(path, error);
         let (mut connection, layout) = open_writer(path, LAYOUT).map_err(fail)?;
@@ -47,8 +49,9 @@ impl Writer {
         Ok(Writer { reader, sequence })
     }
 
-    /// Forgets everything at once, in the file that is there: taken away and made again, it would fail those who read
-    /// it meanwhile. Numbers of changes go on, so that an index of what was there is known to be of that.
+    /// Deletes everything in one transaction, in the existing file: replacing the file would break concurrent
+    /// readers. Change numbers continue, so that an index built from the deleted content is recognised as
+    /// outdated.
     pub fn wipe(&mut self) -> Result<(), Error> {
         let sequence = self.reader.sequence()? + 1;
         let begun = format!(
@@ -59,7 +62,8 @@ impl Writer {
             .map_err(|error| Error::of(&self.reader.path, error))?;
         self.sequence = sequence;
         self.reader.remembered.take();
-        // Whoever reads keeps the log for a while: waiting is left to the end of the work, which settles it.
+        // Concurrent readers keep the log for a while. Waiting for them is left to the end of the job, which
+        // calls `settle`.
         self.compact()
     }
 
@@ -76,23 +80,23 @@ impl Writer {
         statement.execute(params).map_err(self.reader.fail())
     }
 
-    /// From here on nothing is known to others until `commit`.
+    /// Starts a transaction: changes are invisible to others until `commit`.
     pub fn begin(&mut self) -> Result<(), Error> {
         self.reader.connection.execute_batch("begin immediate").map_err(self.reader.fail())?;
         self.sequence = self.reader.sequence()? + 1;
         Ok(())
     }
 
-    /// Makes known what was told, under the next sequence number, which is returned.
+    /// Publishes the changes under the next sequence number, which is returned.
     pub fn commit(&mut self) -> Result<u64, Error> {
         self.set("sequence", self.sequence as i64)?;
         self.reader.connection.execute_batch("commit").map_err(self.reader.fail())?;
         Ok(self.sequence)
     }
 
-    /// Forgets what was told since `begin`.
+    /// Discards the changes since `begin`.
     pub fn roll_back(&mut self) {
-        // Nothing to roll back is as good as rolled back.
+        // Having nothing to roll back is not an error.
         let _ = self.reader.connection.execute_batch("rollback");
         self.sequence = self.reader.sequence().unwrap_or(self.sequence);
     }
@@ -103,23 +107,24 @@ impl Writer {
         self.run(sql, db::params![name, value]).map(|_| ())
     }
 
-    /// Moves the log into the database, so that a reader in a directory that cannot be written to needs none.
+    /// Moves the log into the database, so that a reader in a directory without write permission needs none.
     pub fn settle(&self) {
-        // A reader in the middle of its question keeps the log; the next writer settles it.
+        // A reader in the middle of a query keeps the log; the next writer retries.
         let _ = self.reader.connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
     }
 
-    /// What this transaction deletes must not stay in the file: `vacuum` follows, if need be by the next writer.
+    /// Records that bytes deleted in this transaction must not stay in the file: `vacuum` follows, if
+    /// necessary by the next writer.
     pub fn soil(&self) -> Result<(), Error> {
         self.set(UNCLEAN, 1)
     }
 
-    /// Whether something was deleted for good and its bytes may still be there.
+    /// Whether content was deleted for good and its bytes may still be in the file.
     pub fn is_unclean(&self) -> Result<bool, Error> {
         Ok(self.reader.meta(UNCLEAN)? == Some(1))
     }
 
-    /// Gives back the room of what was deleted, so that none of it is left in the file.
+    /// Rewrites the file, so that no deleted bytes are left in it.
     pub fn vacuum(&self) -> Result<(), Error> {
         self.compact()?;
         self.settle();
@@ -131,14 +136,15 @@ impl Writer {
         self.set(UNCLEAN, 0)
     }
 
-    /// Transcripts that were touched after a sequence number: what a text index of that number lacks.
+    /// Transcripts changed after a sequence number: those that a text index with that number lacks.
     pub fn since(&self, sequence: u64) -> Result<Vec<Stored>, Error> {
         self.reader.stored("where sequence > ?1 order by id", [sequence as i64])
     }
 }
 
 impl Reader {
-    /// The number of the change that emptied the catalogue last: an index of an earlier one speaks of other files.
+    /// The number of the last change that emptied the catalogue: file IDs in an older index refer to other
+    /// files.
     pub fn wiped(&self) -> Result<u64, Error> {
         Ok(self.meta(WIPED)?.unwrap_or(0) as u64)
     }
@@ -169,7 +175,7 @@ impl Reader {
         self.stored("where gone = 0 order by changed desc limit ?1", [many])
     }
 
-    /// The folders of projects and agents in which transcripts lie.
+    /// The folders of projects and agents that contain transcripts.
     pub fn families(&self) -> Result<Vec<PathBuf>, Error> {
         self.all("select path from families", [], |row| crate::reader::path_of(row, 0))
     }
@@ -214,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_while_it_is_emptied_reads_on() {
+    fn a_reader_keeps_its_snapshot_while_the_catalogue_is_wiped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.db");
         let mut writer = filled(&path);
@@ -228,7 +234,7 @@ mod tests {
         };
         assert_eq!((many(&reader), reader.sequence().unwrap()), (vec![2000], 1));
         reader.release().unwrap();
-        // The same eyes, a moment later: a change like any other, under the next number.
+        // After the snapshot ends, the same reader sees it as a change like any other, under the next number.
         assert_eq!((many(&reader), reader.sequence().unwrap(), reader.wiped().unwrap()), (vec![0], 2, 2));
         drop(reader);
         writer.settle();
@@ -236,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kill_left_in_the_file_is_known_to_the_next_writer() {
+    fn the_next_writer_knows_of_bytes_left_by_a_killed_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.db");
         let mut writer = filled(&path);

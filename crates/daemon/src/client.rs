@@ -1,52 +1,53 @@
-//! The other end of the socket: a command that asks the daemon what it would otherwise do itself. Whoever is not answered
-//! in time goes on alone.
+//! The client end of the socket: a command calls the daemon for work it could also do itself, and does it in its own
+//! process if the daemon does not answer in time.
 //!
-//! Does not start a daemon: that is the command's to decide.
+//! Does not start a daemon: the command decides that.
 
 use crate::rpc::{self, Meta, PROTOCOL};
-use crate::{Holder, Place, socket};
+use crate::{Holder, Place, ownership, socket};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// How long a daemon may take to say that it is there.
+/// How long the daemon may take to answer the handshake.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is asked, while an answer is waited for, whether it is still wanted.
+/// How often a waiting call checks whether it was cancelled.
 const LISTEN: Duration = Duration::from_millis(200);
 
-/// Why there is nobody to ask.
+/// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreached {
-    /// Nobody serves.
+    /// No daemon is running.
     Absent,
-    /// Somebody holds the socket and does not answer.
+    /// The socket accepts connections but does not answer.
     Silent,
-    /// It is of another version, and cannot be asked.
+    /// The daemon speaks another protocol version.
     Other { version: String },
 }
 
 pub struct Client {
     reader: BufReader<UnixStream>,
-    /// The version of the daemon.
+    /// The daemon's version.
     pub version: String,
-    /// The time zone that it was told, if it was told one.
+    /// The time zone the daemon was configured with, if any.
     pub zone: Option<String>,
     next: u64,
-    /// It has said that it is there, and may take its time.
+    /// The handshake succeeded: from here on a read timeout is only a chance to cancel.
     patient: bool,
 }
 
-/// How a call ended that got no answer.
+/// Why a call returned no result.
 #[derive(Debug)]
 pub enum Lost {
-    /// The daemon is gone, or going: whoever asked can do it alone.
+    /// The daemon has ended or is ending, or the call was cancelled. The command can do the work itself.
     Gone,
     Refused(api::Error),
 }
 
 impl Client {
-    /// The daemon, at the socket that this environment names or, where another one started it, at its own.
+    /// Connects to the socket of this environment, or to the socket named in the lock file if the daemon was started in
+    /// another environment.
     pub fn connect(place: &Place) -> Result<Client, Unreached> {
         match Client::at(place) {
             Err(Unreached::Absent) => {
@@ -59,8 +60,8 @@ impl Client {
     }
 
     fn at(place: &Place) -> Result<Client, Unreached> {
-        // What somebody else put at the name is not spoken to.
-        if socket::check(&place.socket).is_err() {
+        // Never talk to a path that belongs to another user.
+        if ownership::check_replaceable(&place.socket).is_err() {
             return Err(Unreached::Absent);
         }
         let stream = UnixStream::connect(&place.socket).map_err(|_| Unreached::Absent)?;
@@ -88,8 +89,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Asks, and hands on what is told meanwhile: the notice's name and what it says, and now and then nothing. False calls
-    /// the question off.
+    /// Sends a request and waits for its response. `notice` receives the name and parameters of each notification, and an
+    /// empty name at every timeout; it returns false to cancel the call.
     pub fn call(
         &mut self,
         method: &str,
@@ -100,11 +101,11 @@ impl Client {
         self.next += 1;
         let line = rpc::request(self.next, method, params, meta);
         self.reader.get_ref().write_all(line.as_bytes()).map_err(|_| Lost::Gone)?;
-        let mut said = Vec::new();
+        let mut buffer = Vec::new();
         loop {
-            match self.reader.read_until(b'\n', &mut said) {
-                Ok(n) if n > 0 && said.last() == Some(&b'\n') => {}
-                // What has come of a line so far is kept.
+            match self.reader.read_until(b'\n', &mut buffer) {
+                Ok(n) if n > 0 && buffer.last() == Some(&b'\n') => {}
+                // The part of the line received so far stays in the buffer.
                 Err(e) if self.patient && is_pause(&e) => {
                     if notice("", &Value::Null) {
                         continue;
@@ -113,13 +114,13 @@ impl Client {
                 }
                 Ok(_) | Err(_) => return Err(Lost::Gone),
             }
-            let mut told: Value = serde_json::from_slice(&said).map_err(|_| Lost::Gone)?;
-            said.clear();
-            if told["id"] == json!(self.next) && told.get("method").is_none() {
-                return understood(told);
+            let mut message: Value = serde_json::from_slice(&buffer).map_err(|_| Lost::Gone)?;
+            buffer.clear();
+            if message["id"] == json!(self.next) && message.get("method").is_none() {
+                return understood(message);
             }
-            if let Some(method) = told["method"].as_str().map(str::to_string)
-                && !notice(&method, &told["params"].take())
+            if let Some(method) = message["method"].as_str().map(str::to_string)
+                && !notice(&method, &message["params"].take())
             {
                 return Err(Lost::Gone);
             }
@@ -131,18 +132,18 @@ fn is_pause(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-fn understood(mut said: Value) -> Result<Value, Lost> {
-    if said.get("error").is_none() {
-        return Ok(said["result"].take());
+fn understood(mut response: Value) -> Result<Value, Lost> {
+    if response.get("error").is_none() {
+        return Ok(response["result"].take());
     }
-    Err(match rpc::read_error(&said["error"]) {
+    Err(match rpc::read_error(&response["error"]) {
         Some(error) if error.code != api::Code::ShuttingDown => Lost::Refused(error),
-        // It is going, or of another build that does not know what is asked.
+        // It is ending, or is another build that does not know this method.
         _ => Lost::Gone,
     })
 }
 
-/// Whether anybody answers at the socket.
+/// Whether a daemon answers at the socket.
 pub fn answers(place: &Place) -> bool {
     !matches!(Client::connect(place), Err(Unreached::Absent | Unreached::Silent))
 }

@@ -1,6 +1,6 @@
-//! The open door: the socket that is listened at, looked after for as long as the daemon serves, and closed behind it.
+//! The listening socket: bound at startup, bound again if its file disappears, removed at the end.
 //!
-//! Does not know who comes in.
+//! Does not know the clients.
 
 use crate::serve::{House, listen};
 use crate::{Error, Place, socket};
@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) struct Door {
     listener: Arc<UnixListener>,
-    /// The file that it stands at.
+    /// Device and inode of the socket file.
     known: Option<(u64, u64)>,
-    /// That it cannot be opened again was said.
+    /// A failure to bind again was logged; it is logged once.
     said: bool,
 }
 
@@ -24,37 +24,38 @@ impl Door {
         Ok(Door { listener, known: socket::identity(&place.socket), said: false })
     }
 
-    pub(crate) fn open(&self, house: &Arc<House>) -> Result<(), Error> {
-        listen(house, &self.listener)
+    pub(crate) fn open(&self, server: &Arc<House>) -> Result<(), Error> {
+        listen(server, &self.listener)
     }
 
     fn stands(&self, place: &Place) -> bool {
         self.known.is_some() && socket::identity(&place.socket) == self.known
     }
 
-    /// A socket that was taken away is made again: nobody could reach us, and nobody else may serve.
-    pub(crate) fn look_after(&mut self, house: &Arc<House>, place: &Place) {
+    /// Binds again if the socket file was removed: otherwise no client could reach this daemon, and its lock keeps
+    /// another from serving.
+    pub(crate) fn look_after(&mut self, server: &Arc<House>, place: &Place) {
         if self.stands(place) {
             return;
         }
-        let again = Door::bind(place).and_then(|door| door.open(house).map(|()| door));
-        match again {
-            Ok(door) => {
-                // Nobody can knock at the old one any more; who waits there is woken, and goes.
+        let rebound = Door::bind(place).and_then(|new| new.open(server).map(|()| new));
+        match rebound {
+            Ok(new) => {
+                // The old socket is unreachable; this wakes and ends the thread that accepts on it.
                 let _ = shutdown(&*self.listener, Shutdown::Both);
-                *self = door;
-                house.figures.rebound.fetch_add(1, Relaxed);
-                house.log.say("socket made again", &json!({}));
+                *self = new;
+                server.figures.rebound.fetch_add(1, Relaxed);
+                server.log.say("socket made again", &json!({}));
             }
             Err(error) if !self.said => {
                 self.said = true;
-                house.log.say("socket lost", &json!({"error": error.to_string()}));
+                server.log.say("socket lost", &json!({"error": error.to_string()}));
             }
             Err(_) => {}
         }
     }
 
-    /// From here on a command does it alone, or starts the next one.
+    /// Removes the socket file. From here on a command does the work itself or starts the next daemon.
     pub(crate) fn close(&self, place: &Place) {
         if self.stands(place) {
             let _ = std::fs::remove_file(&place.socket);

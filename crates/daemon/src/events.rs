@@ -1,36 +1,43 @@
-//! What has happened and is not dealt with yet. Any number of events become a few words: the history moved, this tree
-//! moved, folders came or went.
+//! Pending file events, coalesced: any number of them become "the history changed", "this source tree changed" or
+//! "folders appeared or disappeared".
 //!
 //! Does not know where an event came from.
 
-use crate::watch::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A line is often followed by another; a few of them are read at once.
+/// Transcripts grow line by line; waiting this long reads several lines at once.
 const HISTORY_QUIET: Duration = Duration::from_millis(250);
-/// Editors and compilers write in bursts.
+/// Editors and compilers write in bursts; a tree is handled once it has been quiet for this long.
 const CODE_QUIET: Duration = Duration::from_millis(800);
-/// A tree that is written without a pause is looked at nevertheless.
+/// A tree that is written to without a pause is handled after this time nevertheless.
 const CODE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// More than anybody makes; beyond it a folder is found by the next look at everything.
+/// Far more than appear in practice. Folders beyond this limit are found by the next full scan.
 const YOUNG: usize = 1000;
+
+/// What a watched folder belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    History,
+    /// The source tree with this root.
+    Code(PathBuf),
+}
 
 #[derive(Debug)]
 struct Pending {
     history: Option<Instant>,
-    /// Each tree with its first and its latest event.
+    /// Each changed tree with the time of its first and its latest event.
     code: BTreeMap<PathBuf, (Instant, Instant)>,
     folders: bool,
-    /// Folders that came lately, which may be empty yet.
+    /// Recently created folders, which may still be empty.
     young: BTreeSet<PathBuf>,
-    /// A folder came or went in this tree: what is in it is known once the tree has been read.
+    /// Trees in which a folder appeared or disappeared. Their folders are known once the tree has been indexed again.
     regrown: BTreeSet<PathBuf>,
     stop: bool,
-    /// When the history moved last.
+    /// When the history last changed.
     active: Instant,
 }
 
@@ -40,7 +47,7 @@ pub(crate) struct Events {
     bell: Condvar,
 }
 
-/// What is to be done now.
+/// The work to do now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Folders,
@@ -80,21 +87,21 @@ impl Events {
         self.bell.notify_one();
     }
 
-    /// Somebody should look, though nothing was seen to move: no sign that anybody is at work.
+    /// Requests a check of folders that are not watched. Unlike an event, this is not a sign of activity.
     pub(crate) fn moved_unseen(&self, kind: &Kind) {
         let active = self.pending().active;
         self.moved(kind);
         self.pending().active = active;
     }
 
-    /// Folders came or went, or nobody knows which.
+    /// Folders appeared or disappeared, or events were lost: requests a full scan for folders to watch.
     pub(crate) fn rearranged(&self) {
         self.pending().folders = true;
         self.bell.notify_one();
     }
 
-    /// A folder came where something is watched. One of the history is watched at once: its first transcript may come a
-    /// moment, or an hour, later.
+    /// A folder appeared in a watched folder. A history folder is watched at once: its first transcript may follow a
+    /// moment or an hour later.
     pub(crate) fn came(&self, path: &Path, kind: &Kind) {
         let mut pending = self.pending();
         match kind {
@@ -106,14 +113,14 @@ impl Events {
         self.bell.notify_one();
     }
 
-    /// The folders that came and still are there.
+    /// The recently created folders that still exist.
     pub(crate) fn young(&self) -> Vec<PathBuf> {
         let mut pending = self.pending();
         pending.young.retain(|path| path.is_dir());
         pending.young.iter().cloned().collect()
     }
 
-    /// Whether folders came or went in a tree that has been read meanwhile.
+    /// Whether folders appeared or disappeared in a tree that has been indexed since. Resets the flag.
     pub(crate) fn regrown(&self, root: &Path) -> bool {
         self.pending().regrown.remove(root)
     }
@@ -123,12 +130,12 @@ impl Events {
         self.bell.notify_one();
     }
 
-    /// How long the history has been quiet.
+    /// How long the history has been unchanged.
     pub(crate) fn quiet(&self) -> Duration {
         self.pending().active.elapsed()
     }
 
-    /// Waits until something is due, at most so long. The history is not due before `history_from`.
+    /// Waits until something is due, at most for `longest`. The history is not due before `history_from`.
     pub(crate) fn next(&self, longest: Duration, history_from: Instant) -> Due {
         let until = Instant::now() + longest;
         let mut pending = self.pending();
@@ -146,7 +153,7 @@ impl Events {
 }
 
 impl Pending {
-    /// What is due now; else when something will be.
+    /// Takes the work that is due now, or returns the time at which some will be.
     fn due(&mut self, now: Instant, history_from: Instant) -> (Due, Option<Instant>) {
         if self.stop {
             return (Due::Stop, None);
@@ -197,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_waits_for_its_turn() {
+    fn history_work_respects_its_pause() {
         let events = Events::new();
         events.next(Duration::ZERO, now());
         events.moved(&Kind::History);

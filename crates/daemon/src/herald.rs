@@ -1,6 +1,7 @@
-//! Tells systemd how the daemon stands, where systemd started it and named a socket for that: ready, alive, about to end.
+//! Reports the daemon's state to systemd (`sd_notify`): ready, alive, stopping. Does nothing unless systemd set
+//! `NOTIFY_SOCKET`.
 //!
-//! Hears nothing back; where nobody listens, nothing is said.
+//! Does not receive anything from systemd.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,24 +15,24 @@ pub(crate) const ENDING: &str = "STOPPING=1";
 pub(crate) struct Herald(Option<(UnixDatagram, SocketAddr)>);
 
 impl Herald {
-    /// `name` is what stands in `NOTIFY_SOCKET`: a path, or with `@` before it a name without one.
+    /// `name` is the value of `NOTIFY_SOCKET`: a path, or an abstract socket name prefixed with `@`.
     pub(crate) fn to(name: Option<&OsStr>) -> Herald {
-        let address = name.filter(|name| !name.is_empty()).and_then(address);
+        let address = name.filter(|name| !name.is_empty()).and_then(socket_address);
         let socket = || UnixDatagram::unbound().ok();
-        // Whoever does not read must not keep a daemon from serving.
-        let quick = |socket: &UnixDatagram| socket.set_nonblocking(true).is_ok();
-        Herald(address.and_then(|address| Some((socket().filter(quick)?, address))))
+        // A receiver that does not read must not block the daemon.
+        let nonblocking = |socket: &UnixDatagram| socket.set_nonblocking(true).is_ok();
+        Herald(address.and_then(|address| Some((socket().filter(nonblocking)?, address))))
     }
 
-    pub(crate) fn say(&self, word: &str) {
+    pub(crate) fn say(&self, state: &str) {
         if let Some((socket, address)) = &self.0 {
-            let _ = socket.send_to_addr(word.as_bytes(), address);
+            let _ = socket.send_to_addr(state.as_bytes(), address);
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn address(name: &OsStr) -> Option<SocketAddr> {
+fn socket_address(name: &OsStr) -> Option<SocketAddr> {
     use std::os::linux::net::SocketAddrExt;
     match name.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name).ok(),
@@ -40,7 +41,7 @@ fn address(name: &OsStr) -> Option<SocketAddr> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn address(name: &OsStr) -> Option<SocketAddr> {
+fn socket_address(name: &OsStr) -> Option<SocketAddr> {
     SocketAddr::from_pathname(name).ok().filter(|_| !name.as_bytes().starts_with(b"@"))
 }
 
@@ -49,19 +50,19 @@ mod tests {
     use super::*;
 
     fn heard(socket: &UnixDatagram) -> String {
-        let mut said = [0; 64];
-        let many = socket.recv(&mut said).unwrap();
-        String::from_utf8_lossy(&said[..many]).into_owned()
+        let mut buffer = [0; 64];
+        let length = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
     }
 
     #[test]
-    fn what_is_said_arrives_at_a_path_and_at_a_name() {
+    fn notifications_reach_a_path_and_an_abstract_name() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("n");
         let socket = UnixDatagram::bind(&path).unwrap();
-        let herald = Herald::to(Some(path.as_os_str()));
-        herald.say(READY);
-        herald.say(ENDING);
+        let notifier = Herald::to(Some(path.as_os_str()));
+        notifier.say(READY);
+        notifier.say(ENDING);
         assert_eq!((heard(&socket), heard(&socket)), (READY.to_string(), ENDING.to_string()));
         #[cfg(target_os = "linux")]
         {
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listens_and_nothing_happens() {
+    fn a_missing_receiver_is_ignored() {
         for name in [None, Some(""), Some("/nowhere/at/all")] {
             Herald::to(name.map(OsStr::new)).say(READY);
         }

@@ -1,15 +1,15 @@
-//! A daemon's life: it takes the seat, opens its door, does what is due while nobody asks, and goes when it is told to,
-//! when its program was replaced, or when nobody has needed it for long.
+//! The daemon's lifecycle: it takes the leader lock, binds its socket, runs background jobs between requests, and exits
+//! on request, when its program was replaced, or when it has been idle for long.
 //!
-//! Does not know what there is to do: that is the keeper's.
+//! Does not know what the background jobs do: [`Keeper`] and [`Porter`] implement them.
 
 use crate::door::Door;
-use crate::events::{Due, Events};
+use crate::events::{Due, Events, Kind};
 use crate::herald::{ALIVE, ENDING, Herald, READY};
 use crate::log::Log;
 use crate::nudge::Nudge;
 use crate::serve::{Answers, Figures, House, Ring};
-use crate::watch::{Kind, Watching};
+use crate::watch::Watching;
 use crate::{Error, Place, Seat};
 use record::Clock;
 use serde_json::{Value, json};
@@ -23,19 +23,19 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Does what is due, on a thread of its own.
+/// Background jobs that derive data from changed files, on a thread of their own.
 pub trait Keeper: Send + 'static {
     /// The folders to watch, and what each belongs to.
     fn folders(&mut self) -> Vec<(PathBuf, Kind)>;
     fn history_moved(&mut self) -> Result<Value, api::Error>;
     fn code_moved(&mut self, root: &Path) -> Result<Value, api::Error>;
-    /// The history has been quiet so long. What was done, if anything.
+    /// Called when the history has been unchanged for `quiet`. Returns what was done, if anything.
     fn rest(&mut self, quiet: Duration) -> Result<Option<Value>, api::Error>;
 }
 
-/// Hands out what was left, on a thread of its own.
+/// Delivers queued messages, on a thread of its own.
 pub trait Porter: Send + 'static {
-    /// Now and then, and when somebody left work.
+    /// Called at an interval, and when a message was queued.
     fn errands(&mut self) -> Result<Option<Value>, api::Error>;
 }
 
@@ -43,95 +43,109 @@ pub trait Porter: Send + 'static {
 pub struct Settings {
     pub version: String,
     pub clock: Clock,
-    /// Nobody asked anything and nothing moved: it goes.
+    /// Exit after this time without requests or changes.
     pub idle_exit: Duration,
-    /// The program that runs, to notice when another stands in its place.
+    /// The running program, to notice when its file is replaced.
     pub exe: PathBuf,
-    /// How often folders are looked at that the kernel does not watch.
+    /// How often folders are polled that the kernel does not watch.
     pub poll: Duration,
-    /// Where systemd wants to be told how it stands.
+    /// The value of `NOTIFY_SOCKET`, if systemd started the daemon.
     pub tell: Option<OsString>,
 }
 
-/// Why it ended.
+/// Why the daemon exited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Another one serves already.
+    /// Another daemon is already running.
     Taken,
     Idle,
     Drained,
     Signalled,
     Replaced,
-    /// Its home is gone, and with it the lock that keeps others from serving.
+    /// The lock file is gone, and with it the guarantee that no other daemon serves.
     Homeless,
 }
 
-/// How often the door and the program are looked after.
+impl Ended {
+    /// The reason as logged and as listed by `daemon status`.
+    fn word(self) -> &'static str {
+        match self {
+            Ended::Taken => "taken",
+            Ended::Idle => "idle",
+            Ended::Drained => "drained",
+            Ended::Signalled => "signalled",
+            Ended::Replaced => "replaced",
+            Ended::Homeless => "homeless",
+        }
+    }
+}
+
+/// How often the socket and the program file are checked.
 const TICK: Duration = Duration::from_secs(1);
-/// Calls that run when the end comes have so long; then they are called off, and have as long as this again at most.
+/// At shutdown, running calls may finish within the first time; then they are cancelled and get at most the second.
 const GRACE: Duration = Duration::from_secs(2);
 const LAST: Duration = Duration::from_millis(500);
-/// Bringing what is derived up to date may take this share of the time.
+/// After catching up with the history, the daemon pauses this many times as long as that took.
 const SHARE: u32 = 20;
 const AT_LEAST: Duration = Duration::from_secs(2);
-/// How often it is asked whether there is something to do while the history is quiet.
+/// How often idle work is checked for while the history is quiet.
 const REST: Duration = Duration::from_secs(30);
 const ERRANDS: Duration = Duration::from_secs(5);
-/// Folders that came while nobody watched where they came.
+/// How often to scan for folders that appeared where no folder was watched.
 const AGAIN: Duration = Duration::from_mins(5);
 
 pub fn run(
     place: &Place,
     answers: Arc<dyn Answers>,
-    (keeper, porter): (Box<dyn Keeper>, Box<dyn Porter>),
-    poke: &Poke,
+    (jobs, dispatcher): (Box<dyn Keeper>, Box<dyn Porter>),
+    wake: &Poke,
     settings: &Settings,
 ) -> Result<Ended, Error> {
-    let herald = Herald::to(settings.tell.as_deref());
-    let Some(seat) = Seat::take(place, &settings.version)? else {
-        // Another one serves, which is what was wanted: to end before being ready would count as a failure.
-        herald.say(READY);
+    let notifier = Herald::to(settings.tell.as_deref());
+    let Some(lock) = Seat::take(place, &settings.version)? else {
+        // A daemon is running, so this counts as success. Exiting before being ready would count as a failure.
+        notifier.say(READY);
         return Ok(Ended::Taken);
     };
-    let mut door = Door::bind(place)?;
-    let (bell, rings) = mpsc::channel();
-    let house = Arc::new(house(place, answers, bell.clone(), settings));
-    house.log.say("started", &json!({"version": settings.version, "socket": place.socket}));
-    door.open(&house)?;
-    heed_signals(bell)?;
-    let (events, left) = (Arc::new(Events::new()), Arc::new(Nudge::default()));
-    let _ = poke.0.set((Arc::clone(&events), Arc::clone(&left)));
-    // What was left while nobody served.
-    left.give();
-    carry(&house, &left, porter)?;
-    let working = keep(&house, &events, keeper, settings)?;
-    let idle = || house.running().is_empty() && !working.load(Relaxed) && !house.answers.is_busy();
+    let mut listener = Door::bind(place)?;
+    let (stop_sender, stop_requests) = mpsc::channel();
+    let server = Arc::new(house(place, answers, stop_sender.clone(), settings));
+    server.log.say("started", &json!({"version": settings.version, "socket": place.socket}));
+    listener.open(&server)?;
+    heed_signals(stop_sender)?;
+    let (events, waker) = (Arc::new(Events::new()), Arc::new(Nudge::default()));
+    let _ = wake.0.set((Arc::clone(&events), Arc::clone(&waker)));
+    // Messages may have been queued while no daemon was running.
+    waker.give();
+    carry(&server, &waker, dispatcher)?;
+    let working = keep(&server, &events, jobs, settings)?;
+    let idle = || server.running().is_empty() && !working.load(Relaxed) && !server.answers.is_busy();
     let program = Program::of(&settings.exe);
-    herald.say(READY);
+    notifier.say(READY);
     let ended = loop {
-        herald.say(ALIVE);
-        match rings.recv_timeout(TICK) {
+        notifier.say(ALIVE);
+        match stop_requests.recv_timeout(TICK) {
             Ok(Ring::Drain) => break Ended::Drained,
             Ok(Ring::Signal) | Err(RecvTimeoutError::Disconnected) => break Ended::Signalled,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        door.look_after(&house, place);
+        listener.look_after(&server, place);
         match () {
-            () if !seat.is_seen(place) => break Ended::Homeless,
+            () if !lock.is_seen(place) => break Ended::Homeless,
             () if !idle() => {}
             () if program.is_replaced(&settings.exe) => break Ended::Replaced,
-            () if is_idle(&house, &events, settings.idle_exit) => break Ended::Idle,
+            () if is_idle(&server, &events, settings.idle_exit) => break Ended::Idle,
             () => {}
         }
     };
-    herald.say(ENDING);
-    left.end();
+    notifier.say(ENDING);
+    waker.end();
     events.stop();
-    house.closing.store(true, Relaxed);
-    door.close(place);
-    finish(&house, &rings);
-    house.log.say("ended", &json!({"why": format!("{ended:?}").to_lowercase()}));
-    seat.leave();
+    server.closing.store(true, Relaxed);
+    listener.close(place);
+    finish(&server, &stop_requests);
+    server.log.say("ended", &json!({"why": ended.word()}));
+    lock.leave();
     Ok(ended)
 }
 
@@ -151,18 +165,18 @@ fn house(place: &Place, answers: Arc<dyn Answers>, bell: mpsc::Sender<Ring>, set
     }
 }
 
-/// Lets those who answer tell the keeper that there is work.
+/// Lets call handlers wake the background threads.
 #[derive(Clone, Debug, Default)]
 pub struct Poke(Arc<OnceLock<(Arc<Events>, Arc<Nudge>)>>);
 
 impl Poke {
     pub fn poke(&self) {
-        if let Some((_, left)) = self.0.get() {
-            left.give();
+        if let Some((_, waker)) = self.0.get() {
+            waker.give();
         }
     }
 
-    /// Trees may be wanted that were not before.
+    /// The set of folders to watch may have changed.
     pub fn rearranged(&self) {
         if let Some((events, _)) = self.0.get() {
             events.rearranged();
@@ -170,41 +184,41 @@ impl Poke {
     }
 }
 
-/// The thread that hands out what was left: nothing that takes long stands before it.
-fn carry(house: &Arc<House>, left: &Arc<Nudge>, mut porter: Box<dyn Porter>) -> Result<(), Error> {
-    let (host, left) = (Arc::clone(house), Arc::clone(left));
+/// Starts the thread that delivers messages. It does nothing else, so that deliveries are never delayed.
+fn carry(server: &Arc<House>, waker: &Arc<Nudge>, mut dispatcher: Box<dyn Porter>) -> Result<(), Error> {
+    let (host, waker) = (Arc::clone(server), Arc::clone(waker));
     let work = move || {
-        while left.wait(ERRANDS) {
-            tell(&host, "errands", unharmed(|| porter.errands()));
+        while waker.wait(ERRANDS) {
+            tell(&host, "errands", unharmed(|| dispatcher.errands()));
         }
     };
-    std::thread::Builder::new().name("porter".into()).spawn(work).map_err(Error::Thread)?;
+    std::thread::Builder::new().name("dispatch".into()).spawn(work).map_err(Error::Thread)?;
     Ok(())
 }
 
-/// A defect in one piece of work must not end all the others.
+/// Runs a job and turns a panic into an error: a defect in one job must not end the others.
 fn unharmed(work: impl FnOnce() -> Result<Option<Value>, api::Error>) -> Result<Option<Value>, api::Error> {
-    let failed = |_| Err(api::Error::new(api::Code::InternalError, "it failed at this"));
+    let failed = |_| Err(api::Error::new(api::Code::InternalError, "the background job crashed"));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(failed)
 }
 
 fn heed_signals(bell: mpsc::Sender<Ring>) -> Result<(), Error> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Thread)?;
-    let heed = move || {
+    let forward = move || {
         for _ in signals.forever() {
             let _ = bell.send(Ring::Signal);
         }
     };
-    std::thread::Builder::new().name("signals".into()).spawn(heed).map_err(Error::Thread)?;
+    std::thread::Builder::new().name("signals".into()).spawn(forward).map_err(Error::Thread)?;
     Ok(())
 }
 
-fn is_idle(house: &House, events: &Events, exit: Duration) -> bool {
-    let asked = house.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-    asked >= exit && events.quiet() >= exit
+fn is_idle(server: &House, events: &Events, exit: Duration) -> bool {
+    let since_request = server.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+    since_request >= exit && events.quiet() >= exit
 }
 
-/// The program's file when it started. A daemon of a program that was replaced would answer as the old one did, for hours.
+/// Identity of the program's file at startup. After an upgrade, the old daemon would otherwise keep answering for hours.
 struct Program(Option<(u64, u64, i64)>);
 
 impl Program {
@@ -217,32 +231,32 @@ impl Program {
     }
 }
 
-/// What runs has a moment, and a shorter one when it was called off.
-fn finish(house: &House, rings: &mpsc::Receiver<Ring>) {
-    // Asked a second time, it does not wait.
-    wait_for(house, GRACE, rings);
-    house.running().values().for_each(|watch| watch.stop());
-    wait_for(house, LAST, rings);
+/// Waits for running calls, then cancels the remaining ones and waits a shorter time.
+fn finish(server: &House, stop_requests: &mpsc::Receiver<Ring>) {
+    // A second signal ends the wait.
+    wait_for(server, GRACE, stop_requests);
+    server.running().values().for_each(|watch| watch.stop());
+    wait_for(server, LAST, stop_requests);
 }
 
-fn wait_for(house: &House, longest: Duration, rings: &mpsc::Receiver<Ring>) {
+fn wait_for(server: &House, longest: Duration, stop_requests: &mpsc::Receiver<Ring>) {
     let until = Instant::now() + longest;
-    while !house.running().is_empty() && Instant::now() < until {
-        if rings.recv_timeout(Duration::from_millis(20)) == Ok(Ring::Signal) {
+    while !server.running().is_empty() && Instant::now() < until {
+        if stop_requests.recv_timeout(Duration::from_millis(20)) == Ok(Ring::Signal) {
             return;
         }
     }
 }
 
-/// The one thread that does what is due; true while it does.
+/// Starts the thread that runs background jobs. The returned flag is true while a job runs.
 fn keep(
-    house: &Arc<House>,
+    server: &Arc<House>,
     events: &Arc<Events>,
-    mut keeper: Box<dyn Keeper>,
+    mut jobs: Box<dyn Keeper>,
     settings: &Settings,
 ) -> Result<Arc<AtomicBool>, Error> {
     let working = Arc::new(AtomicBool::new(false));
-    let (busy, host, events) = (Arc::clone(&working), Arc::clone(house), Arc::clone(events));
+    let (busy, host, events) = (Arc::clone(&working), Arc::clone(server), Arc::clone(events));
     let poll = settings.poll;
     let work = move || {
         let mut watching = Watching::new(&events, &host.figures);
@@ -253,19 +267,19 @@ fn keep(
             if due == Due::Stop {
                 return;
             }
-            step(&host, &events, &mut *keeper, &mut watching, &mut times, due);
-            now_and_then(&host, &events, &mut *keeper, &mut watching, &mut times, poll);
+            step(&host, &events, &mut *jobs, &mut watching, &mut times, due);
+            now_and_then(&host, &events, &mut *jobs, &mut watching, &mut times, poll);
             busy.store(false, Relaxed);
         }
     };
-    std::thread::Builder::new().name("keeper".into()).spawn(work).map_err(Error::Thread)?;
+    std::thread::Builder::new().name("background".into()).spawn(work).map_err(Error::Thread)?;
     Ok(working)
 }
 
-/// When what was done last, or may be done next.
+/// When each kind of job last ran, or may run next.
 struct Times {
     history: Instant,
-    /// None: not yet.
+    /// `None` before the first run.
     rest: Option<Instant>,
     folders: Instant,
     polled: Instant,
@@ -279,28 +293,28 @@ impl Times {
 }
 
 fn step(
-    house: &House,
+    server: &House,
     events: &Events,
-    keeper: &mut dyn Keeper,
+    jobs: &mut dyn Keeper,
     watching: &mut Watching,
     times: &mut Times,
     due: Due,
 ) {
     match due {
         Due::Folders => {
-            let young = events.young().into_iter().map(|path| (path, Kind::History));
-            watching.set(young.chain(keeper.folders()).collect());
+            let recent = events.young().into_iter().map(|path| (path, Kind::History));
+            watching.set(recent.chain(jobs.folders()).collect());
             times.folders = Instant::now();
         }
         Due::History => {
             let began = Instant::now();
-            let done = unharmed(|| keeper.history_moved().map(Some));
-            house.figures.caught_up.fetch_add(1, Relaxed);
-            tell(house, "history", done);
+            let done = unharmed(|| jobs.history_moved().map(Some));
+            server.figures.caught_up.fetch_add(1, Relaxed);
+            tell(server, "history", done);
             times.history = Instant::now() + (began.elapsed() * SHARE).max(AT_LEAST);
         }
         Due::Code(root) => {
-            tell(house, "code", unharmed(|| keeper.code_moved(&root).map(Some)));
+            tell(server, "code", unharmed(|| jobs.code_moved(&root).map(Some)));
             if events.regrown(&root) {
                 events.rearranged();
             }
@@ -310,9 +324,9 @@ fn step(
 }
 
 fn now_and_then(
-    house: &House,
+    server: &House,
     events: &Events,
-    keeper: &mut dyn Keeper,
+    jobs: &mut dyn Keeper,
     watching: &mut Watching,
     times: &mut Times,
     poll: Duration,
@@ -326,15 +340,15 @@ fn now_and_then(
     }
     if times.rest.is_none_or(|at| at.elapsed() >= REST) {
         times.rest = Some(Instant::now());
-        tell(house, "rest", unharmed(|| keeper.rest(events.quiet())));
+        tell(server, "rest", unharmed(|| jobs.rest(events.quiet())));
     }
 }
 
-fn tell(house: &House, what: &str, done: Result<Option<Value>, api::Error>) {
+fn tell(server: &House, what: &str, done: Result<Option<Value>, api::Error>) {
     match done {
         Ok(Some(Value::Object(done))) if done.is_empty() => {}
-        Ok(Some(done)) => house.log.say(what, &done),
+        Ok(Some(done)) => server.log.say(what, &done),
         Ok(None) => {}
-        Err(error) => house.log.say(what, &json!({"failed": error.code.word()})),
+        Err(error) => server.log.say(what, &json!({"failed": error.code.word()})),
     }
 }

@@ -1,6 +1,6 @@
-//! One connection: what it has asked, what of that runs and what waits, and the one place where it is written to.
+//! One client connection: its running and queued calls, and its serialised writes.
 //!
-//! Does not know what is asked, only how much of it at once.
+//! Does not know what is called, only how many calls run at once.
 
 use api::Watch;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,31 +11,32 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A client that does not read what it asked for is cut off then. A person who pages through an answer reads in less.
+/// A client that does not read its responses is disconnected after this time. A person paging through output reads
+/// sooner.
 const WRITING: Duration = Duration::from_mins(1);
 
-/// Calls that run beside the first of their connection, of all connections together. Every connection always has one
-/// at work, so nobody is kept from being answered by others; this is what it costs at most.
+/// Limit on concurrent calls beyond the first of each connection, over all connections. The first call of a connection
+/// always runs, so no client can keep another from being served; this bounds the threads that costs.
 const BESIDE: u64 = 32;
 
-/// Work that waits for its turn.
+/// A queued call.
 type Work = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Turns {
     waiting: VecDeque<Work>,
-    /// How many threads work for this connection.
+    /// Number of threads running calls of this connection.
     at_work: u64,
 }
 
 #[derive(Clone)]
 pub(crate) struct Line {
     to: Arc<Mutex<UnixStream>>,
-    /// It does not read, or is gone: nothing more is written, and nobody waits to do so.
+    /// The client does not read or has disconnected: nothing more is written, and no thread waits to write.
     cut: Arc<AtomicBool>,
     calls: Arc<Mutex<BTreeMap<u64, Arc<Watch>>>>,
     turns: Arc<Mutex<Turns>>,
-    /// Shared by all connections.
+    /// Number of calls beyond the first of each connection; shared by all connections.
     beside: Arc<AtomicU64>,
 }
 
@@ -55,8 +56,8 @@ impl Line {
         }
     }
 
-    /// False: nobody reads it. What failed once is not tried again: sixteen answers that nobody reads would each wait
-    /// out their minute.
+    /// Writes a message. Returns false if the client does not read it. After one failed write, later ones fail at once:
+    /// otherwise sixteen unread responses would each wait for the full timeout.
     pub(crate) fn send(&self, text: &str) -> bool {
         let mut to = held(&self.to);
         if self.cut.load(Relaxed) {
@@ -65,13 +66,13 @@ impl Line {
         let sent = to.write_all(text.as_bytes()).is_ok();
         if !sent {
             self.cut.store(true, Relaxed);
-            // Whoever reads from it learns of it.
+            // This ends the thread that reads from the stream.
             let _ = to.shutdown(Shutdown::Both);
         }
         sent
     }
 
-    /// False once something could not be written to it.
+    /// False after a failed write.
     pub(crate) fn is_heard(&self) -> bool {
         !self.cut.load(Relaxed)
     }
@@ -80,8 +81,8 @@ impl Line {
         held(&self.calls)
     }
 
-    /// Has something done: at once if nothing else of this connection runs or there is room beside it, else when its
-    /// turn comes. False: there is no thread for it.
+    /// Runs a call: at once if it is the connection's only one or the shared limit allows another, else when an earlier
+    /// call ends. Returns false if no thread could be started.
     pub(crate) fn give(&self, work: Work) -> bool {
         let mut turns = held(&self.turns);
         turns.waiting.push_back(work);
@@ -98,7 +99,7 @@ impl Line {
         begun.is_ok()
     }
 
-    /// One after the other, until nothing waits.
+    /// Runs queued calls one after the other until the queue is empty.
     fn work_off(&self) {
         while let Some(work) = self.next() {
             work();
@@ -118,7 +119,7 @@ impl Line {
         self.beside.fetch_update(Relaxed, Relaxed, |taken| (taken < BESIDE).then_some(taken + 1)).is_ok()
     }
 
-    /// The last one to go had the place that every connection has; the others give theirs back.
+    /// The last thread held the slot that every connection has; the others return theirs to the shared limit.
     fn leave(&self, turns: &mut Turns) {
         turns.at_work -= 1;
         if turns.at_work > 0 {
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn every_connection_has_one_at_work_however_many_wait_elsewhere() {
+    fn every_connection_runs_one_call_however_many_wait_elsewhere() {
         let beside = Arc::new(AtomicU64::new(0));
         let (hog, _far) = line(&beside);
         let (open, gate) = mpsc::channel::<()>();
@@ -154,22 +155,22 @@ mod tests {
         while running.load(Relaxed) < BESIDE + 1 {
             std::thread::yield_now();
         }
-        assert_eq!((running.load(Relaxed), beside.load(Relaxed)), (BESIDE + 1, BESIDE), "the rest waits");
+        assert_eq!((running.load(Relaxed), beside.load(Relaxed)), (BESIDE + 1, BESIDE), "the rest is queued");
         let (other, _far) = line(&beside);
-        let (tell, told) = mpsc::channel();
+        let (finished, wait) = mpsc::channel();
         assert!(other.give(Box::new(move || {
-            let _ = tell.send(());
+            let _ = finished.send(());
         })));
-        assert!(told.recv_timeout(Duration::from_mins(1)).is_ok());
+        assert!(wait.recv_timeout(Duration::from_mins(1)).is_ok());
         drop(open);
         while held(&hog.turns).at_work > 0 {
             std::thread::yield_now();
         }
-        assert_eq!((running.load(Relaxed), beside.load(Relaxed)), (BESIDE + 20, 0), "all had their turn");
+        assert_eq!((running.load(Relaxed), beside.load(Relaxed)), (BESIDE + 20, 0), "all calls ran");
     }
 
     #[test]
-    fn what_nobody_reads_is_tried_once() {
+    fn an_unread_message_is_written_once() {
         let (line, far) = line(&Arc::default());
         held(&line.to).set_write_timeout(Some(Duration::from_millis(20))).unwrap();
         assert!(!line.send(&"x".repeat(8 << 20)));

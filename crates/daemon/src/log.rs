@@ -1,7 +1,6 @@
-//! What the daemon did, for whoever wonders: a line of JSON each, in a file that does not grow without end. Never what
-//! anybody said.
+//! The daemon's log: one JSON object per line, in a file of limited size. It never contains text from sessions.
 //!
-//! Does not decide what is worth a line.
+//! Does not decide what is logged.
 
 use record::Clock;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Two files of this size at most.
+/// The log is rotated at this size; there are at most two files.
 const LARGEST: u64 = 2 << 20;
 
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Log {
         Log { path: path.to_path_buf(), clock, to: Mutex::new(None) }
     }
 
-    /// A line that cannot be written is nobody's business.
+    /// Appends an entry. Logging is best effort: write errors are ignored.
     pub fn say(&self, what: &str, more: &Value) {
         let mut line = json!({"at": self.clock.now().to_string(), "pid": std::process::id(), "what": what});
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
@@ -44,7 +43,7 @@ impl Log {
     }
 
     fn open(&self) -> Option<(File, u64)> {
-        crate::socket::make_private(self.path.parent()?).ok()?;
+        crate::ownership::create_private_dir(self.path.parent()?).ok()?;
         if std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() > LARGEST) {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
         }
@@ -54,7 +53,7 @@ impl Log {
     }
 }
 
-/// The last lines of the log, the oldest first.
+/// The last lines of the log, oldest first.
 pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
     let older = std::fs::read_to_string(path.with_extension("log.1")).unwrap_or_default();
     let text = std::fs::read_to_string(path)?;
@@ -62,34 +61,34 @@ pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
     Ok(all[all.len().saturating_sub(lines)..].iter().map(ToString::to_string).collect())
 }
 
-/// How the last daemons ended, the oldest first: the reason each wrote down, or `lost` for one that was killed or fell
-/// before it could. One that `runs` now is left out.
+/// How the last daemons ended, oldest first: the logged reason, or `lost` for one that was killed or crashed before it
+/// could log one. A daemon that `runs` now is left out.
 pub fn exits(path: &Path, most: usize, runs: bool) -> Vec<String> {
     let lines = last(path, usize::MAX).unwrap_or_default();
-    let mut ends: Vec<String> = Vec::new();
-    let mut lives = false;
+    let mut reasons: Vec<String> = Vec::new();
+    let mut running = false;
     for line in lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         match line["what"].as_str() {
             Some("started") => {
-                if lives {
-                    ends.push(LOST.to_string());
+                if running {
+                    reasons.push(LOST.to_string());
                 }
-                lives = true;
+                running = true;
             }
-            Some("ended") if lives => {
-                ends.push(line["why"].as_str().unwrap_or_default().to_string());
-                lives = false;
+            Some("ended") if running => {
+                reasons.push(line["why"].as_str().unwrap_or_default().to_string());
+                running = false;
             }
             _ => {}
         }
     }
-    if lives && !runs {
-        ends.push(LOST.to_string());
+    if running && !runs {
+        reasons.push(LOST.to_string());
     }
-    ends.split_off(ends.len().saturating_sub(most))
+    reasons.split_off(reasons.len().saturating_sub(most))
 }
 
-/// An end that nobody wrote down.
+/// The exit reason of a daemon that logged none.
 pub const LOST: &str = "lost";
 
 #[cfg(test)]
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_has_an_end() {
+    fn the_log_is_bounded() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s/daemon.log");
         let log = Log::new(&path, Clock::System);
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_nobody_wrote_down_is_known_by_the_next_beginning() {
+    fn an_unlogged_exit_is_recognised_by_the_next_start() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s/daemon.log");
         assert!(exits(&path, 3, true).is_empty());

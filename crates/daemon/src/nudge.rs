@@ -1,6 +1,6 @@
-//! Wakes one thread, at once when it is nudged and now and then when it is not; nudged for the last time, it says so.
+//! Wakes one worker thread, on demand and otherwise at an interval, and signals it to stop.
 //!
-//! Does not know what there is to do.
+//! Does not know what the thread does.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Nudge {
         self.heard.notify_one();
     }
 
-    /// Waits until it is given, at most so long. False: it is over.
+    /// Waits for a wake-up, at most for `longest`. Returns false once the waker has been ended.
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         let waited =
             self.heard.wait_timeout_while(self.state(), longest, |state| !state.given && !state.over);
@@ -47,14 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_before_is_heard_and_once() {
-        let nudge = Nudge::default();
+    fn a_wake_up_before_the_wait_counts_once() {
+        let waker = Nudge::default();
         let long = Duration::from_mins(1);
-        nudge.give();
-        nudge.give();
-        assert!(nudge.wait(long));
-        assert!(nudge.wait(Duration::ZERO), "not given again, and not over");
-        nudge.end();
-        assert!(!nudge.wait(long));
+        waker.give();
+        waker.give();
+        assert!(waker.wait(long));
+        assert!(waker.wait(Duration::ZERO), "no second wake-up, and not ended");
+        waker.end();
+        assert!(!waker.wait(long));
     }
 }

@@ -1,13 +1,14 @@
-//! Where the daemon is found: its socket, the lock that says who serves, its log. Every command computes the same paths.
+//! The daemon's paths: socket, lock and log. Every command computes the same paths.
 //!
-//! Does not look whether anybody is there.
+//! Does not check whether a daemon is running.
 
+use crate::ownership;
 use std::path::{Path, PathBuf};
 
-/// The directories that paths are made from, as the environment names them.
+/// The base directories, from the environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Homes<'a> {
-    /// `XDG_RUNTIME_DIR`, where there is one.
+    /// `XDG_RUNTIME_DIR`, if set.
     pub runtime: Option<&'a Path>,
     pub state: &'a Path,
     pub data: &'a Path,
@@ -16,12 +17,13 @@ pub struct Homes<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub socket: PathBuf,
-    /// Held by whoever serves. It lies with the data, so that two environments that share data share a daemon's seat.
+    /// Locked by the process that serves. It is in the data directory, so environments that share data share a daemon.
     pub lock: PathBuf,
     pub log: PathBuf,
 }
 
-/// A socket's path has 107 bytes on Linux and 103 elsewhere; a new one stands beside it for a moment, under a longer name.
+/// A socket path is limited to 107 bytes on Linux and 103 elsewhere. A new socket is created beside the old one under a
+/// longer name, so the limit here is lower.
 const LONGEST: usize = 90;
 
 impl Place {
@@ -37,28 +39,24 @@ impl Place {
 }
 
 impl Place {
-    /// Whether what stands at the socket's name may be used or replaced.
+    /// Rejects a socket path that contains something that must not be used or replaced.
     pub fn check(&self) -> Result<(), crate::Error> {
-        crate::socket::check(&self.socket)
+        ownership::check_replaceable(&self.socket)
     }
 }
 
 fn is_usable(dir: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let own = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == own_uid();
+    let own = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == ownership::own_uid();
     dir.is_absolute() && std::fs::metadata(dir).is_ok_and(own)
 }
 
-/// Homes can be deep; `/tmp` never is. The folder is checked for its owner like any other.
+/// The socket path for a base directory that is too deep. The folder's owner is checked as for any other.
 fn elsewhere(name: &str) -> PathBuf {
-    PathBuf::from(format!("/tmp/loci-{}", own_uid())).join(name)
+    PathBuf::from(format!("/tmp/loci-{}", ownership::own_uid())).join(name)
 }
 
-pub(crate) fn own_uid() -> u32 {
-    rustix::process::getuid().as_raw()
-}
-
-/// A number for a path that is the same in every build (FNV-1a): clients of another version must find the same socket.
+/// Hashes a path with FNV-1a, which is the same in every build: clients of another version must find the same socket.
 fn short(path: &Path) -> u32 {
     let bytes = path.as_os_str().as_encoded_bytes().iter();
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
@@ -69,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_fits_a_socket_however_deep_the_home_is() {
+    fn the_socket_path_fits_however_deep_the_home_is() {
         let tmp = tempfile::tempdir().unwrap();
         let deep = Path::new("/").join("ä b".repeat(60));
         let of = |runtime, state, data| Place::of(Homes { runtime, state, data }).socket;
@@ -80,6 +78,6 @@ mod tests {
         assert_eq!(of(Some(Path::new("/not/there")), state, data), of(None, state, data));
         let far = of(None, &deep, data);
         assert!(far.as_os_str().len() <= LONGEST && far.starts_with("/tmp"), "{}", far.display());
-        assert_ne!(far, of(None, &deep, Path::new("/other/d")), "each home has its own");
+        assert_ne!(far, of(None, &deep, Path::new("/other/d")), "each data directory has its own socket");
     }
 }

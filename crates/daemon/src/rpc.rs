@@ -1,5 +1,5 @@
-//! What is said over the socket: JSON-RPC 2.0, one message to a line. A request names an operation and its parameters, as
-//! at every other door; `_meta` among them says from where it is asked.
+//! The socket protocol: JSON-RPC 2.0, one message per line. A request names an operation and its parameters, as in every
+//! other interface; `_meta` describes the caller's environment.
 //!
 //! Does not know any operation.
 
@@ -9,41 +9,41 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Raised when a message means something else than before; a client that speaks another one works without the daemon.
+/// Incremented when the meaning of a message changes. A client with another version works without the daemon.
 pub const PROTOCOL: u32 = 1;
-/// A request is a few kilobytes; nobody who sends more means well.
+/// Maximum size of a request. Legitimate ones have a few kilobytes.
 pub const LONGEST: usize = 4 << 20;
 
-/// From where, and by whom, something is asked.
+/// The caller's environment and output options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Meta {
-    /// The directory that the question is asked in.
+    /// The caller's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// The variables of Loci's table that are set where it is asked; those of the daemon where there are none.
+    /// The caller's Loci environment variables. Without them the daemon uses its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vars: Option<BTreeMap<String, String>>,
-    /// The session that asks.
+    /// The caller's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// Wants to be told how far it is.
+    /// Send progress notifications.
     #[serde(skip_serializing_if = "is_false")]
     pub progress: bool,
-    /// Wants the envelope that an agent gets.
+    /// Return the MCP envelope.
     #[serde(skip_serializing_if = "is_false")]
     pub envelope: bool,
-    /// Wants records as rows of a table, not as JSON.
+    /// Send records as TSV instead of JSON.
     #[serde(skip_serializing_if = "is_false")]
     pub tsv: bool,
 }
 
-/// What is not wanted is not mentioned: a daemon of another build may not know the word.
-#[allow(clippy::trivially_copy_pass_by_ref)] // as serde hands it over
-fn is_false(wanted: &bool) -> bool {
-    !wanted
+/// Options that are off are omitted: a daemon of another build may not know the key.
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde requires
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,10 +55,10 @@ struct Frame {
     params: Option<Value>,
 }
 
-/// A request, understood.
+/// A parsed request.
 #[derive(Debug)]
 pub struct Request {
-    /// None: nobody waits for an answer.
+    /// `None` for a notification, which gets no response.
     pub id: Option<Value>,
     pub method: String,
     pub params: Map<String, Value>,
@@ -66,10 +66,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// What a line asks; else the answer to it.
+    /// Parses a line. The error is the response to send.
     pub fn read(line: &[u8]) -> Result<Request, Value> {
         let value: Value = serde_json::from_slice(line)
-            .map_err(|e| refusal(&Value::Null, -32700, &format!("this is no JSON: {e}")))?;
+            .map_err(|e| refusal(&Value::Null, -32700, &format!("invalid JSON: {e}")))?;
         let id = value.get("id").cloned().unwrap_or(Value::Null);
         let invalid = |why: &str| refusal(&id, -32600, why);
         let frame: Frame = serde_json::from_value(value).map_err(|e| invalid(&e.to_string()))?;
@@ -87,7 +87,7 @@ impl Request {
     }
 }
 
-/// A request as a line.
+/// Formats a request as a line.
 pub fn request(id: u64, method: &str, mut params: Map<String, Value>, meta: &Meta) -> String {
     if *meta != Meta::default() {
         params.insert("_meta".to_string(), serde_json::to_value(meta).unwrap_or_default());
@@ -99,7 +99,7 @@ pub fn result(id: &Value, result: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
-/// An error of ours: its code's word and hints stand in `data`.
+/// Formats an error of ours; `data` contains its code and hints.
 pub fn failure(id: &Value, error: &Error) -> String {
     let number = match error.code {
         Code::InvalidArgument => -32602,
@@ -113,7 +113,7 @@ pub fn failure(id: &Value, error: &Error) -> String {
 }
 
 pub fn unknown(id: &Value, method: &str) -> String {
-    line(&refusal(id, -32601, &format!("there is no method `{method}`")))
+    line(&refusal(id, -32601, &format!("unknown method `{method}`")))
 }
 
 pub fn notice(method: &str, params: &Value) -> String {
@@ -130,13 +130,13 @@ pub(crate) fn line(value: &Value) -> String {
     text
 }
 
-/// The error that an answer holds, as it was before it was sent. None: it is none of ours, the daemon did not understand the
-/// request.
+/// Restores the error from a response. Returns `None` if it is not one of ours, that is, the daemon did not understand
+/// the request.
 pub fn read_error(error: &Value) -> Option<Error> {
     let word = error["data"]["code"].as_str()?;
     let known = Code::ALL.iter().find(|(_, known, _)| *known == word);
     let code = known.map_or(Code::InternalError, |(code, ..)| *code);
-    let message = error["message"].as_str().unwrap_or("the daemon gave no reason").to_string();
+    let message = error["message"].as_str().unwrap_or("the daemon returned no error message").to_string();
     let hints = error["data"]["hints"].as_array().into_iter().flatten();
     let hints = hints.filter_map(|hint| hint.as_str().map(str::to_string)).collect();
     Some(Error { code, message, hints })
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_request_is_refused_with_the_reason() {
+    fn an_invalid_request_is_rejected_with_its_code() {
         for (line, code) in [
             ("{", -32700),
             ("[]", -32600),
@@ -157,18 +157,18 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, -32602),
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"who":1}}}"#, -32602),
         ] {
-            let refused = Request::read(line.as_bytes()).unwrap_err();
-            assert_eq!(refused["error"]["code"], code, "{line}");
+            let rejected = Request::read(line.as_bytes()).unwrap_err();
+            assert_eq!(rejected["error"]["code"], code, "{line}");
         }
     }
 
     #[test]
-    fn what_is_sent_is_what_arrives() {
+    fn requests_and_errors_round_trip() {
         let meta = Meta { cwd: Some("/srv/a".into()), envelope: true, ..Meta::default() };
         let params = json!({"limit": 3}).as_object().cloned().unwrap();
         let read = Request::read(request(7, "list_sessions", params.clone(), &meta).as_bytes()).unwrap();
         assert_eq!((read.id, read.params, read.meta), (Some(json!(7)), params, meta));
-        let error = Error::new(Code::SessionNotFound, "none is called so").hint("loci sessions");
+        let error = Error::new(Code::SessionNotFound, "no such session").hint("loci sessions");
         let sent: Value = serde_json::from_str(&failure(&json!(7), &error)).unwrap();
         assert_eq!(read_error(&sent["error"]), Some(error));
         assert_eq!(read_error(&refusal(&json!(7), -32602, "`_meta`: unknown field")["error"]), None);

@@ -1,7 +1,7 @@
-//! Who connects is listened to: a thread for each connection, another for what it asks, so that a long answer keeps nobody
-//! waiting. A connection that closes calls off what it asked.
+//! Serves connections: one thread per connection and another per call, so that a long call does not block other requests.
+//! Closing a connection cancels its calls.
 //!
-//! Does not know the operations; what it answers itself is about itself (`hello`, `ping`, `daemon`, `drain`).
+//! Does not know the operations; it answers only `hello`, `ping`, `daemon` and `drain` itself.
 
 use crate::line::Line;
 use crate::rpc::{self, LONGEST, Meta, PROTOCOL, Request};
@@ -18,48 +18,48 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One call, for whoever answers.
+/// One call, as passed to the handler.
 pub struct Call<'a> {
     pub method: &'a str,
     pub params: Map<String, Value>,
     pub meta: &'a Meta,
     pub watch: Arc<Watch>,
-    /// Takes records that come before the answer; false: no more is wanted.
+    /// Receives records sent before the response; returns false to stop.
     pub lines: &'a mut dyn FnMut(&[u8]) -> bool,
 }
 
 pub enum Told {
     Answer(Value),
-    /// There is no such method.
+    /// The method does not exist.
     Unknown,
 }
 
 pub trait Answers: Send + Sync + 'static {
     fn answer(&self, call: Call<'_>) -> Result<Told, api::Error>;
-    /// Something runs that should not be cut off for the sake of an upgrade or a long quiet.
+    /// Whether work is running that an upgrade or an idle exit should not interrupt.
     fn is_busy(&self) -> bool;
-    /// What `daemon` tells besides the figures of the house.
+    /// Fields that the `daemon` method returns in addition to [`Figures`].
     fn figures(&self) -> Value;
 }
 
-/// How many may be connected, and how much one of them may ask at once.
+/// Limits on connections, and on concurrent calls per connection.
 const CONNECTIONS: u64 = 256;
 const AT_ONCE: u64 = 16;
-/// Whoever has begun a line ends it, or is cut off.
+/// A client that has begun a line must finish it within this time.
 const LINE: Duration = Duration::from_secs(5);
-/// How often it is told how far a call is.
+/// Interval of progress notifications.
 const PROGRESS: Duration = Duration::from_millis(200);
-/// Records are sent in portions of this size, so that a large answer is not a message for each.
+/// Records are sent in chunks of this size, so that a large response does not need a message per record.
 const PORTION: usize = 32 << 10;
 
-/// What rings the house: somebody wants it to end.
+/// Why the main loop should stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ring {
     Drain,
     Signal,
 }
 
-/// Counted since the start.
+/// Counters since the daemon started.
 #[derive(Debug, Default)]
 pub struct Figures {
     pub connections: AtomicU64,
@@ -71,7 +71,7 @@ pub struct Figures {
     pub overflows: AtomicU64,
     pub caught_up: AtomicU64,
     pub rebound: AtomicU64,
-    /// For each method how many calls took up to 2^n microseconds.
+    /// Per method, a histogram of latencies: slot `n` counts calls of up to 2^n microseconds.
     took: Mutex<BTreeMap<String, [u64; 32]>>,
 }
 
@@ -79,7 +79,7 @@ impl Figures {
     fn took(&self, method: &str, time: Duration) {
         let slot = (64 - (time.as_micros() as u64).leading_zeros()).min(31) as usize;
         let mut all = self.took.lock().unwrap_or_else(PoisonError::into_inner);
-        // Names come from outside only when they are known, so there are no more than operations.
+        // Only known methods are counted, so there are at most as many entries as operations.
         all.entry(method.to_string()).or_insert([0; 32])[slot] += 1;
     }
 
@@ -101,7 +101,7 @@ impl Figures {
     }
 }
 
-/// The bound, in microseconds, that this share of the calls stayed below.
+/// The upper bound, in microseconds, of this share of the calls.
 fn quantile(slots: &[u64; 32], share: f64) -> u32 {
     let wanted = (slots.iter().sum::<u64>() as f64 * share).ceil() as u64;
     let mut seen = 0;
@@ -112,7 +112,7 @@ fn quantile(slots: &[u64; 32], share: f64) -> u32 {
     1 << slot.unwrap_or(31).min(31)
 }
 
-/// What every connection shares.
+/// State shared by all connections.
 pub(crate) struct House {
     pub(crate) answers: Arc<dyn Answers>,
     pub(crate) version: String,
@@ -121,11 +121,11 @@ pub(crate) struct House {
     pub(crate) figures: Arc<Figures>,
     pub(crate) started: Instant,
     pub(crate) bell: Sender<Ring>,
-    /// When anybody asked anything last.
+    /// Time of the latest request.
     pub(crate) asked: Mutex<Instant>,
     pub(crate) closing: AtomicBool,
     pub(crate) running: Mutex<BTreeMap<u64, Arc<Watch>>>,
-    /// Calls that run beside the first of their connection.
+    /// Number of calls beyond the first of each connection.
     pub(crate) beside: Arc<AtomicU64>,
 }
 
@@ -139,30 +139,30 @@ impl House {
     }
 
     fn about(&self) -> Value {
-        let mut told = json!({
+        let mut status = json!({
             "version": self.version, "protocol": PROTOCOL, "pid": std::process::id(),
             "uptime_seconds": self.started.elapsed().as_secs(), "socket": self.socket,
             "in_flight": self.running().len(),
         });
         for more in [self.figures.told(), self.answers.figures()] {
-            if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-                told.extend(more);
+            if let (Value::Object(status), Value::Object(more)) = (&mut status, more) {
+                status.extend(more);
             }
         }
-        told
+        status
     }
 }
 
-/// Listens until the listener is shut down or the process ends.
-pub(crate) fn listen(house: &Arc<House>, listener: &Arc<UnixListener>) -> Result<(), Error> {
-    let (house, listener) = (Arc::clone(house), Arc::clone(listener));
+/// Accepts connections until the listener is shut down or the process ends.
+pub(crate) fn listen(server: &Arc<House>, listener: &Arc<UnixListener>) -> Result<(), Error> {
+    let (server, listener) = (Arc::clone(server), Arc::clone(listener));
     let listening = move || {
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => admit(&house, stream),
-                // It was shut down: another one stands in its place.
+                Ok(stream) => admit(&server, stream),
+                // It was shut down: another listener has replaced it.
                 Err(error) if error.kind() == ErrorKind::InvalidInput => return,
-                // Too many files are open: a moment later there may be fewer.
+                // Too many open files: retry after a pause.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -171,49 +171,49 @@ pub(crate) fn listen(house: &Arc<House>, listener: &Arc<UnixListener>) -> Result
     Ok(())
 }
 
-fn admit(house: &Arc<House>, stream: UnixStream) {
+fn admit(server: &Arc<House>, stream: UnixStream) {
     if !socket::is_own(&stream) {
-        house.figures.foreign.fetch_add(1, Relaxed);
-        house.log.say("refused", &json!({"why": "another user"}));
+        server.figures.foreign.fetch_add(1, Relaxed);
+        server.log.say("refused", &json!({"why": "another user"}));
         return;
     }
-    if house.figures.connections.fetch_add(1, Relaxed) >= CONNECTIONS {
-        house.figures.connections.fetch_sub(1, Relaxed);
+    if server.figures.connections.fetch_add(1, Relaxed) >= CONNECTIONS {
+        server.figures.connections.fetch_sub(1, Relaxed);
         let busy = api::Error::new(Code::WriterBusy, "the daemon has too many connections");
         let _ = (&stream).write_all(rpc::failure(&Value::Null, &busy).as_bytes());
         return;
     }
-    let host = Arc::clone(house);
+    let host = Arc::clone(server);
     let spawned = std::thread::Builder::new().name("connection".into()).spawn(move || {
         converse(&host, &stream);
         host.figures.connections.fetch_sub(1, Relaxed);
     });
     if spawned.is_err() {
-        house.figures.connections.fetch_sub(1, Relaxed);
+        server.figures.connections.fetch_sub(1, Relaxed);
     }
 }
 
-fn converse(house: &Arc<House>, stream: &UnixStream) {
+fn converse(server: &Arc<House>, stream: &UnixStream) {
     let Ok(writing) = stream.try_clone() else { return };
     let _ = stream.set_read_timeout(Some(LINE));
-    let line = Line::new(writing, &house.beside);
+    let connection = Line::new(writing, &server.beside);
     let mut reader = BufReader::new(stream);
     let mut frame = Vec::new();
     while next_frame(&mut reader, &mut frame) {
-        house.note_asked();
+        server.note_asked();
         match Request::read(&frame) {
-            Ok(request) => heed(house, &line, request),
-            Err(refused) => drop(line.send(&rpc::line(&refused))),
+            Ok(request) => heed(server, &connection, request),
+            Err(response) => drop(connection.send(&rpc::line(&response))),
         }
         frame.clear();
     }
     if frame.len() > LONGEST {
-        line.send(&rpc::line(&rpc::refusal(&Value::Null, -32600, "a request is at most 4 MB long")));
+        connection.send(&rpc::line(&rpc::refusal(&Value::Null, -32600, "request exceeds the limit of 4 MB")));
     }
-    line.calls().values().for_each(|watch| watch.stop());
+    connection.calls().values().for_each(|watch| watch.stop());
 }
 
-/// Reads one line. False: the connection ended, or what came is no line and never will be.
+/// Reads one line. Returns false if the connection ended or the line is too long or too slow.
 fn next_frame(reader: &mut BufReader<&UnixStream>, frame: &mut Vec<u8>) -> bool {
     let mut begun = None::<Instant>;
     loop {
@@ -234,93 +234,94 @@ fn next_frame(reader: &mut BufReader<&UnixStream>, frame: &mut Vec<u8>) -> bool 
     }
 }
 
-fn heed(house: &Arc<House>, line: &Line, request: Request) {
+fn heed(server: &Arc<House>, connection: &Line, request: Request) {
     let id = request.id.clone().unwrap_or(Value::Null);
     let own = match request.method.as_str() {
         "ping" => json!({}),
         "hello" => json!({
-            "version": house.version, "protocol": PROTOCOL, "pid": std::process::id(), "zone": record::told_zone(),
+            "version": server.version, "protocol": PROTOCOL, "pid": std::process::id(), "zone": record::told_zone(),
         }),
-        "daemon" => house.about(),
+        "daemon" => server.about(),
         "drain" => {
-            // Said first: whoever rings may find the house gone before it is answered.
-            line.send(&rpc::result(&id, &json!({"draining": true})));
-            let _ = house.bell.send(Ring::Drain);
+            // Respond first: the process may exit before the response is sent otherwise.
+            connection.send(&rpc::result(&id, &json!({"draining": true})));
+            let _ = server.bell.send(Ring::Drain);
             return;
         }
-        _ => return start(house, line, request),
+        _ => return start(server, connection, request),
     };
-    line.send(&rpc::result(&id, &own));
+    connection.send(&rpc::result(&id, &own));
 }
 
-fn start(house: &Arc<House>, line: &Line, request: Request) {
+fn start(server: &Arc<House>, connection: &Line, request: Request) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let id = request.id.clone().unwrap_or(Value::Null);
     let refused = match () {
-        () if house.closing.load(Relaxed) => Some((Code::ShuttingDown, "the daemon is about to end")),
-        () if line.calls().len() as u64 >= AT_ONCE => {
-            Some((Code::WriterBusy, "sixteen calls are running on this connection"))
+        () if server.closing.load(Relaxed) => Some((Code::ShuttingDown, "the daemon is shutting down")),
+        () if connection.calls().len() as u64 >= AT_ONCE => {
+            Some((Code::WriterBusy, "this connection already has 16 calls running"))
         }
         () => None,
     };
     if let Some((code, why)) = refused {
-        line.send(&rpc::failure(&id, &api::Error::new(code, why)));
+        connection.send(&rpc::failure(&id, &api::Error::new(code, why)));
         return;
     }
     let (number, watch) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Watch::default()));
-    house.running().insert(number, Arc::clone(&watch));
-    line.calls().insert(number, Arc::clone(&watch));
-    let (host, conn) = (Arc::clone(house), line.clone());
+    server.running().insert(number, Arc::clone(&watch));
+    connection.calls().insert(number, Arc::clone(&watch));
+    let (host, conn) = (Arc::clone(server), connection.clone());
     let work = move || {
-        // Called off before its turn came, or nobody there to hear of it: nobody wants it any more.
-        let said =
+        // A call that was cancelled while queued, or whose client has disconnected, is not run.
+        let response =
             (!watch.stopped() && conn.is_heard()).then(|| answered(&host, &conn, &request, &id, &watch));
-        // Who has the answer may ask again at once: by then it does not count any more.
+        // The client may send its next call as soon as it has the response: by then this one must not count.
         conn.calls().remove(&number);
-        if let Some(said) = said.filter(|_| request.id.is_some()) {
-            conn.send(&said);
+        if let Some(response) = response.filter(|_| request.id.is_some()) {
+            conn.send(&response);
         }
-        // Last of all: whoever closes the house waits for it.
+        // Last: shutdown waits for this entry to disappear.
         host.running().remove(&number);
     };
-    if !line.give(Box::new(work)) {
-        house.running().remove(&number);
-        line.calls().remove(&number);
+    if !connection.give(Box::new(work)) {
+        server.running().remove(&number);
+        connection.calls().remove(&number);
     }
 }
 
-fn answered(house: &House, line: &Line, request: &Request, id: &Value, watch: &Arc<Watch>) -> String {
+fn answered(server: &House, connection: &Line, request: &Request, id: &Value, watch: &Arc<Watch>) -> String {
     let began = Instant::now();
     let done = AtomicBool::new(false);
-    let told = std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         if request.meta.progress {
-            scope.spawn(|| tell_progress(line, id, watch, &done));
+            scope.spawn(|| tell_progress(connection, id, watch, &done));
         }
-        let told = catch_unwind(AssertUnwindSafe(|| ask(house, line, request, id, watch)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| ask(server, connection, request, id, watch)));
         done.store(true, Relaxed);
-        told
+        outcome
     });
-    let told =
-        told.unwrap_or_else(|_| Err(api::Error::new(Code::InternalError, "the daemon failed at this")));
-    house.figures.calls.fetch_add(1, Relaxed);
-    match told {
+    let crashed =
+        |_| Err(api::Error::new(Code::InternalError, "the daemon crashed while handling this request"));
+    let outcome = outcome.unwrap_or_else(crashed);
+    server.figures.calls.fetch_add(1, Relaxed);
+    match outcome {
         Ok(Told::Unknown) => rpc::unknown(id, &request.method),
         Ok(Told::Answer(answer)) => {
-            house.figures.took(&request.method, began.elapsed());
+            server.figures.took(&request.method, began.elapsed());
             rpc::result(id, &answer)
         }
         Err(error) => {
-            house.figures.failed.fetch_add(1, Relaxed);
-            // Neither parameters nor messages: they may hold what was said.
-            house.log.say("failed", &json!({"method": request.method, "code": error.code.word()}));
+            server.figures.failed.fetch_add(1, Relaxed);
+            // Log neither parameters nor messages: they may contain text from sessions.
+            server.log.say("failed", &json!({"method": request.method, "code": error.code.word()}));
             rpc::failure(id, &error)
         }
     }
 }
 
 fn ask(
-    house: &House,
-    line: &Line,
+    server: &House,
+    connection: &Line,
     request: &Request,
     id: &Value,
     watch: &Arc<Watch>,
@@ -328,8 +329,8 @@ fn ask(
     let mut portion = String::new();
     let send = |text: &mut String| {
         let lost = [&watch.lost, &watch.lost_files].map(|figure| figure.load(Relaxed));
-        let told = json!({"id": id, "text": text, "lost": lost[0], "lost_files": lost[1]});
-        let sent = text.is_empty() || line.send(&rpc::notice("lines", &told));
+        let params = json!({"id": id, "text": text, "lost": lost[0], "lost_files": lost[1]});
+        let sent = text.is_empty() || connection.send(&rpc::notice("lines", &params));
         text.clear();
         sent && !watch.stopped()
     };
@@ -344,19 +345,19 @@ fn ask(
         watch: Arc::clone(watch),
         lines: &mut lines,
     };
-    let told = house.answers.answer(call);
+    let outcome = server.answers.answer(call);
     send(&mut portion);
-    told
+    outcome
 }
 
-fn tell_progress(line: &Line, id: &Value, watch: &Watch, done: &AtomicBool) {
+fn tell_progress(connection: &Line, id: &Value, watch: &Watch, done: &AtomicBool) {
     let (mut last, mut at) = ((0, 0), Instant::now());
     while !done.load(Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let now = (watch.files.load(Relaxed), watch.of.load(Relaxed));
         if at.elapsed() >= PROGRESS && now != last {
             (last, at) = (now, Instant::now());
-            line.send(&rpc::notice("progress", &json!({"id": id, "files": now.0, "of": now.1})));
+            connection.send(&rpc::notice("progress", &json!({"id": id, "files": now.0, "of": now.1})));
         }
     }
 }
@@ -366,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn most_calls_stayed_below_what_is_told() {
+    fn a_quantile_is_the_upper_bound_of_its_slot() {
         let mut slots = [0; 32];
         assert_eq!(quantile(&slots, 0.5), 1);
         (slots[3], slots[10]) = (94, 6);

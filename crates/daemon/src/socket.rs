@@ -1,20 +1,20 @@
-//! The socket itself: made beside its name and moved onto it, so that at no moment there is none, in a folder for its owner
-//! alone, and never through what somebody else put there.
+//! Creates the Unix socket: bound under a temporary name and renamed into place, so that the path never disappears, in a
+//! folder only its owner can enter, and never through a path that belongs to another user.
 //!
-//! Does not know what is said over it.
+//! Does not know the protocol.
 
-use crate::{Error, place};
-use std::fs::{DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use crate::{Error, ownership};
+use std::fs::Permissions;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Makes the socket, in place of one that a dead process left.
+/// Binds the socket and replaces one left behind by a dead process.
 pub(crate) fn bind(path: &Path) -> Result<UnixListener, Error> {
     let folder = path.parent().unwrap_or(path);
-    make_private(folder).map_err(Error::path(folder))?;
-    check_folder(folder)?;
-    check(path)?;
+    ownership::create_private_dir(folder).map_err(Error::path(folder))?;
+    ownership::check_folder(folder)?;
+    ownership::check_replaceable(path)?;
     let beside = beside(path);
     let _ = std::fs::remove_file(&beside);
     let made = UnixListener::bind(&beside).and_then(|listener| {
@@ -29,52 +29,20 @@ fn beside(path: &Path) -> PathBuf {
     path.with_extension(format!("{}", std::process::id()))
 }
 
-/// A directory for its owner alone. One that others may enter is closed to them.
-pub(crate) fn make_private(dir: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let meta = std::fs::metadata(dir)?;
-    if meta.uid() == place::own_uid() && meta.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(dir, Permissions::from_mode(0o700))?;
-    }
-    Ok(())
-}
-
-fn check_folder(folder: &Path) -> Result<(), Error> {
-    let meta = std::fs::symlink_metadata(folder).map_err(Error::path(folder))?;
-    let what = match () {
-        () if meta.is_symlink() => "a link",
-        () if meta.uid() != place::own_uid() => "somebody else's",
-        () => return Ok(()),
-    };
-    Err(Error::Foreign { path: folder.to_path_buf(), what })
-}
-
-/// What may be replaced: nothing, a socket or a file of our own.
-pub(crate) fn check(path: &Path) -> Result<(), Error> {
-    let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
-    let what = match () {
-        () if meta.is_symlink() => "a link",
-        () if meta.uid() != place::own_uid() => "somebody else's",
-        () if meta.is_dir() => "a directory",
-        () => return Ok(()),
-    };
-    Err(Error::Foreign { path: path.to_path_buf(), what })
-}
-
-/// The file that the listener stands at, to notice when it is another or gone.
+/// Device and inode of the socket file, to notice when it was replaced or removed.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     meta.file_type().is_socket().then(|| (meta.dev(), meta.ino()))
 }
 
-/// Whether the other end is a process of the same user. The folder keeps others out before; this does where it was
-/// opened to them.
+/// Whether the peer is a process of the same user. The folder's mode already keeps others out; this check applies where
+/// the folder was opened to them.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_own(stream: &UnixStream) -> bool {
-    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == place::own_uid())
+    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == ownership::own_uid())
 }
 
-/// Elsewhere the folder alone keeps others out.
+/// On other systems only the folder's mode keeps others out.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_own(_: &UnixStream) -> bool {
     true
@@ -85,12 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_at_the_name_is_replaced_only_if_it_is_ours_to_replace() {
+    fn only_a_socket_or_file_of_ours_is_replaced() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("run/d.sock");
         let first = bind(&path).unwrap();
         let known = identity(&path).unwrap();
-        // A dead one's socket, then a file of ours: both make way.
+        // The socket of a dead process, then a file of ours: both are replaced.
         drop(first);
         let second = bind(&path).unwrap();
         assert_ne!(identity(&path), Some(known));
@@ -108,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_its_owners_alone_and_no_link() {
+    fn the_folder_is_private_and_not_a_link() {
         let tmp = tempfile::tempdir().unwrap();
         let open = tmp.path().join("open");
         std::fs::create_dir(&open).unwrap();

@@ -1,11 +1,11 @@
-//! For those who want it started with their session: a unit for systemd, or an agent for launchd. Without either it is
-//! started by whoever needs it.
+//! The systemd unit or launchd agent that starts the daemon with the user's login session. Without either, the first
+//! command that needs the daemon starts it.
 //!
-//! Does not write the file, nor tell the system of it.
+//! Does not write the file or call the service manager.
 
 use std::path::{Path, PathBuf};
 
-/// The file, what stands in it, and what to type then.
+/// The path and content of the file, and the commands that enable and disable it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub path: PathBuf,
@@ -14,8 +14,9 @@ pub struct Unit {
     pub disable: &'static str,
 }
 
-/// `path` is where programs are looked for: agents' clients are run by it. They run within the unit, so it has no bounds of
-/// memory or tasks and no closed folders: those would be theirs. One that hangs is started again after half a minute.
+/// `path` is the `PATH` with which the daemon runs agents' clients. They run within the unit, so it sets no limits on
+/// memory or tasks and no file system restrictions: those would apply to the clients too. The watchdog restarts a
+/// daemon that hangs after half a minute.
 pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
     Unit {
         path: config.join("systemd/user/loci.service"),
@@ -31,7 +32,7 @@ pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
     }
 }
 
-/// As systemd reads a word: in quotes, with its own specifiers doubled.
+/// Quotes a word for a systemd unit and escapes `%` specifiers.
 fn quoted(word: &str) -> String {
     let path = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{path}\"")

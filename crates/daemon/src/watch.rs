@@ -1,9 +1,9 @@
-//! What the kernel tells of files that change, folder by folder. Where it tells nothing (its limits are reached) those
-//! folders are looked at from time to time; where it lost count, everything is looked at again.
+//! Watches folders through the kernel. Folders beyond the kernel's limits are polled; when the kernel reports lost
+//! events, everything is checked again.
 //!
-//! Does not read files, and does not know what is in them.
+//! Does not read files or know their content.
 
-use crate::events::Events;
+use crate::events::{Events, Kind};
 use crate::serve::Figures;
 use notify::event::ModifyKind;
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -12,19 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a folder belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    History,
-    /// The source tree of that root.
-    Code(PathBuf),
-}
-
 pub(crate) struct Watching {
-    /// None: the kernel gives no watcher at all.
+    /// `None` if the kernel provides no watcher at all.
     watcher: Option<RecommendedWatcher>,
     known: Arc<Mutex<BTreeMap<PathBuf, Kind>>>,
-    /// Wanted, and beyond what the kernel watches.
+    /// Folders beyond the kernel's watch limit.
     polled: BTreeMap<PathBuf, Kind>,
     events: Arc<Events>,
     figures: Arc<Figures>,
@@ -33,14 +25,14 @@ pub(crate) struct Watching {
 impl Watching {
     pub(crate) fn new(events: &Arc<Events>, figures: &Arc<Figures>) -> Watching {
         let known: Arc<Mutex<BTreeMap<PathBuf, Kind>>> = Arc::default();
-        let (map, told, counted) = (Arc::clone(&known), Arc::clone(events), Arc::clone(figures));
-        let heard = move |event: notify::Result<Event>| heard(&map, &told, &counted, event);
-        let watcher = notify::recommended_watcher(heard).ok();
+        let (map, pending, counters) = (Arc::clone(&known), Arc::clone(events), Arc::clone(figures));
+        let handler = move |event: notify::Result<Event>| heard(&map, &pending, &counters, event);
+        let watcher = notify::recommended_watcher(handler).ok();
         let (events, figures) = (Arc::clone(events), Arc::clone(figures));
         Watching { watcher, known, polled: BTreeMap::new(), events, figures }
     }
 
-    /// Watches exactly these folders.
+    /// Replaces the set of watched folders.
     pub(crate) fn set(&mut self, wanted: Vec<(PathBuf, Kind)>) {
         let wanted: BTreeMap<PathBuf, Kind> = wanted.into_iter().collect();
         let old: Vec<PathBuf> = {
@@ -69,13 +61,14 @@ impl Watching {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
     }
 
-    /// False: it must be polled. Known before it is watched: the first event may come at once.
+    /// Returns false if the folder must be polled. It is registered before it is watched, because the first event may
+    /// arrive at once.
     fn add(&mut self, path: &Path, kind: &Kind, full: &mut bool) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), kind.clone());
         let Err(error) = watcher.watch(path, RecursiveMode::NonRecursive) else { return true };
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
-        // One that has gone meanwhile is neither watched nor polled.
+        // A folder that has disappeared meanwhile is neither watched nor polled.
         let limit = matches!(error.kind, ErrorKind::MaxFilesWatch) || path.is_dir();
         *full |= matches!(error.kind, ErrorKind::MaxFilesWatch);
         !limit
@@ -88,7 +81,7 @@ impl Watching {
         }
     }
 
-    /// Looks after the folders that nobody watches: whatever they belong to may have moved.
+    /// Requests a check of everything that has unwatched folders: it may have changed.
     pub(crate) fn poll(&self) {
         let mut kinds: Vec<&Kind> = Vec::new();
         for kind in self.polled.values() {
@@ -121,7 +114,7 @@ fn heard(
         return;
     }
     let Ok(event) = event else { return };
-    // Our own reading opens files, too.
+    // Our own reads cause access events, too.
     if matches!(event.kind, EventKind::Access(_)) {
         return;
     }

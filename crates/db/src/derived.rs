@@ -1,5 +1,5 @@
-//! A database of our own that can be made again from what it was derived from: opened for its one writer or for
-//! any number of readers, made anew when its layout is another one.
+//! A database of our own that can be rebuilt from its sources: opened by one writer or any number of readers,
+//! and recreated when its layout number differs.
 //!
 //! Does not know what any table means.
 
@@ -8,24 +8,25 @@ use rusqlite::{OpenFlags, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
 
-/// Of what can be made again a power cut may take the last moment, never the order: a commit waits for no disk.
+/// A power cut may lose the last commits of a database that can be rebuilt, but never reorders them: commits
+/// do not wait for the disk.
 const WRITING: &str = "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32768;
     pragma temp_store = memory; pragma journal_size_limit = 4194304;";
-/// 3.51.3 mends a defect that could lose pages when one connection writes while another checkpoints.
+/// 3.51.3 fixes a defect that could lose pages when one connection writes while another checkpoints.
 const OLDEST: i32 = 3_051_003;
 
-/// How long a writer waits for another.
+/// How long one writer waits for another.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What stands in a database: its layout's number.
+/// Whether a database has the expected layout number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     Ours,
-    /// Another number: made by another version of Loci, or empty.
+    /// Another number: created by another version of Loci, or empty.
     Other(i64),
 }
 
-/// Opens the database for writing; made if there is none.
+/// Opens the database for writing; creates it if it does not exist.
 pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
     assert!(rusqlite::version_number() >= OLDEST, "SQLite {} is too old", rusqlite::version());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -39,26 +40,26 @@ pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Err
     Ok((connection, layout))
 }
 
-/// A database that nobody else sees and that ends with the process, for where none can be kept.
+/// A private in-memory database that ends with the process, for where no file can be written.
 pub fn open_memory(number: i64, schema: &str) -> Result<Connection, Error> {
     let mut connection = Connection::open_in_memory()?;
     create(&mut connection, number, schema)?;
     Ok(connection)
 }
 
-/// Opens the database to read; readers wait for nobody and keep nobody waiting.
+/// Opens the database for reading; readers never block and are never blocked.
 pub fn open_reader(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
-    let look = || Connection::open_with_flags(path, LOOK).and_then(prepared);
-    let looked = match look() {
-        // In a directory that cannot be written to there may be no `-shm`; without a log none is needed.
+    let open = || Connection::open_with_flags(path, LOOK).and_then(prepared);
+    let opened = match open() {
+        // A directory without write permission may have no `-shm`; without a WAL none is needed.
         Err(_) if !has_log(path) => {
             Connection::open_with_flags(still(path), LOOK.union(OpenFlags::SQLITE_OPEN_URI))
                 .and_then(prepared)
         }
-        looked => looked,
+        opened => opened,
     }?;
-    let layout = layout(&looked, number)?;
-    Ok((looked, layout))
+    let layout = layout(&opened, number)?;
+    Ok((opened, layout))
 }
 
 fn layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
@@ -66,8 +67,8 @@ fn layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
     Ok(if found == number { Layout::Ours } else { Layout::Other(found) })
 }
 
-/// Makes the tables of a database in place of whatever stands in it, in one step: whoever reads meanwhile goes on
-/// reading what was there, which the file taken away under it could not promise.
+/// Replaces all tables of a database in one transaction. Concurrent readers keep their snapshot, which
+/// deleting and recreating the file could not guarantee.
 pub fn create(connection: &mut Connection, number: i64, schema: &str) -> Result<(), Error> {
     let making = connection.transaction()?;
     for table in tables(&making)? {
@@ -86,13 +87,13 @@ fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
     names.collect()
 }
 
-/// Whether an error says that the file itself is damaged, rather than busy, missing or full.
+/// Whether an error means that the file itself is damaged, rather than busy, missing or full.
 pub fn is_damage(error: &Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
-/// Whether an error says that there was no room to write.
+/// Whether an error means that the disk is full.
 pub fn is_full(error: &Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
 }

@@ -1,5 +1,6 @@
-//! A database of our own that cannot be made again: what a person or a model wrote. It is moved on from layout to layout
-//! after a copy was put beside it, and one that a newer Loci made is left alone.
+//! A database of our own that cannot be rebuilt, because a person or a model wrote its content. It is
+//! migrated from layout to layout after a backup copy was written beside it; one created by a newer Loci is
+//! left untouched.
 //!
 //! Does not know what any table means.
 
@@ -10,22 +11,23 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was acknowledged survives a power cut: every commit waits for the disk. What is deleted is overwritten.
+/// An acknowledged write survives a power cut: every commit waits for the disk. Deleted content is
+/// overwritten.
 const KEEPING: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
     pragma secure_delete = on; pragma journal_size_limit = 4194304;";
-/// Several processes write a few rows each; none of them is kept waiting for long.
+/// Several processes write a few rows each, so waits are short.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    #[error("{path} was made by a newer Loci (layout {found}, this one knows {known})", path = .path.display())]
+    #[error("{path} was created by a newer Loci (layout {found}, this version supports {known})", path = .path.display())]
     Newer { path: PathBuf, found: usize, known: usize },
     #[error("{path}: {error}", path = .path.display())]
     Failed { path: PathBuf, error: Error },
 }
 
-/// Opens the database and takes it through the steps that it has not had yet; made if there is none. The first step
-/// makes the first layout, and a step that was published is never changed.
+/// Opens the database and runs the migrations that it has not had yet; creates it if it does not exist. The
+/// first step creates the first layout. A published step never changes.
 pub fn open(path: &Path, steps: &[&str]) -> Result<Connection, Refused> {
     let failed = |error| Refused::Failed { path: path.to_path_buf(), error };
     let mut connection = connect(path).map_err(failed)?;
@@ -40,12 +42,12 @@ pub fn open(path: &Path, steps: &[&str]) -> Result<Connection, Refused> {
     Ok(connection)
 }
 
-/// Opens the database to read. None: there is none, or it is not one of this layout.
+/// Opens the database for reading. None: it does not exist or has another layout.
 pub fn look(path: &Path, steps: &[&str]) -> Option<Connection> {
-    let looked = Connection::open_with_flags(path, LOOK).and_then(prepared);
-    // In a folder that cannot be written to there may be no `-shm`; without a log none is needed.
+    let opened = Connection::open_with_flags(path, LOOK).and_then(prepared);
+    // A directory without write permission may have no `-shm`; without a WAL none is needed.
     let connection =
-        looked.or_else(|error| if has_log(path) { Err(error) } else { open_still(path) }).ok()?;
+        opened.or_else(|error| if has_log(path) { Err(error) } else { open_still(path) }).ok()?;
     number(&connection).is_ok_and(|found| found == steps.len()).then_some(connection)
 }
 
@@ -53,7 +55,7 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         .union(OpenFlags::SQLITE_OPEN_CREATE)
         .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    // Made here rather than by SQLite, so that it is its owner's alone from the first moment.
+    // Created here rather than by SQLite, so that only its owner can read it from the start.
     let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
@@ -66,8 +68,8 @@ fn number(connection: &Connection) -> Result<usize, Error> {
     connection.query_row("pragma user_version", [], |row| row.get::<_, u32>(0)).map(|found| found as usize)
 }
 
-/// Each step with its number in one transaction: whoever is killed between two goes on from the first. Of two that
-/// open it at once the second finds the steps done.
+/// Runs each step and updates its number in one transaction, so that a killed process resumes after the last
+/// complete step. Of two processes that open the database at once, the second finds the steps done.
 fn move_on(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
     while number(connection)? < steps.len() {
         let step = connection.transaction()?;
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_is_moved_on_with_a_copy_beside_it() {
+    fn a_layout_is_migrated_after_a_backup() {
         let folder = folder("moved");
         let path = folder.join("m.db");
         open(&path, &[FIRST]).unwrap().execute("insert into t values (1)", []).unwrap();
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_loci_made_is_left_alone() {
+    fn a_database_of_a_newer_loci_is_left_untouched() {
         let folder = folder("newer");
         let path = folder.join("m.db");
         drop(open(&path, &[FIRST, SECOND]).unwrap());
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_layout_before_it() {
+    fn a_failed_step_leaves_the_previous_layout() {
         let folder = folder("fails");
         let path = folder.join("m.db");
         drop(open(&path, &[FIRST]).unwrap());

@@ -1,4 +1,4 @@
-//! How a `SQLite` file is opened. The only room that knows rusqlite.
+//! Opens `SQLite` files. The only crate that depends on rusqlite.
 //!
 //! Does not know what any table means.
 
@@ -17,18 +17,19 @@ use std::time::Duration;
 
 const LOOK: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Opens somebody else's database to look into it: never written to, not even its `-shm` if it can be helped,
-/// and no longer waited for than a moment while its owner writes.
+/// Opens another program's database read-only. Avoids creating even a `-shm` file where possible, and waits
+/// only briefly while the owner writes.
 pub fn open_foreign(path: &Path) -> Result<Connection, Error> {
     if has_log(path) {
         return Connection::open_with_flags(path, LOOK).and_then(prepared);
     }
-    // Without a log nobody is in the middle of writing, and reading it as a file that never changes leaves
-    // nothing behind; a plain look at a database in WAL mode would leave a `-shm` and an empty `-wal`.
+    // Without a WAL there is no write in progress, and opening the file as immutable leaves nothing behind; a
+    // plain read-only connection to a database in WAL mode would create a `-shm` and an empty `-wal`.
     open_still(path).or_else(|_| Connection::open_with_flags(path, LOOK).and_then(prepared))
 }
 
-/// A first look at the file happens here, so that what is wrong with it is known before anything is asked.
+/// Configures a read-only connection. Reads the schema once, so that a damaged file fails here and not at the
+/// first query.
 fn prepared(connection: Connection) -> Result<Connection, Error> {
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.pragma_update(None, "query_only", true)?;
@@ -40,14 +41,14 @@ fn has_log(path: &Path) -> bool {
     beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0)
 }
 
-/// The file that `SQLite` keeps beside a database.
+/// The path of a file that `SQLite` keeps beside a database.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Nobody writes to it (there is no log), so it can be read as a file that never changes.
+/// Opens the file as immutable: correct only without a WAL, because then there is no writer.
 fn open_still(path: &Path) -> Result<Connection, Error> {
     let flags = LOOK.union(OpenFlags::SQLITE_OPEN_URI);
     prepared(Connection::open_with_flags(still(path), flags)?)
@@ -60,14 +61,14 @@ fn still(path: &Path) -> String {
     format!("file:{path}?immutable=1")
 }
 
-/// The columns a table has in this version of its owner; empty where there is no such table.
+/// The columns a table has in this version of its owner; empty if the table does not exist.
 pub fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, Error> {
     let mut statement = connection.prepare("select name from pragma_table_info(?1)")?;
     let names = statement.query_map([table], |row| row.get(0))?;
     names.collect()
 }
 
-/// What to select so that every column wanted has its place, whether or not this version has it.
+/// A select list that gives every wanted column its position, with `null` for columns this version lacks.
 pub fn picked(present: &[String], wanted: &[&str]) -> String {
     let one = |name: &&str| {
         if present.iter().any(|p| p == name) { format!("\"{name}\"") } else { "null".to_string() }
@@ -75,13 +76,13 @@ pub fn picked(present: &[String], wanted: &[&str]) -> String {
     wanted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What a row holds cannot be understood: told like any other damage of the file.
+/// Reports a row whose content cannot be decoded like any other damage of the file.
 pub fn damaged(reason: &dyn std::fmt::Display) -> Error {
     let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     Error::SqliteFailure(corrupt, Some(reason.to_string()))
 }
 
-/// A value as text, whatever its owner stored it as; nothing for null.
+/// A value as text, independent of its stored type; None for null.
 pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Null => None,
@@ -114,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_shared_is_read_only_when_there_is_none() {
+    fn without_shared_memory_a_database_is_readable_only_if_it_has_no_wal() {
         let folder = folder("still é %3f?");
         let path = folder.join("app.db");
         drop(wal_database(&path));
-        // A link to nowhere stands for a directory that may not be written to (root may always).
+        // A dangling link simulates a directory without write permission (root may always write).
         std::os::unix::fs::symlink("/nowhere/at/all", folder.join("app.db-shm")).unwrap();
         assert!(Connection::open_with_flags(&path, LOOK).and_then(prepared).is_err());
         assert_eq!(read(&path).unwrap(), 1);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_at_work_is_read_beside_and_cannot_be_written_to() {
+    fn a_database_is_readable_but_not_writable_while_its_owner_writes() {
         let folder = folder("busy");
         let path = folder.join("app.db");
         let owner = wal_database(&path);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_is_said_at_once() {
+    fn a_file_that_is_no_database_fails_to_open() {
         let folder = folder("none");
         let path = folder.join("app.db");
         std::fs::write(&path, vec![b'x'; 9000]).unwrap();
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_column_keeps_its_place() {
+    fn a_missing_column_keeps_its_position() {
         assert_eq!(picked(&["id".into(), "at".into()], &["id", "title", "at"]), "\"id\", null, \"at\"");
     }
 }

@@ -1,10 +1,10 @@
-//! The `claude` command as a model: with the person's own login, and without anything else of theirs. No tools, no settings, no
-//! hooks, no servers, no memory files, no transcript, in an empty folder; and a mark that makes our own hooks say nothing.
+//! The `claude` command as a model: with the user's login and nothing else of theirs. No tools, settings, hooks, MCP
+//! servers, memory files or transcript, in an empty folder; and a variable that disables our own hooks.
 //!
-//! Does not judge the answer.
+//! Does not validate the answer.
 
+use crate::completion::{Completion, CompletionRequest};
 use crate::failure::{Class, Failure};
-use crate::provider::{Completed, Question};
 use crate::{anthropic, wait};
 use record::Stamp;
 use serde_json::Value;
@@ -14,11 +14,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use subprocess::{Failed, Finished, Job, Ward};
 
-/// Within a call of ours: `loci hook` says nothing where this is set.
+/// Set within a model call of ours: `loci hook` prints nothing if this is set.
 pub const WITHIN: &str = "LOCI_WITHIN";
 
-/// What the command needs of our environment: to find itself, its login and its way out. Nothing else is passed on, above all
-/// not what says that we run inside of another one.
+/// Variables passed on to the command: what it needs to find itself, its login and the network. All others are withheld,
+/// above all those that mark our process as running inside another `claude`.
 pub const PASSED: &[&str] = &[
     "HOME",
     "PATH",
@@ -56,7 +56,7 @@ pub const PASSED: &[&str] = &[
     "IS_SANDBOX",
 ];
 
-/// Always set. Ten retries of its own would outlast any deadline of ours.
+/// Variables that are always set. The command's default of ten retries would outlast any deadline of ours.
 const SET: &[(&str, &str)] = &[
     (WITHIN, "1"),
     ("CLAUDE_CODE_MAX_RETRIES", "1"),
@@ -64,7 +64,7 @@ const SET: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// Every one of these closes something; see each with `claude --help`.
+/// Each of these disables something; see `claude --help`.
 const FLAGS: &[&str] = &[
     "-p",
     "--output-format",
@@ -80,26 +80,26 @@ const FLAGS: &[&str] = &[
     r#"{"disableAllHooks":true}"#,
 ];
 
-/// It prints one object.
+/// The command prints one JSON object.
 const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) ward: Ward,
     pub(crate) program: PathBuf,
-    /// Empty, and nobody's project.
+    /// An empty folder that belongs to no project.
     pub(crate) cwd: PathBuf,
     pub(crate) env: BTreeMap<OsString, OsString>,
-    /// Where another login than the usual lies, if the person says so.
+    /// The configuration directory of another login, if the user configured one.
     pub(crate) config_dir: Option<PathBuf>,
 }
 
-pub(crate) fn args(question: &Question<'_>) -> Vec<String> {
+pub(crate) fn args(request: &CompletionRequest<'_>) -> Vec<String> {
     let mut args: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_string()).collect();
-    let schema = question.schema.to_string();
+    let schema = request.schema.to_string();
     let own = [
-        ("--model", question.model),
-        ("--system-prompt", question.prompt.system()),
+        ("--model", request.model),
+        ("--system-prompt", request.prompt.system()),
         ("--json-schema", schema.as_str()),
     ];
     for (flag, value) in own {
@@ -111,22 +111,22 @@ pub(crate) fn args(question: &Question<'_>) -> Vec<String> {
 impl Command {
     pub(crate) fn complete(
         &self,
-        question: &Question<'_>,
+        request: &CompletionRequest<'_>,
         within: Duration,
         now: Stamp,
-    ) -> Result<Completed, Failure> {
+    ) -> Result<Completion, Failure> {
         let mut env = self.env.clone();
         env.extend(SET.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
-        env.insert("CLAUDE_CODE_MAX_OUTPUT_TOKENS".into(), question.max_tokens.to_string().into());
+        env.insert("CLAUDE_CODE_MAX_OUTPUT_TOKENS".into(), request.max_tokens.to_string().into());
         if let Some(dir) = &self.config_dir {
             env.insert("CLAUDE_CONFIG_DIR".into(), dir.clone().into());
         }
         let job = Job {
             program: self.program.clone(),
-            args: args(question).into_iter().map(OsString::from).collect(),
+            args: args(request).into_iter().map(OsString::from).collect(),
             env,
             cwd: self.cwd.clone(),
-            stdin: question.prompt.text().as_bytes().to_vec(),
+            stdin: request.prompt.text().as_bytes().to_vec(),
             deadline: within,
             stdout_limit: MOST_BYTES,
             cancel: None,
@@ -147,28 +147,31 @@ fn broken(failed: &Failed) -> Failure {
     }
 }
 
-/// Its object says how it went. A success may still be none: `subtype` is "success" beside `is_error`, so that only the second
-/// is asked.
-fn read(done: &Finished, now: Stamp) -> Result<Completed, Failure> {
-    let said = String::from_utf8_lossy(&done.stdout);
-    let object = said.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+/// Parses the JSON object it prints. Only `is_error` decides about success: `subtype` can be "success" beside it.
+fn read(done: &Finished, now: Stamp) -> Result<Completion, Failure> {
+    let output = String::from_utf8_lossy(&done.stdout);
+    let object = output.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
     let Some(answer) = object.filter(|answer| answer["type"] == "result") else {
-        let words = if done.stderr.trim().is_empty() { &said } else { done.stderr.as_str() };
-        return Err(judged(&format!("claude ended with {}: {}", done.status, head(words)), None, now));
+        let words = if done.stderr.trim().is_empty() { &output } else { done.stderr.as_str() };
+        return Err(judged(
+            &format!("claude exited with status {}: {}", done.status, head(words)),
+            None,
+            now,
+        ));
     };
     let mut usage = anthropic::usage(&answer["usage"]);
     usage.cost = answer["total_cost_usd"].as_f64();
     let text = answer["result"].as_str().unwrap_or_default();
     if answer["is_error"] != false {
         let status = answer["api_error_status"].as_u64();
-        return Err(judged(&format!("claude says: {}", head(text)), status, now).spent(usage));
+        return Err(judged(&format!("claude reported: {}", head(text)), status, now).spent(usage));
     }
     let structured = Some(&answer["structured_output"]).filter(|it| it.is_object()).map(Value::to_string);
     match structured.unwrap_or_else(|| text.to_string()) {
         empty if empty.trim().is_empty() => {
             Err(Failure::of_job(Class::Poison, "the answer is empty").spent(usage))
         }
-        text => Ok(Completed { text, usage }),
+        text => Ok(Completion { text, usage }),
     }
 }
 
@@ -176,7 +179,7 @@ fn head(words: &str) -> String {
     words.trim().chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-/// Words by which a person is sent to log in, in lower case.
+/// Phrases that ask the user to log in, in lower case.
 const LOGIN: &[&str] =
     &["/login", "log in", "not logged in", "invalid api key", "authentication", "unauthorized", "oauth"];
 
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_the_structured_one_with_its_price() {
+    fn the_structured_output_is_the_answer_and_has_a_price() {
         let text = result(&json!({"structured_output": {"a": 1}, "result": "prose"}));
         let read = read(&ended(0, &format!("a warning\n{text}\n"), ""), Stamp(0)).unwrap();
         assert_eq!(read.text, r#"{"a":1}"#);
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_of_itself_is_told_apart() {
+    fn reported_errors_are_classified() {
         let now = Stamp::parse(b"2026-11-15T12:00:00Z");
         let error = |words: &str, status: Value| {
             result(&json!({"is_error": true, "result": words, "api_error_status": status}))

@@ -1,7 +1,7 @@
-//! One question to a model, from its reservation to its receipt. Whatever happens in between, the ledger knows of it: a kill
-//! leaves a lease that runs out and a reservation that counts, an answer that was not put away yet is not paid for twice.
+//! One model call, from its reservation to its receipt. The ledger records every outcome: a killed process leaves a lease
+//! that expires and a reservation that counts, and an answer that was not stored yet is not paid for twice.
 //!
-//! Does not know what a good answer is: whoever asks judges it.
+//! Does not know what a good answer is: the caller's `judge` decides.
 
 use crate::failure::{Class, Failure, Usage};
 use crate::ledger::{Claim, Error, Job, Ledger, Want};
@@ -10,31 +10,31 @@ use crate::provider::{Limits, Model};
 use record::Clock;
 use serde_json::Value;
 
-/// Beyond the time a call may take: until a lease runs out, whoever held it has had time to write its receipt.
+/// Milliseconds added to the call's timeout: when a lease expires, its holder has had time to write the receipt.
 const MARGIN: i64 = 5_000;
 
-/// What a call is made with, besides the question.
+/// The ledger, model and budget for calls.
 pub struct Desk<'d> {
     pub ledger: &'d mut Ledger,
     pub model: &'d Model,
     pub clock: Clock,
     pub tokens_per_day: u64,
-    /// Dollars for a million tokens, in and out; where nobody knows, a receipt has no price.
+    /// Dollars per million input and output tokens. Without it, a receipt has no price.
     pub price: Option<(f64, f64)>,
 }
 
-/// How an errand ended.
+/// How a call ended.
 #[derive(Debug)]
 pub enum Ran<T> {
-    /// Judged good. `Ledger::done` when it has been put away.
+    /// The answer passed `judge`. Call [`Ledger::done`] once it has been stored.
     Answered(T, Usage),
     Failed(Failure),
-    /// Nothing was sent.
+    /// No request was sent.
     NotNow(Claim),
 }
 
 impl Desk<'_> {
-    /// Asks, if the question is due and the budget allows it, and has the answer judged.
+    /// Calls the model if the job is due and within the budget, and validates the answer with `judge`.
     pub fn run<T>(
         &mut self,
         job: &Job,
@@ -48,8 +48,8 @@ impl Desk<'_> {
             Claim::Answered(text) => return self.judged_before(job, &text, judge),
             other => return Ok(Ran::NotNow(other)),
         };
-        let said = self.model.complete(prompt, schema, limits, self.clock.now());
-        let judged = said.and_then(|done| match judge(&done.text) {
+        let completed = self.model.complete(prompt, schema, limits, self.clock.now());
+        let judged = completed.and_then(|done| match judge(&done.text) {
             Ok(good) => Ok((done, good)),
             Err(why) => Err(Failure::of_job(Class::Poison, why).spent(done.usage)),
         });
@@ -67,7 +67,7 @@ impl Desk<'_> {
         }
     }
 
-    /// An answer that was paid for and not put away. It was good once; if it is not any more, it is asked again.
+    /// Validates an answer that was paid for but not stored. It passed once; if it no longer does, the job is reopened.
     fn judged_before<T>(
         &mut self,
         job: &Job,
@@ -102,7 +102,7 @@ fn want<'w>(model: &'w Model, prompt: &MaskedPrompt, schema: &Value, limits: Lim
     }
 }
 
-/// The most a call is expected to take, in tokens: what is said, the schema that goes with it, and the longest answer.
+/// Upper estimate of a call's tokens: prompt, schema and the longest answer.
 pub fn expected(prompt: &MaskedPrompt, schema: &Value, limits: Limits) -> u64 {
     prompt.tokens() + schema.to_string().len() as u64 / 3 + u64::from(limits.max_tokens)
 }

@@ -1,23 +1,23 @@
-//! Why a call gave nothing that can be used, whose fault that is, and how long to wait before the next one.
+//! Why a call produced no usable answer, who is at fault, and how long to wait before the next one.
 //!
 //! Does not know which model was called.
 
 use record::Stamp;
 
-/// What kind of failure it was, which decides what happens next.
+/// The kind of failure, which decides what happens next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
-    /// It may work in a while: no connection, an overloaded server, no answer in time.
+    /// May work later: no connection, an overloaded server, a timeout.
     Transient,
-    /// Too many calls: not before a given moment.
+    /// Too many calls: wait until a given time.
     RateLimited,
-    /// What was paid for is used up: not before a given moment, which may be days away.
+    /// The quota is exhausted: wait until a given time, which may be days away.
     Quota,
-    /// The key, the login, the name of the model or the address is wrong: a person has to look.
+    /// The key, login, model name or address is wrong: a person has to fix it.
     Auth,
-    /// The provider will not answer this.
+    /// The provider refuses this request.
     Refused,
-    /// It answered, and the answer cannot be used; or whoever asked died of it.
+    /// The answer is unusable, or the process handling it died each time.
     Poison,
 }
 
@@ -37,33 +37,33 @@ impl Class {
     }
 }
 
-/// Whose fault it was.
+/// Who is at fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Of this one question: it has lost an attempt, and the next one is asked.
+    /// This job: it loses an attempt, and the next job is tried.
     Job,
-    /// Any other would have met the same: the provider is left in peace for a while, and the question has lost nothing.
+    /// The provider: any other job would have failed too. The provider is not called for a while, and the job loses nothing.
     Provider,
-    /// Nobody can tell, as with a server's inner error: both.
+    /// Unknown, as with an internal server error: treated as both.
     Either,
 }
 
-/// What a call cost.
+/// The cost of a call.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Usage {
     pub tokens_in: u64,
     pub tokens_out: u64,
-    /// Whether the provider told; otherwise nothing is known and what was reserved stands.
+    /// Whether the provider reported its usage. Otherwise the reserved amount counts.
     pub told: bool,
-    /// In dollars, where the provider says so itself.
+    /// In dollars, if the provider reports it.
     pub cost: Option<f64>,
 }
 
 impl Usage {
-    /// Of a call that never left.
+    /// The usage of a call that was never sent.
     const NOTHING: Usage = Usage { tokens_in: 0, tokens_out: 0, told: true, cost: Some(0.0) };
 
-    /// As the ledger counts it: where the provider does not tell, what was reserved.
+    /// The usage that the ledger counts: the reported one, or else the reserved amount.
     pub(crate) fn counted(self, reserved: u64) -> Usage {
         if self.told { self } else { Usage { tokens_in: reserved, tokens_out: 0, ..self } }
     }
@@ -74,12 +74,12 @@ impl Usage {
 pub struct Failure {
     pub class: Class,
     pub fault: Fault,
-    /// Not before; none: as long as a failure of this kind usually takes.
+    /// When to retry. `None`: after the usual time for this class.
     pub until: Option<Stamp>,
     pub message: String,
-    /// An answer that cannot be used has its price all the same.
+    /// An unusable answer has a price, too.
     pub usage: Usage,
-    /// Nothing of the question has certainly left: nobody can ask money for it. Whatever may have left counts as sent.
+    /// No part of the request was sent, so it cannot have a cost. If any part may have been sent, this is false.
     pub unsent: bool,
 }
 
@@ -107,20 +107,20 @@ impl Failure {
         Failure { usage, ..self }
     }
 
-    /// Whether nothing of the question left.
+    /// Sets whether no part of the request was sent.
     #[must_use]
     pub fn unsent(self, unsent: bool) -> Failure {
         Failure { unsent, ..self }
     }
 
-    /// With what the ledger counts for it.
+    /// Replaces the usage with the one that the ledger counts.
     #[must_use]
     pub(crate) fn counted(self, reserved: u64) -> Failure {
         let usage = if self.unsent { Usage::NOTHING } else { self.usage.counted(reserved) };
         Failure { usage, ..self }
     }
 
-    /// The message without something that must not be shown.
+    /// Removes a secret from the message.
     #[must_use]
     pub fn without(self, secret: &str) -> Failure {
         if secret.is_empty() {

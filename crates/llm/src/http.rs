@@ -1,7 +1,7 @@
-//! One request to the one address that was configured: no redirect is followed, no proxy is taken that nobody named, nothing
-//! unencrypted leaves the machine, and neither time nor size is the other side's to choose.
+//! One HTTP request to the configured address: no redirects, no proxy from the environment, nothing unencrypted off the
+//! machine, and a limit on time and size.
 //!
-//! Does not know what is asked.
+//! Does not know what is requested.
 
 use crate::failure::{Class, Failure};
 use crate::wait;
@@ -13,12 +13,12 @@ use std::time::Duration;
 use ureq::http::Uri;
 use ureq::{Agent, Proxy, SendBody};
 
-/// An answer of ten sentences has some kilobytes.
+/// An answer of ten sentences has a few kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
-/// What is kept of an error page.
+/// Characters kept of an error page.
 const MOST_WORDS: usize = 300;
 
-/// Where requests go.
+/// The address that requests are sent to.
 #[derive(Debug)]
 pub(crate) struct Door {
     url: String,
@@ -28,17 +28,17 @@ pub(crate) struct Door {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BadAddress {
-    #[error("`{0}` is not the address of a server")]
+    #[error("`{0}` is not a server URL")]
     NoAddress(String),
-    #[error("`{0}` is not encrypted: only https leaves this machine")]
+    #[error("`{0}` is not encrypted: use https for any server but this machine")]
     Unencrypted(String),
-    #[error("an address with a password in it would show it to everybody who sees the address")]
+    #[error("the URL must not contain a password: URLs are logged and displayed")]
     Password,
-    #[error("`{0}` is not the address of a proxy")]
+    #[error("`{0}` is not a proxy URL")]
     NoProxy(String),
 }
 
-/// What came back, whatever its status.
+/// A response with any status.
 pub(crate) struct Said {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
@@ -69,7 +69,7 @@ impl Door {
         &self.url
     }
 
-    /// Sends it and waits for the whole answer, within the time.
+    /// Sends the request and reads the whole response, within the time limit.
     pub(crate) fn post(
         &self,
         headers: &[(&str, String)],
@@ -82,7 +82,7 @@ impl Door {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .proxy(self.proxy.clone()) // otherwise the environment would choose one
+            .proxy(self.proxy.clone()) // otherwise ureq takes one from the environment
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .build()
             .new_agent();
@@ -91,9 +91,9 @@ impl Door {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let mut parcel = Parcel { rest: body.as_bytes(), opened: false };
-        let sent = request.send(SendBody::from_reader(&mut parcel));
-        let mut response = sent.map_err(|error| broken(&error, within).unsent(!parcel.opened))?;
+        let mut payload = Parcel { rest: body.as_bytes(), opened: false };
+        let sent = request.send(SendBody::from_reader(&mut payload));
+        let mut response = sent.map_err(|error| broken(&error, within).unsent(!payload.opened))?;
         let retry_after =
             response.headers().get("retry-after").and_then(|value| Some(value.to_str().ok()?.to_string()));
         let status = response.status().as_u16();
@@ -103,8 +103,8 @@ impl Door {
     }
 }
 
-/// What is to be sent. Nobody asks for a byte of it before there is a connection, and a secure one: what was never opened never
-/// left, whichever of names, routes, proxies and certificates was in the way.
+/// The request body. ureq reads from it only once the connection is established and secure: a body that was never read was
+/// never sent, whether name resolution, routing, a proxy or a certificate failed.
 struct Parcel<'p> {
     rest: &'p [u8],
     opened: bool,
@@ -122,24 +122,24 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// No answer at all, or half of one.
+/// Classifies a request without a complete response.
 fn broken(error: &ureq::Error, within: Duration) -> Failure {
     match error {
         ureq::Error::Timeout(_) => Failure::of_job(
             Class::Transient,
-            format!("there was no whole answer within {} s", within.as_secs_f32().ceil()),
+            format!("no complete response within {} s", within.as_secs_f32().ceil()),
         ),
         ureq::Error::BodyExceedsLimit(_) => {
-            Failure::of_job(Class::Poison, format!("the answer is larger than {} kB", MOST_BYTES >> 10))
+            Failure::of_job(Class::Poison, format!("the response is larger than {} kB", MOST_BYTES >> 10))
         }
-        // The connection was there: another question may fare better.
+        // The connection existed: another request may succeed.
         ureq::Error::Io(error) if was_connected(error) => {
-            Failure::of_job(Class::Transient, format!("the connection broke off: {error}"))
+            Failure::of_job(Class::Transient, format!("the connection was lost: {error}"))
         }
         ureq::Error::Protocol(error) => {
-            Failure::of_job(Class::Transient, format!("the connection broke off: {error}"))
+            Failure::of_job(Class::Transient, format!("the connection was lost: {error}"))
         }
-        error => Failure::of_provider(Class::Transient, format!("the server cannot be reached: {error}")),
+        error => Failure::of_provider(Class::Transient, format!("cannot reach the server: {error}")),
     }
 }
 
@@ -149,32 +149,32 @@ fn was_connected(error: &std::io::Error) -> bool {
 }
 
 impl Said {
-    /// What a status other than success means.
+    /// Classifies a status other than success.
     pub(crate) fn refusal(&self, now: Stamp) -> Failure {
-        let words = format!("the server says {}: {}", self.status, self.words());
+        let words = format!("the server returned {}: {}", self.status, self.words());
         let quota = wait::quota(&self.words(), now);
-        let asked = self.retry_after.as_deref().and_then(|text| wait::retry_after(text, now));
-        let until = asked.max(quota);
+        let requested = self.retry_after.as_deref().and_then(|text| wait::retry_after(text, now));
+        let until = requested.max(quota);
         match self.status {
             402 => Failure::of_provider(Class::Quota, words).until(until),
             400..=499 if quota.is_some() => Failure::of_provider(Class::Quota, words).until(until),
             429 => Failure::of_provider(Class::RateLimited, words).until(until),
             401 | 403 | 404 | 405 => Failure::of_provider(Class::Auth, words),
             300..=399 => Failure::of_provider(Class::Auth, format!("{words} (redirects are not followed)")),
-            // One question may be what breaks it; these four say that the server is at fault.
+            // A single request may cause an error; these four statuses say that the server is at fault.
             502 | 503 | 504 | 529 => Failure::of_provider(Class::Transient, words).until(until),
             408 | 425 | 500..=599 => Failure::of_either(Class::Transient, words).until(until),
             _ => Failure::of_job(Class::Refused, words),
         }
     }
 
-    /// What the body says for people: `error.message`, `message`, or its beginning.
+    /// The message in the body: `error.message`, `message`, or its beginning.
     pub(crate) fn words(&self) -> String {
         let json = serde_json::from_str(&self.body).unwrap_or(Value::Null);
-        let told = [&json["error"]["message"], &json["message"], &json["error"], &json["detail"]];
-        let told = told.into_iter().find_map(Value::as_str).unwrap_or(&self.body);
-        let told: String = told.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
-        if told.trim().is_empty() { "nothing".to_string() } else { told }
+        let fields = [&json["error"]["message"], &json["message"], &json["error"], &json["detail"]];
+        let text = fields.into_iter().find_map(Value::as_str).unwrap_or(&self.body);
+        let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
+        if text.trim().is_empty() { "no message".to_string() } else { text }
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
     use crate::failure::Fault;
 
     #[test]
-    fn only_what_is_encrypted_or_stays_here_is_an_address() {
+    fn only_https_and_loopback_addresses_are_accepted() {
         for (base, whole) in [
             ("https://api.example.com", "https://api.example.com/v1/x"),
             ("https://api.example.com/proxy/", "https://api.example.com/proxy/v1/x"),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_says_whose_fault_it_is() {
+    fn a_status_is_classified_with_its_fault() {
         let now = Stamp::parse(b"2026-11-15T12:00:00Z");
         let quota = r#"{"error":{"message":"You exceeded your current quota"}}"#;
         for (status, body, class, fault) in [
@@ -230,8 +230,8 @@ mod tests {
             (529, "overloaded", Class::Transient, Fault::Provider),
             (302, "", Class::Auth, Fault::Provider),
         ] {
-            let said = Said { status, retry_after: Some("60".to_string()), body: body.to_string() };
-            let failure = said.refusal(now);
+            let response = Said { status, retry_after: Some("60".to_string()), body: body.to_string() };
+            let failure = response.refusal(now);
             assert_eq!((failure.class, failure.fault), (class, fault), "{status} {body}");
         }
     }

@@ -1,8 +1,8 @@
-//! What was asked of models, what that cost, and what may be asked next: a receipt for each call, written before it is made; a
-//! lease, so that a question is asked by one process; a cap on tokens that no crash and no clock can lift; and for each server the
-//! moment before which it is left in peace.
+//! Accounts of model calls: a receipt per call, written before it is made; a lease, so that one process at a time runs a
+//! job; a cap on tokens per day that neither a crash nor a clock change can lift; and per endpoint a time before which it
+//! is not called again.
 //!
-//! Does not call anybody, and never waits: what is not due is not due.
+//! Makes no calls and never waits: a job that is not due is reported as such.
 
 use crate::failure::{Class, Failure, Fault, Usage};
 use db::kept::Refused;
@@ -12,23 +12,23 @@ use std::path::Path;
 
 const STEPS: &[&str] = &[include_str!("ledger.sql")];
 
-/// After so many a job is set aside.
+/// A job is parked after this count attempts.
 pub const ATTEMPTS: u32 = 3;
-/// The cap is on what was used within it.
+/// The window of the token cap.
 pub const DAY: i64 = 24 * 3600 * 1000;
-/// A job that failed waits a minute, then four.
+/// A failed job waits one minute, then four.
 const AGAIN: i64 = 60_000;
-/// A server that fails is asked again after half a minute, then twice as long each time: five calls in ten minutes.
+/// A failing endpoint is called again after half a minute, then after twice as long each time: five calls in ten minutes.
 const FIRST_REST: i64 = 30_000;
 const LONGEST_REST: i64 = 15 * 60_000;
-/// No provider's limit lasts longer than a week; a day more, since sentences have no time zone.
+/// No provider's limit lasts longer than a week; one day more, because prose states no time zone.
 const LONGEST_CLOSED: i64 = 8 * DAY;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Open(#[from] Refused),
-    #[error("the ledger of model calls: {0}")]
+    #[error("model call ledger: {0}")]
     Db(#[from] db::Error),
 }
 
@@ -36,14 +36,14 @@ pub struct Ledger {
     connection: Connection,
 }
 
-/// A question, by the words it is asked with, and what it is about.
+/// A job, identified by the fingerprint of its prompt, and its subject.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub key: String,
     pub about: String,
 }
 
-/// What a call would take.
+/// What a call needs.
 #[derive(Clone, Debug)]
 pub struct Want<'w> {
     pub door: &'w str,
@@ -52,16 +52,16 @@ pub struct Want<'w> {
     pub bytes: u64,
     pub tokens: u64,
     pub tokens_per_day: u64,
-    /// How long the call may take.
+    /// How long the call may take, in milliseconds.
     pub lease: i64,
 }
 
-/// Whether the question may be asked now.
+/// Whether the job may run now.
 #[derive(Debug, PartialEq)]
 pub enum Claim {
-    /// It may, and nobody else will: the number of its receipt.
+    /// This process holds the lease; contains the ID of the receipt.
     Yours(i64),
-    /// It was, and the answer has not been put away yet.
+    /// It was answered, and the answer has not been stored yet.
     Answered(String),
     Done,
     Parked {
@@ -87,7 +87,7 @@ pub enum Claim {
     },
 }
 
-/// A job as a person sees it.
+/// A job, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRow {
     pub key: String,
@@ -100,7 +100,7 @@ pub struct JobRow {
     pub changed: Stamp,
 }
 
-/// A call as a person sees it.
+/// A call, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     pub about: String,
@@ -130,16 +130,16 @@ impl Ledger {
         Ok(Ledger { connection: db::kept::open(path, STEPS)? })
     }
 
-    /// To read; none where nothing was ever asked.
+    /// Opens an existing ledger to read. `None` if no call was ever made.
     pub fn look(path: &Path) -> Option<Ledger> {
         Some(Ledger { connection: db::kept::look(path, STEPS)? })
     }
 
-    /// Takes the question for this process, with its receipt, if everything allows it.
+    /// Leases the job to this process and writes its receipt, if nothing prevents it.
     pub fn claim(&mut self, job: &Job, want: &Want<'_>, now: Stamp) -> Result<Claim, Error> {
         let work = self.connection.transaction()?;
         heal(&work, now, want.lease)?;
-        // The same session asked in other words is another question, and the older one is moot.
+        // Another prompt for the same session is another job and makes the older one obsolete.
         work.execute(
             "delete from job where about = ?1 and key <> ?2 and lease_until <= ?3",
             params![job.about, job.key, now.0],
@@ -149,7 +149,7 @@ impl Ledger {
         Ok(claim)
     }
 
-    /// The answer is there and fits: kept until it is put away. Whoever gave it can be asked again.
+    /// Records a valid answer, kept until it is stored. Reopens the endpoint.
     pub fn answered(
         &mut self,
         (receipt, door): (i64, &str),
@@ -170,7 +170,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// An answer that is not good any more is asked for again.
+    /// Discards an answer that is no longer valid; the job runs again.
     pub fn reopen(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
         self.connection.execute(
             "update job set state = 'open', answer = null, attempts = 0, due = 0, changed = ?2 where key = ?1",
@@ -179,7 +179,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The call gave nothing. A fault of the job's costs it an attempt; one of the provider's closes its door.
+    /// Records a failed call. A fault of the job costs it an attempt; a fault of the provider closes its endpoint.
     pub fn failed(
         &mut self,
         (receipt, door): (i64, &str),
@@ -193,7 +193,7 @@ impl Ledger {
         if failure.unsent {
             work.execute("update receipt set bytes = 0 where id = ?1", [receipt])?;
         }
-        // A session that was forgotten meanwhile has taken its job with it.
+        // Forgetting a session meanwhile has removed its job.
         let attempts: Option<u32> = work
             .query_row(
                 "select attempts from job where key = (select key from receipt where id = ?1)",
@@ -215,7 +215,7 @@ impl Ledger {
         )?;
         match (failure.fault, failure.class) {
             (Fault::Provider | Fault::Either, _) => close_door(&work, door, failure, now)?,
-            // It answered, if badly: it is there.
+            // It responded, so it is reachable.
             (Fault::Job, Class::Poison | Class::Refused) => open_door(&work, door)?,
             (Fault::Job, _) => {}
         }
@@ -223,7 +223,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was answered has been put away.
+    /// Records that the answer has been stored.
     pub fn done(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
         self.connection.execute(
             "update job set state = 'done', answer = null, class = null, error = null, lease_until = 0, changed = ?2 where key = ?1",
@@ -232,33 +232,33 @@ impl Ledger {
         Ok(())
     }
 
-    /// Lets what was set aside, or waits, be tried at once; gives how many. None: all of them.
+    /// Makes parked and waiting jobs due at once; returns their number. `None`: all jobs.
     pub fn retry(&mut self, about: Option<&str>, now: Stamp) -> Result<usize, Error> {
         let work = self.connection.transaction()?;
         work.execute("delete from door where class in ('auth', 'transient')", [])?;
-        let many = work.execute(
+        let count = work.execute(
             "update job set state = 'open', attempts = 0, due = 0, changed = ?2
              where (state = 'parked' or (state = 'open' and due > ?2)) and (?1 is null or about = ?1)",
             params![about, now.0],
         )?;
         work.commit()?;
-        Ok(many)
+        Ok(count)
     }
 
-    /// What becomes of everything about something that is to be forgotten.
+    /// Deletes jobs and anonymises receipts whose subject is forgotten. Returns the number of deleted jobs.
     pub fn forget(&mut self, doomed: &dyn Fn(&str) -> bool) -> Result<u64, Error> {
         let work = self.connection.transaction()?;
         let about: Vec<String> = {
             let mut all = work.prepare("select about from job union select about from receipt")?;
             all.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?
         };
-        let mut many = 0;
+        let mut count = 0;
         for one in about.iter().filter(|one| doomed(one)) {
-            many += work.execute("delete from job where about = ?1", [one])? as u64;
+            count += work.execute("delete from job where about = ?1", [one])? as u64;
             work.execute("update receipt set about = '', key = '', error = null where about = ?1", [one])?;
         }
         work.commit()?;
-        Ok(many)
+        Ok(count)
     }
 
     /// Jobs that are not done, oldest first.
@@ -281,7 +281,7 @@ impl Ledger {
         Ok(rows.query_map([], one)?.collect::<Result<_, _>>()?)
     }
 
-    /// Whether a question was asked and its answer put away.
+    /// Whether a job was answered and its answer stored.
     pub fn is_done(&self, key: &str) -> Result<bool, Error> {
         let state: Option<String> = self
             .connection
@@ -290,7 +290,7 @@ impl Ledger {
         Ok(state.as_deref() == Some("done"))
     }
 
-    /// Calls since a moment, oldest first.
+    /// Calls since a time, oldest first.
     pub fn receipts(&self, since: Stamp) -> Result<Vec<Receipt>, Error> {
         let mut rows = self.connection.prepare(
             "select about, provider, model, bytes, coalesce(tokens_in, reserved), coalesce(tokens_out, 0), told, cost, started,
@@ -315,7 +315,7 @@ impl Ledger {
         Ok(rows.query_map([since.0], one)?.collect::<Result<_, _>>()?)
     }
 
-    /// Servers that are not to be asked yet.
+    /// Endpoints that must not be called yet.
     pub fn closed(&self, now: Stamp) -> Result<Vec<Closed>, Error> {
         let mut rows = self.connection.prepare(
             "select name, closed_until, class, message from door where closed_until > ?1 order by name",
@@ -331,14 +331,13 @@ impl Ledger {
         Ok(rows.query_map([now.0], one)?.collect::<Result<_, _>>()?)
     }
 
-    /// Tokens of the last day, reserved ones among them.
+    /// Tokens used within the last day, including reserved ones.
     pub fn used(&self, now: Stamp) -> Result<u64, Error> {
         Ok(used(&self.connection, now)?)
     }
 }
 
-/// A clock that was set back must neither lift the cap nor make anybody wait for years: what seems to come from the future
-/// counts as of now.
+/// Clamps times in the future to now: setting the clock back must neither lift the cap nor block jobs for years.
 fn heal(work: &Transaction<'_>, now: Stamp, lease: i64) -> Result<(), db::Error> {
     work.execute("update receipt set counted = ?1 where counted > ?1", [now.0])?;
     work.execute("update job set due = ?1 where due > ?1 + ?2", [now.0, again(ATTEMPTS)])?;
@@ -379,7 +378,7 @@ fn claimed(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Re
         _ if lease > 0 => note_lost(work, &job.key, now)?,
         _ => {}
     }
-    // Whoever took it died of it, three times.
+    // The process running it died each time.
     if attempts >= ATTEMPTS {
         return park_lost(work, &job.key, now);
     }
@@ -401,7 +400,7 @@ fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Resul
         "update job set attempts = attempts + 1, lease_until = ?2, changed = ?3 where key = ?1",
         params![job.key, now.0 + want.lease, now.0],
     )?;
-    // The one probe of a server that failed: others wait for what becomes of it.
+    // This call probes an endpoint that failed: others wait for its result.
     work.execute(
         "update door set closed_until = ?2 where name = ?1",
         params![want.door, now.0 + want.lease],
@@ -413,7 +412,7 @@ fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Resul
     Ok(work.last_insert_rowid())
 }
 
-/// Its lease has run out without a word.
+/// The lease expired without a result.
 fn note_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Error> {
     work.execute(
         "update receipt set outcome = 'lost', ended = ?2 where key = ?1 and outcome = 'under_way'",
@@ -424,7 +423,7 @@ fn note_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Er
 }
 
 fn park_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<Claim, db::Error> {
-    let (class, error) = (Class::Poison.word(), "loci ended in the middle of it, each time it was tried");
+    let (class, error) = (Class::Poison.word(), "loci was interrupted during every attempt");
     work.execute(
         "update job set state = 'parked', class = ?2, error = ?3, changed = ?4 where key = ?1",
         params![key, class, error, now.0],
@@ -449,10 +448,10 @@ fn close_receipt(
     (outcome, error): (&str, Option<&str>),
     now: Stamp,
 ) -> Result<(), db::Error> {
-    let told = |n: u64| usage.told.then_some(n as i64);
+    let reported = |n: u64| usage.told.then_some(n as i64);
     work.execute(
         "update receipt set tokens_in = ?2, tokens_out = ?3, told = ?4, cost = ?5, ended = ?6, outcome = ?7, error = ?8 where id = ?1",
-        params![receipt, told(usage.tokens_in), told(usage.tokens_out), usage.told, cost, now.0, outcome, error],
+        params![receipt, reported(usage.tokens_in), reported(usage.tokens_out), usage.told, cost, now.0, outcome, error],
     )?;
     Ok(())
 }

@@ -1,4 +1,4 @@
--- What is to be asked, under the words it is asked with. An answer stays until whoever asked has put it away.
+-- Jobs by the fingerprint of their prompt. An answer is kept until the caller has stored it.
 create table job(
   key text primary key,
   about text not null,
@@ -13,7 +13,7 @@ create table job(
 ) strict;
 create index job_about on job(about);
 
--- One for each call, written before it: a call that was never heard of again has cost what was reserved for it.
+-- One row per call, written before it is made: a call without a recorded result has cost what was reserved for it.
 create table receipt(
   id integer primary key,
   key text not null,
@@ -34,7 +34,7 @@ create table receipt(
 ) strict;
 create index receipt_counted on receipt(counted);
 
--- Which servers are not to be asked for a while.
+-- Endpoints that must not be called for a while.
 create table door(
   name text primary key,
   failures integer not null,

@@ -1,14 +1,14 @@
-//! Any server that speaks the chat completions of `OpenAI`: Ollama, llama.cpp, vLLM and many others. They agree on the
-//! envelope and not on what may be in it, so that what one refuses is left out, one thing at a time.
+//! Any server that implements `OpenAI`'s chat completions: Ollama, llama.cpp, vLLM and many others. They agree on the
+//! envelope but not on the options in it, so options that a server rejects are left out, one at a time.
 //!
-//! Does not judge the answer.
+//! Does not validate the answer.
 
+use crate::completion::{Completion, CompletionRequest};
 use crate::failure::{Class, Failure, Usage};
 use crate::http::Said;
-use crate::provider::{Completed, Question};
 use serde_json::{Value, json};
 
-/// What is sent, as far as servers differ.
+/// The options that servers differ in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Dialect {
     form: Form,
@@ -17,12 +17,12 @@ pub(crate) struct Dialect {
     penalty: bool,
 }
 
-/// How the answer is held to its shape.
+/// How the answer is constrained to its schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Schema,
     Object,
-    /// By words alone.
+    /// By instructions in the prompt only.
     Plain,
 }
 
@@ -32,33 +32,33 @@ impl Default for Dialect {
     }
 }
 
-pub(crate) fn body(question: &Question<'_>, dialect: Dialect) -> Value {
-    let told = question.prompt.system();
+pub(crate) fn body(request: &CompletionRequest<'_>, dialect: Dialect) -> Value {
+    let instructions = request.prompt.system();
     let system = match dialect.form {
-        Form::Schema => told.to_string(),
+        Form::Schema => instructions.to_string(),
         _ => format!(
-            "{told}\nAnswer with one JSON object of this schema and nothing else: {}",
-            question.schema
+            "{instructions}\nAnswer with one JSON object of this schema and nothing else: {}",
+            request.schema
         ),
     };
     let mut body = json!({
-        "model": question.model,
-        "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.prompt.text()}],
+        "model": request.model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": request.prompt.text()}],
         "stream": false,
     });
     let limit = if dialect.newer_limit { "max_completion_tokens" } else { "max_tokens" };
-    body[limit] = json!(question.max_tokens);
+    body[limit] = json!(request.max_tokens);
     if dialect.temperature {
         body["temperature"] = json!(0.2);
     }
     if dialect.penalty {
-        // Small models repeat themselves into the limit: valid answers of a model of 135 M rose from 15 to 20 in 20.
+        // Small models repeat themselves until the limit: valid answers of a 135 M model rose from 15 to 20 in 20.
         body["frequency_penalty"] = json!(0.3);
     }
     match dialect.form {
         Form::Schema => {
             body["response_format"] = json!({"type": "json_schema",
-                "json_schema": {"name": "answer", "strict": true, "schema": question.schema}});
+                "json_schema": {"name": "answer", "strict": true, "schema": request.schema}});
         }
         Form::Object => body["response_format"] = json!({"type": "json_object"}),
         Form::Plain => {}
@@ -68,7 +68,7 @@ pub(crate) fn body(question: &Question<'_>, dialect: Dialect) -> Value {
 
 type Change = fn(Dialect) -> Dialect;
 
-/// What a server that refuses a request names in its complaint, and what is done without it.
+/// Names in a server's error message, and how to leave the rejected option out.
 const REFUSED: &[(&[&str], Change)] = &[
     (&["max_completion_tokens", "max_tokens"], |it| Dialect { newer_limit: true, ..it }),
     (&["temperature"], |it| Dialect { temperature: false, ..it }),
@@ -79,41 +79,42 @@ const REFUSED: &[(&[&str], Change)] = &[
     }),
 ];
 
-/// The dialect without what the server complains of; none when it complains of something else.
-pub(crate) fn without(dialect: Dialect, said: &Said) -> Option<Dialect> {
-    if !matches!(said.status, 400 | 415 | 422 | 501) {
+/// The dialect without the option the server rejects. Returns `None` if the error is about something else.
+pub(crate) fn without(dialect: Dialect, response: &Said) -> Option<Dialect> {
+    if !matches!(response.status, 400 | 415 | 422 | 501) {
         return None;
     }
-    let words = said.words().to_lowercase();
-    let named = REFUSED.iter().filter(|(names, _)| names.iter().any(|name| words.contains(name)));
-    named.map(|(_, change)| change(dialect)).find(|changed| *changed != dialect)
+    let words = response.words().to_lowercase();
+    let rejected = REFUSED.iter().filter(|(names, _)| names.iter().any(|name| words.contains(name)));
+    rejected.map(|(_, change)| change(dialect)).find(|changed| *changed != dialect)
 }
 
-pub(crate) fn read(answer: &Value) -> Result<Completed, Failure> {
-    let told = &answer["usage"];
+pub(crate) fn read(answer: &Value) -> Result<Completion, Failure> {
+    let reported = &answer["usage"];
     let usage = Usage {
-        tokens_in: told["prompt_tokens"].as_u64().unwrap_or(0),
-        tokens_out: told["completion_tokens"].as_u64().unwrap_or(0),
-        // A server that says nothing, or nought, has taken what was reserved.
-        told: told["prompt_tokens"].as_u64().is_some_and(|n| n > 0) && told["completion_tokens"].is_u64(),
+        tokens_in: reported["prompt_tokens"].as_u64().unwrap_or(0),
+        tokens_out: reported["completion_tokens"].as_u64().unwrap_or(0),
+        // If the server reports nothing, or zero, the reserved amount counts.
+        told: reported["prompt_tokens"].as_u64().is_some_and(|n| n > 0)
+            && reported["completion_tokens"].is_u64(),
         cost: None,
     };
     let choice = &answer["choices"][0];
     let poison = |words: &str| Err(Failure::of_job(Class::Poison, words).spent(usage));
     if let Some(refusal) = choice["message"]["refusal"].as_str().filter(|words| !words.is_empty()) {
-        return Err(Failure::of_job(Class::Refused, format!("the model refuses: {refusal}")).spent(usage));
+        return Err(Failure::of_job(Class::Refused, format!("the model refused: {refusal}")).spent(usage));
     }
     match (choice["finish_reason"].as_str(), choice["message"]["content"].as_str()) {
-        (Some("length"), _) => poison("the answer was cut off at the limit of tokens"),
+        (Some("length"), _) => poison("the answer was truncated at the token limit"),
         (Some("content_filter"), _) => {
             Err(Failure::of_job(Class::Refused, "the provider filtered the answer").spent(usage))
         }
-        (_, Some(text)) if !text.trim().is_empty() => Ok(Completed { text: bare(text), usage }),
+        (_, Some(text)) if !text.trim().is_empty() => Ok(Completion { text: bare(text), usage }),
         _ => poison("the answer is empty"),
     }
 }
 
-/// The object alone, where a model that was only asked in words wraps it in some.
+/// Extracts the JSON object if the model wrapped it in prose or a code fence.
 fn bare(text: &str) -> String {
     let from = text.find('{').filter(|_| text.trim_end().ends_with(['}', '`']));
     match from.zip(text.rfind('}')) {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_refuses_is_left_out_one_thing_at_a_time() {
+    fn rejected_options_are_left_out_one_at_a_time() {
         let whole = Dialect::default();
         let object = without(whole, &said(400, "json_schema is not supported")).unwrap();
         assert_eq!(object.form, Form::Object);
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn words_around_an_object_are_left_out() {
+    fn text_around_the_object_is_removed() {
         for (text, expected) in [
             (r#"{"a":1}"#, r#"{"a":1}"#),
             ("```json\n{\"a\":1}\n```", r#"{"a":1}"#),

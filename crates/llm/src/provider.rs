@@ -1,9 +1,9 @@
-//! The models that can be called, as a table, and the one way to call them: with a masked prompt, a schema for the answer, and
-//! limits.
+//! The table of model providers, and the one way to call them: with a masked prompt, a schema for the answer, and limits.
 //!
-//! Does not know what the answer is for, and keeps no count: that is the ledger's.
+//! Does not know what the answer is for, and keeps no accounts: [`Ledger`](crate::Ledger) does.
 
-use crate::failure::{Class, Failure, Usage};
+use crate::completion::{Completion, CompletionRequest};
+use crate::failure::{Class, Failure};
 use crate::http::{BadAddress, Door};
 use crate::openai::Dialect;
 use crate::prompt::MaskedPrompt;
@@ -20,10 +20,10 @@ use subprocess::{Job, Ward};
 pub struct Provider {
     pub name: &'static str,
     pub about: &'static str,
-    /// Empty: the person has to say.
+    /// The default model. Empty if the user has to choose one.
     pub model: &'static str,
     pub base_url: &'static str,
-    /// Where its key usually is; taken only for its usual address.
+    /// The variable that usually contains the key. It is used only with the default `base_url`.
     pub key_env: &'static str,
     speaks: Speaks,
 }
@@ -62,11 +62,11 @@ pub const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// A key is never shown, not even to a person who looks for mistakes.
+/// An API key. It has no `Debug`, so that it is never printed, not even while debugging.
 pub enum Key {
     None,
     Value(String),
-    /// A line for the shell that prints it.
+    /// A shell command that prints the key.
     Command(String),
 }
 
@@ -76,13 +76,13 @@ pub struct Settings {
     pub base_url: Option<String>,
     pub key: Key,
     pub proxy: Option<String>,
-    /// Another login of the `claude` command.
+    /// `CLAUDE_CONFIG_DIR` for the `claude` command, to use another login.
     pub config_dir: Option<PathBuf>,
-    /// This very program, to guard the commands that are run.
+    /// Our own executable, which supervises the subprocesses.
     pub exe: PathBuf,
-    /// An empty folder for them.
+    /// An empty working directory for the subprocesses.
     pub cwd: PathBuf,
-    /// The environment they get.
+    /// The environment of the subprocesses.
     pub env: BTreeMap<OsString, OsString>,
 }
 
@@ -100,24 +100,11 @@ pub struct Limits {
     pub max_tokens: u32,
 }
 
-#[derive(Clone, PartialEq, Debug)]
-pub struct Completed {
-    pub text: String,
-    pub usage: Usage,
-}
-
-pub(crate) struct Question<'q> {
-    pub(crate) model: &'q str,
-    pub(crate) prompt: &'q MaskedPrompt,
-    pub(crate) schema: &'q Value,
-    pub(crate) max_tokens: u32,
-}
-
-/// The model that the person configured.
+/// The model that the user configured.
 pub struct Model {
     pub provider: &'static Provider,
     pub name: String,
-    /// Which door is closed when it fails: the same server under another model is the same door.
+    /// The endpoint that is closed when a call fails. Another model on the same server has the same endpoint.
     pub door: String,
     way: Way,
 }
@@ -163,20 +150,20 @@ impl Model {
         Ok(Model { provider, name, door: shown, way: Way::Http(http) })
     }
 
-    /// Asks, and waits for the answer no longer than the limits say.
+    /// Sends the prompt and waits for the answer within the limits.
     pub fn complete(
         &self,
         prompt: &MaskedPrompt,
         schema: &Value,
         limits: Limits,
         now: Stamp,
-    ) -> Result<Completed, Failure> {
-        let question = self.question(prompt, schema, limits);
+    ) -> Result<Completion, Failure> {
+        let request = self.question(prompt, schema, limits);
         let done = match &self.way {
-            Way::Command(command) => command.complete(&question, limits.within, now),
-            Way::Http(http) => http.complete(&question, limits.within, now),
+            Way::Command(command) => command.complete(&request, limits.within, now),
+            Way::Http(http) => http.complete(&request, limits.within, now),
         }?;
-        // Some say in plain words, and with success, that nothing is left.
+        // Some providers report an exhausted quota in prose, with a success status.
         match wait::quota(&done.text, now).filter(|_| !done.text.trim_start().starts_with('{')) {
             Some(until) => {
                 Err(Failure::of_provider(Class::Quota, done.text).until(Some(until)).spent(done.usage))
@@ -185,7 +172,7 @@ impl Model {
         }
     }
 
-    /// The program that is asked, where one is.
+    /// The program that is run, for a provider that is a command.
     pub fn program(&self) -> Option<&std::path::Path> {
         match &self.way {
             Way::Command(command) => Some(&command.program),
@@ -193,29 +180,33 @@ impl Model {
         }
     }
 
-    /// What would be sent, and to whom, as it would be sent; without the key, which is not part of it.
+    /// The request as it would be sent, and where to. The key is not part of it.
     pub fn payload(&self, prompt: &MaskedPrompt, schema: &Value, limits: Limits) -> String {
-        let question = self.question(prompt, schema, limits);
+        let request = self.question(prompt, schema, limits);
         match &self.way {
             Way::Command(command) => {
-                let args =
-                    claude::args(&question).iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ");
+                let args = claude::args(&request).iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ");
                 format!("{} {args} <<'END'\n{}\nEND", command.program.display(), prompt.text())
             }
             Way::Http(http) => {
-                let body = http.body(&question, Dialect::default());
+                let body = http.body(&request, Dialect::default());
                 let pretty = serde_json::to_string_pretty(&body).unwrap_or_else(|_| body.to_string());
                 format!("POST {}\n{pretty}", http.door.url())
             }
         }
     }
 
-    fn question<'q>(&'q self, prompt: &'q MaskedPrompt, schema: &'q Value, limits: Limits) -> Question<'q> {
-        Question { model: &self.name, prompt, schema, max_tokens: limits.max_tokens }
+    fn question<'q>(
+        &'q self,
+        prompt: &'q MaskedPrompt,
+        schema: &'q Value,
+        limits: Limits,
+    ) -> CompletionRequest<'q> {
+        CompletionRequest { model: &self.name, prompt, schema, max_tokens: limits.max_tokens }
     }
 }
 
-/// As a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -236,34 +227,39 @@ impl Speaks {
 }
 
 impl Http {
-    fn body(&self, question: &Question<'_>, dialect: Dialect) -> Value {
+    fn body(&self, request: &CompletionRequest<'_>, dialect: Dialect) -> Value {
         match self.speaks {
-            Speaks::Messages => anthropic::body(question),
-            _ => openai::body(question, dialect),
+            Speaks::Messages => anthropic::body(request),
+            _ => openai::body(request, dialect),
         }
     }
 
-    /// Once, or as often as the server refuses to be asked in one way and may be asked in another; all within the time.
-    fn complete(&self, question: &Question<'_>, within: Duration, now: Stamp) -> Result<Completed, Failure> {
+    /// Sends the request, and again each time the server rejects an option that can be left out; all within `within`.
+    fn complete(
+        &self,
+        request: &CompletionRequest<'_>,
+        within: Duration,
+        now: Stamp,
+    ) -> Result<Completion, Failure> {
         let until = Instant::now() + within;
         let key = self.key().map_err(|failure| failure.unsent(true))?;
-        let mut said_before = false;
+        let mut has_responded = false;
         let mut dialect = *self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            let body = self.body(question, dialect).to_string();
-            let said = self.door.post(&self.headers(key), &body, left).map_err(|failure| {
-                let unsent = failure.unsent && !said_before;
+            let body = self.body(request, dialect).to_string();
+            let response = self.door.post(&self.headers(key), &body, left).map_err(|failure| {
+                let unsent = failure.unsent && !has_responded;
                 failure.without(key).unsent(unsent)
             })?;
-            said_before = true;
-            if (200..300).contains(&said.status) {
+            has_responded = true;
+            if (200..300).contains(&response.status) {
                 *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
-                return self.read(&said.body, now).map_err(|failure| failure.without(key));
+                return self.read(&response.body, now).map_err(|failure| failure.without(key));
             }
-            match openai::without(dialect, &said).filter(|_| self.speaks == Speaks::Chat) {
+            match openai::without(dialect, &response).filter(|_| self.speaks == Speaks::Chat) {
                 Some(other) => dialect = other,
-                None => return Err(said.refusal(now).without(key)),
+                None => return Err(response.refusal(now).without(key)),
             }
         }
     }
@@ -278,7 +274,7 @@ impl Http {
         }
     }
 
-    fn read(&self, body: &str, now: Stamp) -> Result<Completed, Failure> {
+    fn read(&self, body: &str, now: Stamp) -> Result<Completion, Failure> {
         let answer: Value = serde_json::from_str(body).map_err(|error| {
             let words: String = body.chars().filter(|c| !c.is_control()).take(200).collect();
             match wait::quota(&words, now) {
@@ -292,20 +288,20 @@ impl Http {
         }
     }
 
-    /// Looked up when it is first needed; a command is run once.
+    /// Resolves the key on first use. A key command runs once.
     fn key(&self) -> Result<&str, Failure> {
-        let line = match &self.key {
+        let command = match &self.key {
             Key::None => return Ok(""),
             Key::Value(key) => return Ok(key),
-            Key::Command(line) => line,
+            Key::Command(command) => command,
         };
-        self.told.get_or_init(|| self.ask_for_key(line)).as_ref().map(String::as_str).map_err(Clone::clone)
+        self.told.get_or_init(|| self.ask_for_key(command)).as_ref().map(String::as_str).map_err(Clone::clone)
     }
 
-    fn ask_for_key(&self, line: &str) -> Result<String, Failure> {
+    fn ask_for_key(&self, command: &str) -> Result<String, Failure> {
         let job = Job {
             program: "sh".into(),
-            args: vec!["-c".into(), line.into()],
+            args: vec!["-c".into(), command.into()],
             env: self.env.clone(),
             cwd: self.cwd.clone(),
             stdin: Vec::new(),
@@ -314,16 +310,16 @@ impl Http {
             cancel: None,
         };
         let no_key = |words: &str| {
-            Failure::of_provider(Class::Auth, format!("`model.key_command` gave no key: {words}"))
+            Failure::of_provider(Class::Auth, format!("`model.key_command` returned no key: {words}"))
         };
         let done = self.ward.run(job).map_err(|failed| no_key(&failed.to_string()))?;
         match String::from_utf8_lossy(&done.stdout).trim() {
             key if done.status == 0 && !key.is_empty() => Ok(key.to_string()),
-            // Not what it printed: half a key is a key's half.
-            _ => Err(no_key(&format!("it ended with {}", done.status))),
+            // Do not show the output: it may contain part of a key.
+            _ => Err(no_key(&format!("exit status {}", done.status))),
         }
     }
 }
 
-/// A person may have to touch a device.
+/// The key command may wait for a person to touch a device.
 const KEY_WITHIN: Duration = Duration::from_secs(30);

@@ -1,8 +1,8 @@
-//! Until when to wait, from what a provider says: a number of seconds, a date, or a sentence for people such as "You've hit your
-//! weekly limit · resets Nov 18 at 3am".
+//! Until when to wait, from a provider's message: a number of seconds, a date, or a sentence such as "You've hit your weekly
+//! limit · resets Nov 18 at 3am".
 //!
-//! Does not know time zones: a sentence that names none, or another, is taken as UTC. Half a day too early costs one call that is
-//! refused; half a day too late costs half a day.
+//! Does not know time zones: a sentence that names none, or another, is taken as UTC. Half a day too early costs one refused
+//! call; half a day too late costs half a day.
 
 use record::Stamp;
 
@@ -12,7 +12,7 @@ const DAY: i64 = 24 * HOUR;
 
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// What providers say when something is used up, in lower case. Seen of Claude Code, Anthropic, `OpenAI` and their like.
+/// Phrases that report an exhausted quota, in lower case. Seen from Claude Code, Anthropic, `OpenAI` and similar providers.
 const USED_UP: &[&str] = &[
     "weekly limit",
     "usage limit",
@@ -33,12 +33,12 @@ const USED_UP: &[&str] = &[
     "credit balance is too low",
     "billing_hard_limit",
 ];
-/// Longer texts are answers in which somebody talks about limits.
+/// A longer text is an answer that mentions limits.
 const LONGEST: usize = 600;
-/// When nothing says until when: a call that is refused again costs nothing but itself.
+/// Wait this long if no time is given: a call that is refused again costs little.
 const PROBE: i64 = HOUR;
 
-/// `Retry-After`: seconds, or a date of HTTP's.
+/// Parses `Retry-After`: seconds, or an HTTP date.
 pub(crate) fn retry_after(text: &str, now: Stamp) -> Option<Stamp> {
     match text.trim().parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Some(Stamp(now.0 + (seconds * 1e3) as i64)),
@@ -54,7 +54,7 @@ fn http_date(text: &str) -> Option<Stamp> {
     moment(year.parse().ok()?, month_number(month)?, day.parse().ok()?, time)
 }
 
-/// Whether the text says that something is used up, and until when.
+/// If the text reports an exhausted quota, returns until when.
 pub(crate) fn quota(text: &str, now: Stamp) -> Option<Stamp> {
     let text = text.trim().to_lowercase();
     if text.len() > LONGEST || !USED_UP.iter().any(|words| text.contains(words)) {
@@ -115,11 +115,11 @@ fn dated(words: &[&str], now: Stamp) -> Option<Stamp> {
     let time = words[at..].iter().find_map(|word| hour_of(word)).unwrap_or_else(|| "00:00:00".to_string());
     let year: i64 = now.day().get(..4)?.parse().ok()?;
     let this_year = moment(year, month, day, &time)?;
-    // A date that has passed is next year's, unless it is today's.
+    // A date in the past is in the next year, unless it is today.
     if this_year.0 + DAY > now.0 { Some(this_year) } else { moment(year + 1, month, day, &time) }
 }
 
-/// `3pm`, `at 15:30`: the next time it is that late.
+/// `3pm`, `at 15:30`: the next occurrence of that time.
 fn clock(words: &[&str], now: Stamp) -> Option<Stamp> {
     let time = words.iter().find_map(|word| hour_of(word))?;
     let today = Stamp::parse(format!("{}T{time}Z", now.day()).as_bytes());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_are_told_about_limits_is_understood() {
+    fn quota_messages_in_prose_are_parsed() {
         for (text, expected) in [
             ("You've hit your weekly limit · resets Nov 18 at 3am (UTC)", "2026-11-18T03:00:00.000Z"),
             ("You've hit your weekly limit · resets Nov 18, 3:30pm", "2026-11-18T15:30:00.000Z"),
@@ -194,7 +194,7 @@ mod tests {
             ("{\"session_name\":\"Paging\"}", ""),
         ] {
             let found = quota(text, now()).unwrap_or(Stamp::NONE).to_string();
-            // A moment that has passed is no reason to wait any longer than usual.
+            // A time in the past gives the default wait.
             let expected = if expected.starts_with("2025") { "2026-11-15T13:00:00.000Z" } else { expected };
             assert_eq!(found, expected, "{text}");
         }

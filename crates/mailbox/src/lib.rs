@@ -1,7 +1,7 @@
-//! A message from one agent to another, kept until it has been answered: who the agents are, what waits, what was said. What
-//! was accepted is on the disk; what was accepted twice under one key is one message.
+//! Stored messages from one agent to another, kept until they are answered: the registered agents, the queue, the replies. An
+//! accepted message is on disk; accepting it twice under the same key yields one message.
 //!
-//! Does not run anybody, and does not know the time.
+//! Does not run agents, and does not know the time.
 
 mod spool;
 
@@ -15,13 +15,13 @@ use std::path::Path;
 pub enum Error {
     #[error(transparent)]
     Kept(#[from] db::kept::Refused),
-    #[error("the messages cannot be read or written: {0}")]
+    #[error("cannot read or write the messages: {0}")]
     Database(#[from] db::Error),
-    #[error("there is no agent called `{0}`")]
+    #[error("no agent called `{0}`")]
     Unknown(String),
-    #[error("another message has the key `{0}`")]
+    #[error("key `{0}` belongs to another message")]
     Taken(String),
-    #[error("`{0}` has messages that are not answered yet")]
+    #[error("agent `{0}` has unanswered messages")]
     Busy(String),
 }
 
@@ -40,29 +40,29 @@ const LAYOUTS: &[&str] = &["
     create index waiting on messages (state, agent, id);
 "];
 
-/// An agent: a name for a working directory, which is its context.
+/// An agent: a name for a working directory, which provides its context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agent {
     pub name: String,
     pub directory: String,
-    /// The program that speaks for it.
+    /// The program that runs it.
     pub client: String,
     pub since: i64,
-    /// The conversation that goes on from message to message, and when it was last heard of.
+    /// The session that continues from message to message, and the time of its last reply.
     pub session: Option<String>,
     pub spoke: Option<i64>,
 }
 
-/// A message as it is handed in.
+/// A message as submitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
-    /// Whoever hands it in again under the same key means the same message.
+    /// Idempotency key: submitting again under the same key refers to the same message.
     pub key: String,
     pub agent: String,
     #[serde(default)]
     pub sender: String,
     pub text: String,
-    /// How many agents it has passed through.
+    /// The number of agents it has passed through.
     #[serde(default)]
     pub hops: u32,
 }
@@ -92,7 +92,7 @@ impl State {
     }
 }
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub id: i64,
@@ -100,23 +100,23 @@ pub struct Message {
     pub state: State,
     pub accepted: i64,
     pub ended: Option<i64>,
-    /// How often it was handed to the agent.
+    /// How often it was delivered to the agent.
     pub attempts: u32,
     pub reply: Option<String>,
     pub error: Option<String>,
     pub session: Option<String>,
 }
 
-/// After so many deliveries that failed a message is given up, and says so.
+/// A message fails after this many failed deliveries.
 pub const ATTEMPTS: u32 = 3;
-/// The same where whoever ran it ended: that is rarely the message's fault.
+/// The same for deliveries interrupted by a crash of the daemon, which is rarely the message's fault.
 pub const CRASHES: u32 = 10;
 
 pub struct Post {
     db: Connection,
 }
 
-/// Which messages are wanted.
+/// Selects messages.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted<'a> {
     pub ids: &'a [i64],
@@ -130,14 +130,14 @@ impl Post {
         Ok(Post { db: db::kept::open(path, LAYOUTS)? })
     }
 
-    /// None: there is none yet.
+    /// Opens an existing mailbox. `None` if there is none yet.
     pub fn look(path: &Path) -> Option<Post> {
         db::kept::look(path, LAYOUTS).map(|db| Post { db })
     }
 
     // ---- agents
 
-    /// An agent of that name from now on; one that there is begins anew where its directory or its client is another.
+    /// Registers an agent. An existing one starts a new session if its directory or client changes.
     pub fn add_agent(&mut self, agent: &Agent) -> Result<(), Error> {
         self.db.execute(
             "insert into agents (name, directory, client, since) values (?1, ?2, ?3, ?4)
@@ -149,7 +149,7 @@ impl Post {
         Ok(())
     }
 
-    /// The messages of an agent go with it; one that still has some to answer stays.
+    /// Removes an agent and its messages, unless some are unanswered. Returns the number of removed messages.
     pub fn remove_agent(&mut self, name: &str) -> Result<u64, Error> {
         self.agent(name)?.ok_or_else(|| Error::Unknown(name.to_string()))?;
         let step = self.db.transaction()?;
@@ -176,7 +176,7 @@ impl Post {
 
     // ---- messages
 
-    /// Takes a message in. True: it is new; the other number is its own either way.
+    /// Accepts a message. Returns its ID, and whether it is new.
     pub fn accept(&mut self, letter: &Letter, now: i64) -> Result<(i64, bool), Error> {
         self.agent(&letter.agent)?.ok_or_else(|| Error::Unknown(letter.agent.clone()))?;
         let new = self.db.execute(
@@ -185,12 +185,13 @@ impl Post {
             params![letter.key, letter.agent, letter.sender, letter.text, letter.hops, now],
         )?;
         let known = "select id, agent = ?2 and text = ?3 from messages where key = ?1";
-        let told = params![letter.key, letter.agent, letter.text];
-        let (id, same) = self.db.query_row(known, told, |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))?;
+        let values = params![letter.key, letter.agent, letter.text];
+        let (id, same) = self.db.query_row(known, values, |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))?;
         if same { Ok((id, new > 0)) } else { Err(Error::Taken(letter.key.clone())) }
     }
 
-    /// The oldest message of an agent that is not at work, which is at work from now on. `runner` is whoever sees to it.
+    /// Takes the oldest waiting message of an agent without a running one, and marks it as running. `runner` identifies the
+    /// process that delivers it.
     pub fn next(&mut self, runner: &str, now: i64) -> Result<Option<Message>, Error> {
         let step = self.db.transaction()?;
         let id: Option<i64> = step
@@ -213,9 +214,9 @@ impl Post {
         Ok(Some(found))
     }
 
-    /// Whoever ran them is gone: what it had not finished is delivered again, or given up.
+    /// Requeues messages whose runner is gone, or fails them after too many crashes. Returns the number requeued.
     pub fn take_over(&mut self, now: i64) -> Result<u64, Error> {
-        let given_up = "whoever handed it over ended before the reply, ten times";
+        let given_up = "the daemon ended before the reply, ten times";
         self.db.execute(
             "update messages set state = 'failed', ended = ?1, error = ?2, runner = null
              where state = 'running' and attempts >= ?3",
@@ -227,26 +228,26 @@ impl Post {
         Ok(again as u64)
     }
 
-    /// It is answered: once, by whoever ran it last. False: somebody else does by now.
-    pub fn answered(&mut self, id: i64, runner: &str, said: &Said<'_>, now: i64) -> Result<bool, Error> {
+    /// Stores the reply, once, from the current runner. Returns false if another runner has the message by now.
+    pub fn answered(&mut self, id: i64, runner: &str, reply: &Said<'_>, now: i64) -> Result<bool, Error> {
         let step = self.db.transaction()?;
         let done = step.execute(
             "update messages set state = 'answered', reply = ?3, session = ?4, error = null, ended = ?5, runner = null
              where id = ?1 and runner = ?2 and state = 'running'",
-            params![id, runner, said.reply, said.session, now],
+            params![id, runner, reply.reply, reply.session, now],
         )?;
         if done > 0 {
             step.execute(
                 "update agents set session = coalesce(?2, session), spoke = ?3
                  where name = (select agent from messages where id = ?1)",
-                params![id, said.session, now],
+                params![id, reply.session, now],
             )?;
         }
         step.commit()?;
         Ok(done > 0)
     }
 
-    /// It was not answered. With a time it is tried again then, unless that was often enough.
+    /// Records a failed delivery. With a time, it is retried then unless it has failed too often.
     pub fn failed(
         &mut self,
         id: i64,
@@ -266,13 +267,13 @@ impl Post {
         Ok(())
     }
 
-    /// The agent's conversation cannot be taken up again: the next message begins another.
+    /// Drops the agent's session, which cannot be resumed: the next message starts another.
     pub fn lost_session(&mut self, agent: &str) -> Result<(), Error> {
         self.db.execute("update agents set session = null, spoke = null where name = ?1", [agent])?;
         Ok(())
     }
 
-    /// The latest first.
+    /// The selected messages, newest first.
     pub fn messages(&self, wanted: &Wanted<'_>) -> Result<Vec<Message>, Error> {
         let ids = serde_json::to_string(wanted.ids).unwrap_or_default();
         let mut all = self.db.prepare_cached(
@@ -285,7 +286,7 @@ impl Post {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// How many there are of each state.
+    /// The number of messages per state.
     pub fn counts(&self) -> Result<[(State, u64); 4], Error> {
         let mut counts = State::ALL.map(|state| (state, 0));
         let mut all = self.db.prepare_cached("select state, count(*) from messages group by state")?;
@@ -301,7 +302,7 @@ impl Post {
     }
 }
 
-/// What an agent said.
+/// An agent's reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     pub reply: &'a str,
@@ -344,7 +345,7 @@ mod tests {
     use super::*;
 
     fn post(dir: &Path) -> Post {
-        let mut post = Post::open(&dir.join("post.db")).unwrap();
+        let mut mailbox = Post::open(&dir.join("post.db")).unwrap();
         for name in ["ann", "bob"] {
             let agent = Agent {
                 name: name.into(),
@@ -352,9 +353,9 @@ mod tests {
                 client: "claude".into(),
                 ..Agent::default()
             };
-            post.add_agent(&agent).unwrap();
+            mailbox.add_agent(&agent).unwrap();
         }
-        post
+        mailbox
     }
 
     fn letter(agent: &str, key: &str) -> Letter {
@@ -362,78 +363,78 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_taken_once_and_each_agent_does_one_at_a_time_in_order() {
+    fn a_message_is_accepted_once_and_each_agent_handles_one_at_a_time_in_order() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut post = post(tmp.path());
-        let (first, new) = post.accept(&letter("ann", "a"), 1).unwrap();
+        let mut mailbox = post(tmp.path());
+        let (first, new) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
         assert!(new);
-        assert_eq!(post.accept(&letter("ann", "a"), 2).unwrap(), (first, false));
-        post.accept(&letter("ann", "b"), 3).unwrap();
-        post.accept(&letter("bob", "c"), 4).unwrap();
+        assert_eq!(mailbox.accept(&letter("ann", "a"), 2).unwrap(), (first, false));
+        mailbox.accept(&letter("ann", "b"), 3).unwrap();
+        mailbox.accept(&letter("bob", "c"), 4).unwrap();
         let other = Letter { text: "another".into(), ..letter("ann", "a") };
-        assert!(matches!(post.accept(&other, 5), Err(Error::Taken(key)) if key == "a"));
-        assert!(matches!(post.accept(&letter("eve", "d"), 5), Err(Error::Unknown(name)) if name == "eve"));
-        let keys = |post: &mut Post| post.next("r", 10).unwrap().map(|m| m.letter.key);
+        assert!(matches!(mailbox.accept(&other, 5), Err(Error::Taken(key)) if key == "a"));
+        assert!(matches!(mailbox.accept(&letter("eve", "d"), 5), Err(Error::Unknown(name)) if name == "eve"));
+        let keys = |mailbox: &mut Post| mailbox.next("r", 10).unwrap().map(|m| m.letter.key);
         assert_eq!(
-            [keys(&mut post), keys(&mut post), keys(&mut post)],
+            [keys(&mut mailbox), keys(&mut mailbox), keys(&mut mailbox)],
             [Some("a".into()), Some("c".into()), None]
         );
-        let said = Said { reply: "done", session: Some("s1") };
-        assert!(post.answered(first, "r", &said, 11).unwrap());
-        assert!(!post.answered(first, "r", &said, 12).unwrap(), "answered twice");
-        assert_eq!(post.agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
-        assert_eq!(keys(&mut post), Some("b".into()));
-        assert!(matches!(post.remove_agent("ann"), Err(Error::Busy(_))));
+        let reply = Said { reply: "done", session: Some("s1") };
+        assert!(mailbox.answered(first, "r", &reply, 11).unwrap());
+        assert!(!mailbox.answered(first, "r", &reply, 12).unwrap(), "answered twice");
+        assert_eq!(mailbox.agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
+        assert_eq!(keys(&mut mailbox), Some("b".into()));
+        assert!(matches!(mailbox.remove_agent("ann"), Err(Error::Busy(_))));
     }
 
     #[test]
-    fn an_agent_that_is_given_another_place_or_client_begins_anew() {
+    fn an_agent_with_another_directory_or_client_starts_a_new_session() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut post = post(tmp.path());
-        let ann = post.agent("ann").unwrap().unwrap();
+        let mut mailbox = post(tmp.path());
+        let ann = mailbox.agent("ann").unwrap().unwrap();
         for (changed, stays) in [
             (ann.clone(), true),
             (Agent { directory: "/srv/other".into(), ..ann.clone() }, false),
             (Agent { client: "codex".into(), ..ann.clone() }, false),
         ] {
-            post.add_agent(&ann).unwrap();
-            let (id, _) = post.accept(&letter("ann", &format!("{changed:?}")), 1).unwrap();
-            post.next("r", 2).unwrap().unwrap();
-            post.answered(id, "r", &Said { reply: "done", session: Some("s1") }, 3).unwrap();
-            post.add_agent(&changed).unwrap();
-            let now = post.agent("ann").unwrap().unwrap();
+            mailbox.add_agent(&ann).unwrap();
+            let (id, _) = mailbox.accept(&letter("ann", &format!("{changed:?}")), 1).unwrap();
+            mailbox.next("r", 2).unwrap().unwrap();
+            mailbox.answered(id, "r", &Said { reply: "done", session: Some("s1") }, 3).unwrap();
+            mailbox.add_agent(&changed).unwrap();
+            let now = mailbox.agent("ann").unwrap().unwrap();
             assert_eq!((now.session.is_some(), now.spoke.is_some()), (stays, stays), "{now:?}");
         }
     }
 
     #[test]
-    fn what_a_dead_runner_had_is_delivered_again_and_given_up_in_the_end() {
+    fn messages_of_a_dead_runner_are_redelivered_and_finally_fail() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut post = post(tmp.path());
-        let (id, _) = post.accept(&letter("ann", "a"), 1).unwrap();
+        let mut mailbox = post(tmp.path());
+        let (id, _) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
         for attempt in 1..=CRASHES {
             let runner = format!("r{attempt}");
-            assert_eq!(post.next(&runner, 2).unwrap().unwrap().attempts, attempt);
-            assert_eq!(post.take_over(3).unwrap(), u64::from(attempt < CRASHES));
-            // The one that was thought dead comes back too late.
-            assert!(!post.answered(id, &runner, &Said { reply: "late", session: None }, 4).unwrap());
+            assert_eq!(mailbox.next(&runner, 2).unwrap().unwrap().attempts, attempt);
+            assert_eq!(mailbox.take_over(3).unwrap(), u64::from(attempt < CRASHES));
+            // The runner that was presumed dead replies too late.
+            assert!(!mailbox.answered(id, &runner, &Said { reply: "late", session: None }, 4).unwrap());
         }
-        assert!(post.next("r", 5).unwrap().is_none());
-        let given_up = &post.messages(&Wanted { ids: &[id], limit: 9, ..Wanted::default() }).unwrap()[0];
+        assert!(mailbox.next("r", 5).unwrap().is_none());
+        let given_up = &mailbox.messages(&Wanted { ids: &[id], limit: 9, ..Wanted::default() }).unwrap()[0];
         assert!(given_up.state == State::Failed && given_up.error.as_ref().unwrap().contains("ten times"));
     }
 
     #[test]
-    fn a_failure_is_tried_again_when_it_is_time() {
+    fn a_failed_delivery_is_retried_when_due() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut post = post(tmp.path());
-        let (id, _) = post.accept(&letter("ann", "a"), 1).unwrap();
-        post.next("r", 2).unwrap().unwrap();
-        post.failed(id, "r", "busy", Some(50), 3).unwrap();
-        assert!(post.next("r", 49).unwrap().is_none());
-        assert_eq!(post.next("r", 50).unwrap().unwrap().attempts, 2);
-        post.failed(id, "r", "no", None, 51).unwrap();
-        assert_eq!(post.counts().unwrap().map(|(_, n)| n), [0, 0, 0, 1]);
-        assert_eq!(post.remove_agent("ann").unwrap(), 1);
+        let mut mailbox = post(tmp.path());
+        let (id, _) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
+        mailbox.next("r", 2).unwrap().unwrap();
+        mailbox.failed(id, "r", "busy", Some(50), 3).unwrap();
+        assert!(mailbox.next("r", 49).unwrap().is_none());
+        assert_eq!(mailbox.next("r", 50).unwrap().unwrap().attempts, 2);
+        mailbox.failed(id, "r", "no", None, 51).unwrap();
+        assert_eq!(mailbox.counts().unwrap().map(|(_, n)| n), [0, 0, 0, 1]);
+        assert_eq!(mailbox.remove_agent("ann").unwrap(), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! Where a message is left when nobody is there to take it: a line each, on the disk before it is said to be kept. Whoever
-//! takes them in later takes each once, however often that is interrupted.
+//! The spool: messages submitted while no daemon is running, one per line, on disk before they are acknowledged. Draining
+//! accepts each message once, however often it is interrupted.
 //!
 //! Does not know the agents.
 
@@ -13,14 +13,14 @@ pub struct Spool {
     path: PathBuf,
 }
 
-/// What came of taking messages in.
+/// The result of draining the spool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drained {
-    /// Taken in now.
+    /// Accepted now.
     pub taken: u64,
-    /// Known already.
+    /// Accepted before.
     pub known: u64,
-    /// No message, or to nobody: put aside.
+    /// Malformed, for an unknown agent, or with a key of another message: set aside.
     pub refused: u64,
 }
 
@@ -29,13 +29,13 @@ impl Spool {
         Spool { path: path.to_path_buf() }
     }
 
-    /// Keeps a message. When this returns it is on the disk.
+    /// Appends a message. When this returns, it is on disk.
     pub fn leave(&self, letter: &Letter) -> std::io::Result<()> {
         let mut file = self.open()?;
         file.lock()?;
         let mut line = serde_json::to_string(letter)?;
         line.push('\n');
-        // Whoever was killed while writing has left half a line: it must not take this one with it.
+        // A process killed while writing has left half a line, which must not corrupt this one.
         if !ends_with_newline(&mut file)? {
             line.insert(0, '\n');
         }
@@ -52,7 +52,7 @@ impl Spool {
         lines(&self.path)
     }
 
-    /// Where lines are put aside that could not be taken in, for a person to look at.
+    /// The file for lines that could not be accepted, for a person to inspect.
     pub fn aside(&self) -> PathBuf {
         self.path.with_extension("refused.jsonl")
     }
@@ -61,8 +61,8 @@ impl Spool {
         lines(&self.aside())
     }
 
-    /// Takes everything in. A kill before the end leaves the lines, and the next time they are known already.
-    pub fn drain(&self, post: &mut Post, now: i64) -> Result<Drained, Error> {
+    /// Accepts all spooled messages. If interrupted, the lines remain and are recognised as known the next time.
+    pub fn drain(&self, mailbox: &mut Post, now: i64) -> Result<Drained, Error> {
         let mut drained = Drained::default();
         if std::fs::metadata(&self.path).map_or(true, |meta| meta.len() == 0) {
             return Ok(drained);
@@ -75,7 +75,7 @@ impl Spool {
         let mut refused = Vec::new();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             let taken = match serde_json::from_slice::<Letter>(line) {
-                Ok(letter) => post.accept(&letter, now).map(|(_, new)| new),
+                Ok(message) => mailbox.accept(&message, now).map(|(_, new)| new),
                 Err(_) => Err(Error::Unknown(String::new())),
             };
             match taken {
@@ -91,7 +91,7 @@ impl Spool {
         Ok(drained)
     }
 
-    /// Beside it, to be looked at by a person.
+    /// Appends rejected lines to the file beside the spool.
     fn put_aside(&self, lines: &[&[u8]]) -> std::io::Result<()> {
         if lines.is_empty() {
             return Ok(());
@@ -135,24 +135,26 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_taken_in_once_and_the_rest_put_aside() {
+    fn spooled_messages_are_accepted_once_and_the_rest_set_aside() {
         let tmp = tempfile::tempdir().unwrap();
         let spool = Spool::at(&tmp.path().join("pending.jsonl"));
-        let mut post = Post::open(&tmp.path().join("post.db")).unwrap();
-        post.add_agent(&Agent { name: "ann".into(), client: "claude".into(), ..Agent::default() }).unwrap();
-        assert_eq!(spool.drain(&mut post, 1).unwrap(), Drained::default());
+        let mut mailbox = Post::open(&tmp.path().join("post.db")).unwrap();
+        mailbox
+            .add_agent(&Agent { name: "ann".into(), client: "claude".into(), ..Agent::default() })
+            .unwrap();
+        assert_eq!(spool.drain(&mut mailbox, 1).unwrap(), Drained::default());
         spool.leave(&letter("a", "ann")).unwrap();
-        // Killed in the middle of a line.
+        // Killed while writing a line.
         let half = OpenOptions::new().append(true).open(tmp.path().join("pending.jsonl")).unwrap();
         (&half).write_all(b"{\"key\":\"hal").unwrap();
         spool.leave(&letter("b", "ann")).unwrap();
         spool.leave(&letter("c", "nobody")).unwrap();
         let before = std::fs::read(tmp.path().join("pending.jsonl")).unwrap();
-        assert_eq!(spool.drain(&mut post, 1).unwrap(), Drained { taken: 2, known: 0, refused: 2 });
+        assert_eq!(spool.drain(&mut mailbox, 1).unwrap(), Drained { taken: 2, known: 0, refused: 2 });
         assert_eq!((spool.waiting(), spool.refused()), (0, 2));
-        // Killed before the lines were taken away.
+        // Killed before the lines were removed.
         std::fs::write(tmp.path().join("pending.jsonl"), before).unwrap();
-        assert_eq!(spool.drain(&mut post, 2).unwrap(), Drained { taken: 0, known: 2, refused: 2 });
+        assert_eq!(spool.drain(&mut mailbox, 2).unwrap(), Drained { taken: 0, known: 2, refused: 2 });
         let aside = std::fs::read_to_string(tmp.path().join("pending.refused.jsonl")).unwrap();
         assert!(aside.lines().count() == 4 && aside.contains("nobody"), "{aside}");
     }

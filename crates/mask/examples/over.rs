@@ -1,8 +1,7 @@
-//! `cargo run --release -p loci-mask --example over -- <file or folder>…`: every line in which something is found, as it
-//! looks masked, and how fast the text was read, by the time
-//! this process had a processor. For looking at false alarms by eye.
+//! Prints every line in which a secret is found, masked, and the throughput by CPU time, for checking false positives
+//! by eye: `cargo run --release -p loci-mask --example over -- <file or folder>…`.
 
-#![allow(clippy::print_stdout)] // a tool for the terminal
+#![allow(clippy::print_stdout)] // a command-line tool
 
 use loci_mask::Masker;
 use std::fs;
@@ -46,8 +45,8 @@ fn main() {
     }
 }
 
-/// Nanoseconds this process has had a processor, which others on the machine do not change much.
+/// CPU time of this process in nanoseconds, which other processes hardly affect.
 fn busy() -> u64 {
-    let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    told.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    let stat = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }

@@ -1,13 +1,13 @@
-//! Passwords in addresses (`scheme://user:password@host`) and in a command's `-u user:password`.
+//! Passwords in URLs (`scheme://user:password@host`) and in a command's `-u user:password`.
 //!
-//! Does not know schemes or hosts: any will do.
+//! Does not know schemes or hosts: any is accepted.
 
 use crate::plausible;
 use std::ops::Range;
 
 type Secret = (Range<usize>, &'static str);
 
-/// What documents write for a password in an address.
+/// Words that documentation uses in place of a password.
 const WORDS: &[&str] = &[
     "pass",
     "password",
@@ -23,7 +23,7 @@ const WORDS: &[&str] = &[
     "mypassword",
 ];
 
-/// The password in front of the host of the address whose `://` was seen.
+/// The password in the URL whose `://` was found.
 pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let bytes = text.as_bytes();
     let scheme = mark.start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric());
@@ -33,13 +33,13 @@ pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let (login, host) = authority.rsplit_once('@')?;
     let (user, password) = login.split_once(':')?;
     let from = mark.end + user.len() + 1;
-    // Hosts that exist for documents alone (RFC 2606).
+    // Hosts reserved for documentation (RFC 2606).
     let documented = ["example.com", "example.org", "example.net"].iter().any(|name| host.contains(name));
     let real = scheme && !host.is_empty() && !documented && user != password && given(password);
     real.then_some((from..from + password.len(), "url-password"))
 }
 
-/// The password of `curl -u user:password`; elsewhere `-u` means other things.
+/// The password in `curl -u user:password`; in other commands `-u` has other meanings.
 pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
     let start = text[mark.end..]
         .find(|c: char| !matches!(c, ' ' | '=' | '"' | '\'' | '\\'))
@@ -47,7 +47,7 @@ pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
     if start == mark.end || start > mark.end + 4 {
         return None;
     }
-    // In quotes no shell reads the signs.
+    // Inside quotes the shell does not interpret punctuation.
     let ends: &[u8] =
         if matches!(text.as_bytes()[start - 1], b'"' | b'\'') { b"\"'\\`" } else { b"\"'\\`;|" };
     let length = text[start..]
@@ -62,7 +62,7 @@ pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
     real.then_some((from..from + password.len(), "user-password"))
 }
 
-/// Neither a stand-in nor a variable.
+/// Neither a placeholder nor a variable.
 fn given(password: &str) -> bool {
     let code = password.contains(['$', '{', '}', '<', '*', '[', '('])
         && !password.contains(|c: char| c.is_ascii_digit());
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_without_one_stay() {
+    fn addresses_without_a_password_are_unchanged() {
         for text in [
             "https://user:password@host",
             "https://u:${PASS}@host",

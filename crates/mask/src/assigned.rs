@@ -1,29 +1,32 @@
-//! What a name that promises a secret is set to: in code, settings, headers, flags and sentences.
+//! Finds values assigned to names that announce a secret: in code, settings, headers, flags and sentences.
 //!
-//! Does not know when a value is only a stand-in (`plausible`), nor the vendors' names (`rules`).
+//! Does not know when a value is only a placeholder (`plausible`), nor the names of vendors (`rules`).
 
-use crate::hunt;
+use crate::patterns;
 use crate::plausible::{self, Promise};
 use std::ops::Range;
 
 type Secret = (Range<usize>, &'static str);
 
-/// The longest name, distance and value that are looked at, so that no text makes this slow.
+/// A name that announces a secret contains one of these words.
+pub(crate) const NAME_WORDS: &[&str] = &["pass", "pwd", "secret", "token", "key", "auth", "cred"];
+
+/// Limits on names, distances and values, so that no text makes this slow.
 const NAME: usize = 64;
 const GAP: usize = 24;
 const VALUE: usize = 4096;
 const BARE: usize = 2048;
 
-/// A name, in words of small letters, and the characters before it on its line.
+/// A name, split into lower-case words, and the text before it on its line.
 struct Name<'a> {
     words: Vec<String>,
     left: &'a str,
 }
 
-/// What stands between a name and its value.
+/// The separator between a name and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Join {
-    /// `=`, `:=`, `=>`, without a space before it
+    /// `=`, `:=`, `=>`, without a space before it.
     Tight,
     Equals,
     Colon,
@@ -32,7 +35,7 @@ enum Join {
     Is,
 }
 
-/// Words that may follow the one that matters: `secret_key_base`, `password1`, `token_prod`.
+/// Words that may follow the decisive one: `secret_key_base`, `password1`, `token_prod`.
 const AFTER: &[&str] = &[
     "value",
     "val",
@@ -73,7 +76,7 @@ const AFTER: &[&str] = &[
     "3",
 ];
 
-/// Words before it that make it something else: `max_tokens`, `next_page_token`, `public_key`.
+/// Preceding words that change the meaning: `max_tokens`, `next_page_token`, `public_key`.
 const OTHERWISE: &[&str] = &[
     "max",
     "min",
@@ -136,7 +139,7 @@ const OTHERWISE: &[&str] = &[
     "id",
 ];
 
-/// What makes a key one that opens something.
+/// Words that make a `key` a credential.
 const OPENS: &[&str] = &[
     "api",
     "access",
@@ -170,7 +173,7 @@ const OPENS: &[&str] = &[
     "write",
 ];
 
-/// The secret that the name around `word` is set to.
+/// The secret assigned to the name around `word`.
 pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     let bytes = text.as_bytes();
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -197,8 +200,8 @@ pub(crate) fn value(text: &str, word: Range<usize>) -> Option<Secret> {
     unquoted(text, &name, value.at, whole, setting.literal)
 }
 
-/// A value without quotes: up to the first sign that may end one, or with what follows if it is a password. Of
-/// `Tr0ub4dor&3x9` the part before the sign alone would leave the rest to be read.
+/// A value without quotes: up to the first delimiter, or beyond it if it is a password. Masking only the part of
+/// `Tr0ub4dor&3x9` before the delimiter would leave the rest readable.
 fn unquoted(
     text: &str,
     name: &Name,
@@ -208,7 +211,7 @@ fn unquoted(
 ) -> Option<Secret> {
     let before = &text[short.clone()];
     let bracket = read_on(&text.as_bytes()[short.end..]);
-    // What has such a sign in front of the bracket is no name that is called or indexed.
+    // A text with such a character before the bracket is not a name that is called or indexed.
     let calls = bracket && !before.bytes().any(|byte| b"!@#%^&~".contains(&byte));
     if calls {
         return None;
@@ -223,17 +226,17 @@ fn unquoted(
     }
 }
 
-/// The first letter is that of `\n` inside a string, not the name's.
+/// Whether the first letter belongs to an escape such as `\n` inside a string, not to the name.
 fn escaped(bytes: &[u8], start: usize) -> bool {
     start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't')
 }
 
-/// A call, an index or a generic: the value was only the beginning of an expression.
+/// Whether a call, an index or a generic follows: the value was only the beginning of an expression.
 fn read_on(rest: &[u8]) -> bool {
     matches!(rest, [b'(' | b'[' | b'{', ..]) || (rest.starts_with(b"<") && !rest.starts_with(b"</"))
 }
 
-/// The same for a key and a value of JSON: the place of the secret inside the value.
+/// The same for a key and a value in JSON; returns the range of the secret inside the value.
 pub(crate) fn pair(key: &str, value: &str) -> Option<Secret> {
     if key.len() > NAME || !worth_judging(value) {
         return None;
@@ -245,19 +248,19 @@ pub(crate) fn pair(key: &str, value: &str) -> Option<Secret> {
     Some((0..value.len(), kind))
 }
 
-/// What follows `Bearer`.
+/// The token after `Bearer`.
 pub(crate) fn bearer(text: &str, end: usize) -> Option<Secret> {
     let at = credentials(text, end)?;
     plausible::secret(&text[at.clone()], Promise::Secret, true).then_some((at, "bearer-token"))
 }
 
-/// What follows `Basic`: base64 of a user, a colon and a password.
+/// The credentials after `Basic`: base64 of user, colon and password.
 pub(crate) fn basic(text: &str, end: usize) -> Option<Secret> {
     let at = credentials(text, end)?;
     user_and_password(&text[at.clone()]).then_some((at, "basic-auth"))
 }
 
-/// The characters a scheme's credentials are made of, behind at least one space.
+/// The range of a scheme's credentials, which must be preceded by at least one space.
 fn credentials(text: &str, end: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = end + bytes[end..].iter().take(GAP).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -295,7 +298,7 @@ fn base64(value: &str) -> Vec<u8> {
     bytes
 }
 
-/// `Authorization: <scheme> <secret>` for the schemes that have no keyword of their own, or no scheme at all.
+/// `Authorization: <scheme> <secret>` for schemes without a keyword of their own, or without a scheme.
 fn authorization(text: &str, at: usize) -> Option<Secret> {
     let rest = &text[at..text.floor_char_boundary((at + VALUE).min(text.len()))];
     let start = at + rest.len() - rest.trim_start_matches(['"', '\'', '\\', '`', ' ']).len();
@@ -313,8 +316,8 @@ fn authorization(text: &str, at: usize) -> Option<Secret> {
     plausible::secret(&text[at.clone()], Promise::Secret, true).then_some((at, "authorization"))
 }
 
-/// A secret has letters, and digits or signs or capitals among them; most values in code fall here, before any name
-/// is taken apart.
+/// A secret contains letters, and among them digits, punctuation or capitals. This rejects most values in code before
+/// their names are parsed.
 fn worth_judging(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.len() >= 6
@@ -327,7 +330,7 @@ fn judge(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
     let (kind, promise) = name.promise()?;
     if promise != Promise::Password && (literal || !value.contains('.')) {
         let context = format!("{}{}", squeezed(name.left), name.words.concat());
-        if let Some(kind) = hunt::named(&context, value) {
+        if let Some(kind) = patterns::named(&context, value) {
             return Some(kind);
         }
     }
@@ -347,7 +350,7 @@ impl<'a> Name<'a> {
         let left = text[from..start].rsplit('\n').next().unwrap_or_default();
         let written = text[start..end].trim_matches(['-', '.']);
         let mut words = words(written);
-        // `API key: …`, `access token is …`: in sentences the word before belongs to the name.
+        // `API key: …`, `access token is …`: in sentences the preceding word belongs to the name.
         if words.len() == 1
             && let Some(before) =
                 left.strip_suffix(' ').and_then(|left| left.rsplit([' ', '(', '"', '`']).next())
@@ -358,14 +361,14 @@ impl<'a> Name<'a> {
         Name { words, left }
     }
 
-    /// What the name promises, and the kind for it.
+    /// What the name announces, and the kind of secret.
     fn promise(&self) -> Option<(&'static str, Promise)> {
         let numbered = |word: &String| AFTER.contains(&word.as_str());
         let last = self.words.iter().rposition(|word| !numbered(word))?;
         let word = self.words[last].trim_end_matches(|c: char| c.is_ascii_digit());
         let before = &self.words[..last];
-        let said = |list: &[&str]| before.iter().any(|word| list.contains(&word.as_str()));
-        if said(OTHERWISE) {
+        let contains = |list: &[&str]| before.iter().any(|word| list.contains(&word.as_str()));
+        if contains(OTHERWISE) {
             return None;
         }
         let ends = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
@@ -374,14 +377,14 @@ impl<'a> Name<'a> {
         {
             return Some(("password", Promise::Password));
         }
-        if ends(&["secret", "secrets"]) || (word == "key" && said(&["secret"])) || ends(&["secretkey"]) {
+        if ends(&["secret", "secrets"]) || (word == "key" && contains(&["secret"])) || ends(&["secretkey"]) {
             return Some(("secret", Promise::Secret));
         }
         if ends(&["token"]) || word == "tokens" {
             return Some(("token", Promise::Token));
         }
         if ends(&["apikey", "accesskey", "authkey", "privatekey", "accountkey"])
-            || (word == "key" && said(OPENS))
+            || (word == "key" && contains(OPENS))
         {
             return Some(("api-key", Promise::Secret));
         }
@@ -393,7 +396,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// `dbPassword2` and `DB_PASSWORD_2` are `db`, `password`, `2`.
+/// `dbPassword2` and `DB_PASSWORD_2` become `db`, `password`, `2`.
 fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     for part in name.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty()) {
@@ -413,18 +416,23 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether what stands before a `=` in a value is a name: then the value is that name's. Of `pass1=pass1=…` the last
-/// alone would be masked, and a moment later the last of what is left.
+/// Whether the text before a `=` inside a value is a name, to which the rest is assigned. In `pass1=pass1=…` only the
+/// last value would be masked, and on the next pass the last of the remainder.
 fn is_name(written: &[u8], behind: Option<&u8>) -> bool {
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    // Base64 may say `key` by chance, and ends with the sign.
+    // Base64 may contain `key` by chance, and ends with `=`.
     let goes_on = behind.is_some_and(|byte| byte.is_ascii_graphic() && *byte != b'=');
-    let promises = || hunt::promises(&written.to_ascii_lowercase());
+    let promises = || has_name_word(&written.to_ascii_lowercase());
     written.iter().all(u8::is_ascii_alphabetic)
         || (written.len() <= NAME && goes_on && written.iter().all(part) && promises())
 }
 
-/// What joins the name to a value, and where the value begins.
+/// Whether a lower-case name contains a word that announces a secret.
+fn has_name_word(name: &[u8]) -> bool {
+    NAME_WORDS.iter().any(|word| memchr::memmem::find(name, word.as_bytes()).is_some())
+}
+
+/// The separator after the name, and the start of the value.
 fn join(text: &str, start: usize, end: usize) -> Option<(Join, usize)> {
     let bytes = text.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -453,7 +461,7 @@ fn join(text: &str, start: usize, end: usize) -> Option<(Join, usize)> {
     Some((join, at + blank(bytes, at)))
 }
 
-/// `"PASSWORD", …`: the whole of an argument or an element is the name.
+/// `"PASSWORD", …`: the name is a whole argument or element.
 fn argument(bytes: &[u8], start: usize, end: usize) -> bool {
     let slashes = bytes[end..].iter().take(8).take_while(|byte| **byte == b'\\').count();
     let quoted =
@@ -467,7 +475,7 @@ fn blank(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().take(GAP).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// `--password x`: the name read from `start` includes the dashes.
+/// `--password x`: the name at `start` includes the dashes.
 fn flag(bytes: &[u8], start: usize) -> bool {
     bytes[start..].starts_with(b"--") && !start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_graphic())
 }
@@ -481,27 +489,27 @@ fn netrc(text: &str, start: usize) -> bool {
     text[start..].starts_with("password") && text[from..start].contains("login ")
 }
 
-/// Where a value without quotes stands, and so which signs may belong to it.
+/// The context of a value without quotes, which decides which punctuation may belong to it.
 #[derive(Clone, Copy)]
 struct Setting {
-    /// It cannot be code: a flag, a variable of the environment.
+    /// It cannot be code: a flag or an environment variable.
     literal: bool,
-    /// A sentence or a line `name: value`, where no shell and no address reads the signs.
+    /// A sentence or a line `name: value`, where punctuation has no meaning for a shell or URL parser.
     prose: bool,
-    /// Between the `&` of an address or a form.
+    /// Whether it is a parameter of a URL or form, delimited by `&`.
     query: Query,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Query {
     No,
-    /// `password=x&user=y` may be the body of a form: another name behind the sign tells.
+    /// `password=x&user=y` may be a form body: another name after the `&` decides.
     Perhaps,
     Yes,
 }
 
 impl Setting {
-    /// Of the value at `at`, joined so to the name.
+    /// The context of the value at `at`.
     fn of(bytes: &[u8], name: Range<usize>, join: Join, at: usize) -> Setting {
         let upper = !bytes[name.clone()].iter().any(u8::is_ascii_lowercase);
         let before = name.start.checked_sub(1).map(|at| bytes[at]);
@@ -518,7 +526,7 @@ impl Setting {
         }
     }
 
-    /// The value up to the white space or the quote behind it, without the punctuation of the sentence or the code.
+    /// Extends the value to the next whitespace or quote, without trailing punctuation of the sentence or code.
     fn whole(self, text: &str, short: &Range<usize>) -> Range<usize> {
         let bytes = text.as_bytes();
         let most = bytes.len().min(short.start + BARE);
@@ -565,7 +573,7 @@ impl Setting {
     }
 }
 
-/// `user=` or `User Id=`: what stands here is another name, with a value of its own.
+/// `user=` or `User Id=`: another name with its own value.
 fn name_follows(rest: &[u8]) -> bool {
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(byte);
     let length = rest.iter().take(NAME).take_while(|byte| part(byte)).count();
@@ -573,7 +581,7 @@ fn name_follows(rest: &[u8]) -> bool {
         && matches!(rest.get(length), Some(b'=' | b':'))
 }
 
-/// A value as it stands in the text, without its quotes.
+/// A value in the text, without its quotes.
 struct Value {
     at: Range<usize>,
     quoted: bool,
@@ -597,7 +605,8 @@ impl Value {
         Value::bare(text, at)
     }
 
-    /// Up to the same quote behind no more backslashes than the first had: `\"…\"` inside a string inside a string.
+    /// Up to the same quote preceded by no more backslashes than the opening one: `\"…\"` inside a string inside a
+    /// string.
     fn quoted(text: &str, start: usize, quote: u8, slashes: usize) -> Option<Value> {
         let bytes = &text.as_bytes()[start..text.len().min(start + VALUE)];
         for (at, byte) in bytes.iter().enumerate() {
@@ -620,7 +629,7 @@ impl Value {
         let inside = |byte: &u8| byte.is_ascii_graphic() && !b"\"'`;,&\\<>(){}[]|".contains(byte);
         let (mut length, mut equals) = (0, false);
         for byte in bytes[start..].iter().take(BARE).take_while(|byte| inside(byte)) {
-            // A row of assignments without a space, `a=b=c`: each would be read to the end of all.
+            // A chain of assignments without spaces, `a=b=c`: each value would be read to the end of the chain.
             let named = *byte == b'='
                 && length > 0
                 && is_name(&bytes[start..start + length], bytes.get(start + length + 1));
@@ -631,7 +640,7 @@ impl Value {
             length += 1;
         }
         let length = text[start..start + length].trim_end_matches(['.', ':']).len();
-        // Cut where no value of its kind ends: what follows is part of it, and it is none.
+        // If a non-ASCII letter or digit follows, the value continues and is not one of this kind.
         let ends = text[start + length..]
             .chars()
             .next()
@@ -639,7 +648,7 @@ impl Value {
         (length > 0 && ends).then_some(Value { at: start..start + length, quoted: false })
     }
 
-    /// In `token: &str = "…"` the value stands behind the type.
+    /// In `token: &str = "…"` the value follows the type.
     fn behind_type(text: &str, at: usize) -> Option<Value> {
         let bytes = text.as_bytes();
         let of_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_<>&' .:|[]?*".contains(byte);
@@ -663,7 +672,7 @@ mod tests {
     }
 
     const P: &str = "hunter2hunter2";
-    /// Stands for something random, but of no vendor.
+    /// A random value that matches no vendor's format.
     const R: &str = "random 20";
 
     fn drawn(value: &str) -> String {
@@ -717,9 +726,9 @@ mod tests {
         }
     }
 
-    /// Of each no part is left, and nothing beside it is taken.
+    /// Each is masked completely, and nothing next to it is.
     #[test]
-    fn a_password_ends_where_it_ends_and_not_at_a_sign() {
+    fn a_password_is_masked_up_to_its_real_end() {
         let cases = [
             ("the password is @, please", "Tr0ub4dor&3x9"),
             ("(the password is @).", "Tr0ub4dor&3x9"),
@@ -755,13 +764,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_django_is_found_with_its_signs() {
+    fn a_django_key_is_found_with_its_punctuation() {
         let value = format!("django-insecure-{}(#^z&", drawn(R));
         assert_eq!(found(&format!("SECRET_KEY = '{value}'")), Some((value.as_str(), "secret")));
     }
 
     #[test]
-    fn names_and_values_that_only_look_alike_stay() {
+    fn similar_names_and_values_are_not_masked() {
         let cases = [
             "max_tokens=4096",
             "token: string",
@@ -799,7 +808,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_taken_apart_at_its_seams() {
+    fn names_are_split_into_words() {
         for (name, expected) in
             [("dbPassword_2", "db password 2"), ("HTTPToken", "http token"), ("API_KEY", "api key")]
         {

@@ -1,36 +1,36 @@
-//! Private keys written over many lines: PEM, OpenSSH, PGP and `PuTTY`. Also with a number or a diff's sign before each
-//! line, with `\n` for the end of a line, and cut short by whoever printed them.
+//! Private keys that span lines: PEM, OpenSSH, PGP and `PuTTY`. Also with a line number or diff marker before each line,
+//! with `\n` escapes for line ends, and truncated.
 //!
-//! Does not know whether a key is valid: what stands behind such a header in base64 is taken for one.
+//! Does not validate keys: base64 after such a header is taken for one.
 
 use std::ops::Range;
 
-/// Less than this is an ellipsis or a sentence about keys. The shortest real key, Ed25519, has 64 characters.
+/// Anything shorter is an ellipsis or a sentence about keys. The shortest real key, Ed25519, has 64 characters.
 const LEAST: usize = 40;
 
-/// A line of base64 is at least so long, but for the last.
+/// The minimum length of a base64 line, except the last.
 const LINE: usize = 16;
 
-/// So much of a line is read at once. The longest key in use, RSA with 16384 bits, has 12 700 characters.
+/// The maximum number of bytes read as one line. The longest key in use, RSA with 16384 bits, has 12 700 characters.
 const WIDEST: usize = 16 << 10;
 
-/// How far behind something unreadable the END line may be: someone left out the middle.
+/// The maximum distance of the END line after unreadable text, for keys with the middle left out.
 const ELLIPSIS: usize = 4096;
 
-/// The private key that begins at a word of its header.
+/// The private key whose header begins at `word`.
 pub(crate) fn private(text: &str, word: Range<usize>) -> Option<(Range<usize>, &'static str)> {
     let (start, kind) = header(text, word.start)?;
     let body = Body::read(text, start);
     (body.base64.len() >= LEAST).then_some((word.start..body.end, kind))
 }
 
-/// What is the same in a key however it was wrapped, to tell that it is the same key. Nothing for other secrets.
+/// The part of a key that does not depend on its wrapping, to recognise the same key. `None` for other secrets.
 pub(crate) fn essence(secret: &str) -> Option<String> {
     let (start, _) = header(secret, 0)?;
     Some(Body::read(secret, start).base64)
 }
 
-/// Where the header that stands at `at` ends, if it is of a private key.
+/// The end of the header at `at`, if it is that of a private key.
 fn header(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let rest = &text[at..];
     if let Some(lines) = rest.strip_prefix("Private-Lines:") {
@@ -45,8 +45,8 @@ fn header(text: &str, at: usize) -> Option<(usize, &'static str)> {
     closed.then(|| (text.len() - label.len() + length + 5, kind))
 }
 
-/// The lines of a key: where they end, and their letters, digits and slashes. A plus is left out: at the beginning of a
-/// line it may be a diff's.
+/// The lines of a key: where they end, and their letters, digits and slashes. A plus is skipped, because at the
+/// beginning of a line it may be a diff marker.
 struct Body {
     end: usize,
     base64: String,
@@ -66,7 +66,7 @@ impl Body {
                 break;
             }
             let length = line.len() + line_end(text, at + line.len());
-            // Another header, or a footer that was cut short.
+            // Another header, or a truncated footer.
             if length == 0 {
                 break;
             }
@@ -80,7 +80,7 @@ impl Body {
         body
     }
 
-    /// Takes a line in; false when it is not of the key any more.
+    /// Adds a line; returns false if it does not belong to the key.
     fn take(&mut self, line: &str, at: usize) -> bool {
         let content = unmarked(line);
         if content.contains(": ") {
@@ -106,12 +106,12 @@ fn of_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// A line without what a tool or a language put around it: `   12\t`, `  12→`, `+`, `> `, `"…" +`.
+/// A line without the decoration of a tool or language: `   12\t`, `  12→`, `+`, `> `, `"…" +`.
 fn unmarked(line: &str) -> &str {
     let quiet = |c: char| {
         matches!(c, ' ' | '\t' | '\r' | '"' | '\'' | '>' | ',' | ';' | '.' | '+' | '-' | '`' | '(' | ')')
     };
-    // The number first: the tab behind it would be trimmed as the end of the line.
+    // The number first: the tab after it would be trimmed as the end of the line.
     let line = line.trim_start_matches([' ', '\t']);
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let unnumbered =
@@ -120,18 +120,18 @@ fn unmarked(line: &str) -> &str {
     content.trim_end_matches(|c| quiet(c) && c != '+')
 }
 
-/// How long the line is that begins at `at`: up to its end, an escaped end, a footer or another header. Not farther:
-/// of a hundred thousand headers on one line, each would be read to the end of all.
+/// The length of the line that begins at `at`: up to a line end, an escaped line end, a footer or another header, but
+/// at most `WIDEST`. Otherwise each of a hundred thousand headers on one line would be read to the end of all.
 fn line(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..text.floor_char_boundary((at + WIDEST).min(text.len()))];
     let ends = |at: &usize| rest[*at] != b'-' || rest[*at..].starts_with(b"-----");
     let end = memchr::memchr3_iter(b'\n', b'\\', b'-', rest).find(ends);
-    // One that is longer goes on behind its last whole piece.
+    // A longer line is continued after its last complete piece.
     let cut = || memchr::memrchr(b' ', rest).filter(|_| at + rest.len() < text.len()).map(|at| at + 1);
     end.or_else(cut).unwrap_or(rest.len())
 }
 
-/// `\n`, and `\\r\\n` as strings inside strings have it.
+/// `\n`, and `\\r\\n` as in strings inside strings.
 fn line_end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     let slashes = rest.iter().take(16).take_while(|byte| **byte == b'\\').count();

@@ -1,17 +1,17 @@
-//! Where in a text there might be a secret, and which row of the table says so: one pass over the text for the words
-//! that no secret is without, and a closer look only around those.
+//! Searches a text for secrets: one pass finds the keywords without which there is no secret, and only their
+//! surroundings are examined.
 //!
-//! Does not know what replaces a secret, nor that a text may have been masked before: it is handed the parts between.
+//! Does not know what replaces a secret, nor that a text may already be masked: the caller passes the parts between
+//! placeholders.
 
 use crate::rules::{Look, RULES, Rule};
 use crate::words::Words;
-use crate::{Found, address, assigned, block, plausible};
-use regex::{Regex, RegexBuilder};
+use crate::{Found, address, assigned, block, patterns, plausible};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-/// What is done where a word was seen.
+/// The check to run at a keyword.
 #[derive(Clone, Copy)]
 enum Act {
     Row(usize),
@@ -24,16 +24,9 @@ enum Act {
     Putty,
 }
 
-/// Words of the grammars that are read by hand. They are common in code, so what follows them is looked at byte by
-/// byte before anything dearer.
+/// Keywords of the formats that are parsed by hand. They are common in code, so the text after them is checked byte by
+/// byte before anything more expensive.
 const BY_HAND: &[(&str, Act)] = &[
-    ("pass", Act::Assigned),
-    ("pwd", Act::Assigned),
-    ("secret", Act::Assigned),
-    ("token", Act::Assigned),
-    ("key", Act::Assigned),
-    ("auth", Act::Assigned),
-    ("cred", Act::Assigned),
     ("bearer", Act::Bearer),
     ("basic", Act::Basic),
     ("://", Act::Address),
@@ -43,7 +36,7 @@ const BY_HAND: &[(&str, Act)] = &[
     ("private-lines:", Act::Putty),
 ];
 
-/// A secret that was found, and how sure its rule is: where two overlap, the lower one stays.
+/// A possible secret and the rank of its rule: of two that overlap, the lower rank wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Candidate {
     rank: usize,
@@ -55,15 +48,13 @@ struct Candidate {
 const BLOCKS: usize = 0;
 const CONTEXT: usize = 1 + RULES.len();
 
-/// The longest secret of a vendor's shape that is looked for: tokens with claims inside can be long.
+/// The maximum length of a secret in a vendor's format: tokens with embedded claims can be long.
 const LONGEST: usize = 8 << 10;
 
 struct Hunter {
     words: Words,
-    /// For each word its length and what to do.
+    /// For each word its length and check.
     acts: Vec<(usize, Act)>,
-    /// Compiled when the first word of its row is seen; most never are.
-    patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
 static HUNTER: LazyLock<Hunter> = LazyLock::new(|| {
@@ -71,18 +62,18 @@ static HUNTER: LazyLock<Hunter> = LazyLock::new(|| {
         let searched = !matches!(rule.look, Look::Named | Look::ByHand);
         rule.words.iter().filter(move |_| searched).map(move |word| (*word, Act::Row(at)))
     });
-    let all: Vec<(&str, Act)> = BY_HAND.iter().copied().chain(rows).collect();
+    let names = assigned::NAME_WORDS.iter().map(|word| (*word, Act::Assigned));
+    let all: Vec<(&str, Act)> = names.chain(BY_HAND.iter().copied()).chain(rows).collect();
     Hunter {
         words: Words::new(all.iter().map(|(word, _)| *word).collect()),
         acts: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
-        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
     }
 });
 
-/// How far from a word anything is read, and a little more: what happens farther away changes nothing here.
+/// The maximum distance from a keyword at which text is read, with a margin: text farther away has no effect.
 pub(crate) const REACH: usize = LONGEST + 512;
 
-/// Every secret in the text that a word at one of the places gives away, in order, not overlapping.
+/// All secrets revealed by a keyword within the given ranges, in order and without overlaps.
 pub(crate) fn hunt(text: &str, places: &[Range<usize>]) -> Vec<Found> {
     let hunter = &*HUNTER;
     let mut candidates = Vec::new();
@@ -90,84 +81,53 @@ pub(crate) fn hunt(text: &str, places: &[Range<usize>]) -> Vec<Found> {
         hunter.words.each(&text.as_bytes()[part.clone()], |at, number| {
             let (length, act) = hunter.acts[number];
             let at = part.start + at;
-            hunter.look(text, at..at + length, act, &mut candidates);
+            check_keyword(text, at..at + length, act, &mut candidates);
         });
     }
     best(candidates)
 }
 
-/// Where words of the table stand, so that only what is around them has to be read.
+/// The positions of keywords, so that only their surroundings have to be read.
 pub(crate) fn places(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
     HUNTER.words.each(text.as_bytes(), |at, _| places.push(at));
     places
 }
 
-/// Whether a name in small letters has a word that promises a secret.
-pub(crate) fn promises(name: &[u8]) -> bool {
-    let mut words = BY_HAND.iter().filter(|(_, act)| matches!(act, Act::Assigned));
-    words.any(|(word, _)| memchr::memmem::find(name, word.as_bytes()).is_some())
-}
-
-/// The kind of a value that was set under a name, if a row knows that name and the value's shape.
-pub(crate) fn named(context: &str, value: &str) -> Option<&'static str> {
-    let hunter = &*HUNTER;
-    let fits = |(at, rule): (usize, &Rule)| {
-        let said = rule.look == Look::Named && rule.words.iter().any(|word| context.contains(word));
-        said && hunter.pattern(at).is_some_and(|pattern| pattern.is_match(value))
+/// Runs the check of a keyword and collects its candidates.
+fn check_keyword(text: &str, word: Range<usize>, act: Act, found: &mut Vec<Candidate>) {
+    let context = match act {
+        Act::Row(at) => return match_rule(text, word, at, found),
+        Act::Assigned => assigned::value(text, word),
+        Act::Bearer => assigned::bearer(text, word.end),
+        Act::Basic => assigned::basic(text, word.end),
+        Act::Address => address::password(text, word),
+        Act::User => address::user(text, word),
+        Act::Block | Act::Putty => block::private(text, word),
     };
-    let at = (0..RULES.len()).find(|&at| fits((at, &RULES[at])))?;
-    (!plausible::documented(value) && !plausible::stand_in(value)).then_some(RULES[at].kind)
+    let rank = if matches!(act, Act::Block | Act::Putty) { BLOCKS } else { CONTEXT };
+    found.extend(context.map(|(at, kind)| Candidate { rank, from: at.start, to: at.end, kind }));
 }
 
-impl Hunter {
-    fn look(&self, text: &str, word: Range<usize>, act: Act, found: &mut Vec<Candidate>) {
-        let context = match act {
-            Act::Row(at) => return self.row(text, word, at, found),
-            Act::Assigned => assigned::value(text, word),
-            Act::Bearer => assigned::bearer(text, word.end),
-            Act::Basic => assigned::basic(text, word.end),
-            Act::Address => address::password(text, word),
-            Act::User => address::user(text, word),
-            Act::Block | Act::Putty => block::private(text, word),
-        };
-        let rank = if matches!(act, Act::Block | Act::Putty) { BLOCKS } else { CONTEXT };
-        found.extend(context.map(|(at, kind)| Candidate { rank, from: at.start, to: at.end, kind }));
-    }
-
-    fn row(&self, text: &str, word: Range<usize>, at: usize, found: &mut Vec<Candidate>) {
-        let rule = &RULES[at];
-        let Some(window) = window(text, &word, rule) else { return };
-        let Some(pattern) = self.pattern(at) else { return };
-        let part = &text[window.clone()];
-        for hit in pattern.captures_iter(part) {
-            let Some(whole) = hit.get(0) else { continue };
-            let secret = hit.get(1).unwrap_or(whole);
-            let (from, to) = (window.start + whole.start(), window.start + whole.end());
-            let covers = !matches!(rule.look, Look::Back(_)) || (from <= word.start && to >= word.end);
-            if covers && alone(text.as_bytes(), from, to) && !plausible::documented(secret.as_str()) {
-                let (from, to) = (window.start + secret.start(), window.start + secret.end());
-                found.push(Candidate { rank: 1 + at, from, to, kind: rule.kind });
-            }
+/// Collects the matches of a rule near a keyword.
+fn match_rule(text: &str, word: Range<usize>, at: usize, found: &mut Vec<Candidate>) {
+    let rule = &RULES[at];
+    let Some(window) = window(text, &word, rule) else { return };
+    let Some(pattern) = patterns::pattern(at) else { return };
+    let part = &text[window.clone()];
+    for hit in pattern.captures_iter(part) {
+        let Some(whole) = hit.get(0) else { continue };
+        let secret = hit.get(1).unwrap_or(whole);
+        let (from, to) = (window.start + whole.start(), window.start + whole.end());
+        let covers = !matches!(rule.look, Look::Back(_)) || (from <= word.start && to >= word.end);
+        if covers && alone(text.as_bytes(), from, to) && !plausible::documented(secret.as_str()) {
+            let (from, to) = (window.start + secret.start(), window.start + secret.end());
+            found.push(Candidate { rank: 1 + at, from, to, kind: rule.kind });
         }
     }
-
-    fn pattern(&self, at: usize) -> Option<&Regex> {
-        let compile = || {
-            let rule = &RULES[at];
-            let pattern = match rule.look {
-                Look::Here => format!("^(?:{})", rule.pattern),
-                Look::Named => format!("^(?:{})$", rule.pattern),
-                _ => rule.pattern.to_owned(),
-            };
-            // A test compiles every row, so none is lost here in silence.
-            RegexBuilder::new(&pattern).unicode(false).build().ok()
-        };
-        self.patterns[at].get_or_init(compile).as_ref()
-    }
 }
 
-/// The part of the text in which a row's pattern is tried.
+/// The part of the text in which a rule's pattern is tried.
 fn window(text: &str, word: &Range<usize>, rule: &Rule) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let cut = |at: usize| text.floor_char_boundary(at.min(text.len()));
@@ -193,12 +153,12 @@ fn window(text: &str, word: &Range<usize>, rule: &Rule) -> Option<Range<usize>> 
     }
 }
 
-/// Whether nothing that could belong to it stands on either side.
+/// Whether neither neighbour could belong to it.
 fn alone(bytes: &[u8], from: usize, to: usize) -> bool {
     free_left(bytes, from) && !bytes.get(to).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// A letter in front is allowed when it ends an escape: `\n` inside a string, `%3D` inside an address.
+/// A letter before it is allowed if it ends an escape: `\n` inside a string, `%3D` inside an address.
 fn free_left(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
     !before(1).is_ascii_alphanumeric()
@@ -206,19 +166,19 @@ fn free_left(bytes: &[u8], at: usize) -> bool {
         || (before(1).is_ascii_hexdigit() && before(2).is_ascii_hexdigit() && before(3) == b'%')
 }
 
-/// `a-fw_`: in hashes written in letters, digits, `-` and `_`, a short word occurs by chance.
+/// `a-fw_`: in hashes of letters, digits, `-` and `_`, a short word occurs by chance.
 fn joined_left(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
     matches!(before(1), b'-' | b'_') && before(2).is_ascii_alphanumeric()
 }
 
-/// Of what overlaps, the surest, then the longest; in the order of the text.
+/// Of overlapping candidates the most certain, then the longest; in text order.
 fn best(mut candidates: Vec<Candidate>) -> Vec<Found> {
     candidates.sort_unstable_by_key(|it| (it.rank, it.from, usize::MAX - it.to));
-    // By their places: a list kept in order would be moved for every one of a hundred thousand.
+    // Keyed by position: keeping a sorted list would shift it for each of a hundred thousand candidates.
     let mut kept: BTreeMap<usize, Candidate> = BTreeMap::new();
     for candidate in candidates {
-        // They do not overlap, so only the neighbours can be overlapped.
+        // Kept candidates do not overlap, so only the neighbours need to be checked.
         let before = kept.range(..candidate.from).next_back().is_none_or(|(_, it)| it.to <= candidate.from);
         let after = kept.range(candidate.from..).next().is_none_or(|(from, _)| candidate.to <= *from);
         if before && after {
@@ -233,15 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles() {
-        let hunter = &*HUNTER;
-        for (at, rule) in RULES.iter().enumerate() {
-            assert!(hunter.pattern(at).is_some(), "{}", rule.kind);
-        }
-    }
-
-    #[test]
-    fn every_searched_row_has_words_of_three_letters() {
+    fn every_searched_rule_has_words_of_three_letters() {
         for rule in RULES {
             assert!(rule.words.iter().all(|word| word.len() >= 3), "{}", rule.kind);
             assert_eq!(rule.words.is_empty(), rule.look == Look::ByHand, "{}", rule.kind);
@@ -249,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_in_front_is_no_letter() {
+    fn a_preceding_escape_is_not_a_letter() {
         for (text, free) in
             [("ab", false), (r"\nb", true), ("%3Db", true), ("nb", false), ("_b", true), ("b", true)]
         {

@@ -1,6 +1,6 @@
-//! Which strings a JSON text has, where they stand, and which key each value belongs to.
+//! Finds the strings in a JSON text, their positions, and the key of each value.
 //!
-//! Does not know what a secret is. Depth costs memory on the heap, never the stack.
+//! Does not know what a secret is. Nesting uses heap memory, never the stack.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A string without its quotes.
 pub(crate) struct Text {
     pub(crate) at: Range<usize>,
-    /// For a value of an object, which string before it is its key.
+    /// For a value of an object, the index of the preceding string that is its key.
     pub(crate) key: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ enum Wants {
     Next,
 }
 
-/// Every string of the text, in order; nothing if the text is not JSON.
+/// All strings in the text, in order; `None` if the text is not JSON.
 pub(crate) fn strings(json: &str) -> Option<Vec<Text>> {
     let mut reader = Reader {
         json: json.as_bytes(),
@@ -38,7 +38,7 @@ pub(crate) fn strings(json: &str) -> Option<Vec<Text>> {
 struct Reader<'a> {
     json: &'a [u8],
     at: usize,
-    /// What is open: an object, or else an array.
+    /// The open containers: `true` for an object, `false` for an array.
     inside: Vec<bool>,
     wants: Wants,
     key: Option<usize>,
@@ -46,7 +46,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// One token; false at the end, nothing if it cannot stand here.
+    /// Reads one token; false at the end, `None` if the token is invalid here.
     fn step(&mut self) -> Option<bool> {
         self.blank();
         let Some(&byte) = self.json.get(self.at) else {
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 }
 
-/// How long the escape is that the bytes begin with.
+/// The length of the escape at the start of the bytes.
 fn escape(bytes: &[u8]) -> Option<usize> {
     match bytes.get(1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
@@ -164,7 +164,7 @@ fn escape(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// One character of a string as it is written, and how many bytes it takes there.
+/// One character of an escaped string, and its length there in bytes.
 fn unit(raw: &str) -> Option<(char, usize)> {
     let bytes = raw.as_bytes();
     if bytes.first()? != &b'\\' {
@@ -192,7 +192,7 @@ fn unit(raw: &str) -> Option<(char, usize)> {
     Some((plain, 2))
 }
 
-/// What the string says.
+/// The string with its escapes decoded.
 pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
@@ -206,14 +206,15 @@ pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Places in what the string says, as places in how it is written. They must be in order: it is walked once.
+/// Translates positions in the decoded string into positions in the escaped one. They must be sorted: the string is
+/// traversed once.
 pub(crate) fn written(raw: &str, places: impl Iterator<Item = usize>) -> Vec<usize> {
-    let (mut said, mut at) = (0, 0);
+    let (mut decoded_len, mut at) = (0, 0);
     let one = |place: usize| {
-        while said < place
+        while decoded_len < place
             && let Some((c, width)) = unit(&raw[at..])
         {
-            said += c.len_utf8();
+            decoded_len += c.len_utf8();
             at += width;
         }
         at
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_json_is_told_from_what_is_not() {
+    fn json_is_distinguished_from_other_text() {
         for json in
             ["1", "-0.5e+3", "\"a\"", "[]", "{}", " [1, {\"a\": null}, true] ", r#"{"a":{"b":["\u00e9\n"]}}"#]
         {
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn places_lead_back_to_how_it_is_written() {
+    fn decoded_positions_map_to_escaped_positions() {
         let raw = r"a\u00e9\nb\ud83d\ude00c";
         assert_eq!(decoded(raw), "aé\nb😀c");
         let places = written(raw, [4, 9, 10].into_iter());

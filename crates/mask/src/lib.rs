@@ -1,20 +1,21 @@
-//! Which parts of a text are secrets, and what stands in their place.
+//! Finds secrets in text and replaces them with typed placeholders.
 //!
-//! Does not know where the text came from or where it goes.
+//! Does not know where the text comes from or where it goes.
 //!
-//! Four layers, each in its file: shapes that vendors gave their tokens (`rules`), names that give their value away
-//! (`assigned`), passwords in addresses (`address`), keys over many lines (`block`). Randomness counts only where one of
-//! these says that a secret may stand there (`plausible`).
+//! Four layers, one file each: token formats of vendors (`rules`), values assigned to names that announce a secret
+//! (`assigned`), passwords in addresses (`address`), keys that span lines (`block`). Randomness counts only where one
+//! of these indicates that a secret is likely (`plausible`).
 //!
-//! Missed knowingly: passphrases of ordinary words, passwords of letters alone or beyond ASCII, numbers as passwords in JSON,
-//! `-p` and other one-letter flags, `{"name": "PASSWORD", "value": …}`, secrets encoded once more or divided over two
-//! strings, random tokens without a name or a shape.
+//! Known misses: passphrases of ordinary words, passwords of letters only or with non-ASCII characters, numeric
+//! passwords in JSON, `-p` and other one-letter flags, `{"name": "PASSWORD", "value": …}`, secrets that are encoded
+//! again or split over two strings, random tokens without a name or a known format.
 
 mod address;
 mod assigned;
 mod block;
 mod hunt;
 mod json;
+mod patterns;
 mod plausible;
 mod rules;
 #[doc(hidden)]
@@ -28,12 +29,12 @@ use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Puts placeholders in the place of secrets. The rules are compiled when the first text is read, once a process.
+/// Replaces secrets with placeholders. The rules are compiled once per process, on first use.
 pub struct Masker {
     key: [u8; 32],
 }
 
-/// Where a secret stands, and of which kind it is. Never the value.
+/// The position and kind of a secret. Never its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
     pub from: usize,
@@ -41,16 +42,17 @@ pub struct Found {
     pub kind: &'static str,
 }
 
-/// No secret is shorter, with what gives it away.
+/// The minimum length of a secret together with the text that reveals it.
 const LEAST: usize = 8;
 
 impl Masker {
-    /// With the key of this installation: the same secret then has the same placeholder, here and nowhere else.
+    /// Uses the key of this installation: the same secret gets the same placeholder here, and a different one
+    /// elsewhere.
     pub fn new(key: [u8; 32]) -> Masker {
         Masker { key }
     }
 
-    /// Text with each secret replaced by its placeholder; borrowed when there is none.
+    /// Replaces each secret with its placeholder; borrows the text if there is none.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let places = self
             .find(text)
@@ -59,8 +61,8 @@ impl Masker {
         replaced(text, places)
     }
 
-    /// The same for JSON text: what its strings say is masked, keys and values, and everything else stays byte for byte.
-    /// A key counts for its value. What is not JSON is masked as plain text.
+    /// The same for JSON text: secrets inside strings, keys and values, are masked, and everything else is kept byte
+    /// for byte. A key provides context for its value. Text that is not JSON is masked as plain text.
     pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
         let (seen, hidden) = (hunt::places(json), hides_words(json));
         if seen.is_empty() && !hidden {
@@ -75,23 +77,23 @@ impl Masker {
             if key.is_none() && !worth(&string.at) {
                 continue;
             }
-            let said = json::decoded(raw);
+            let text = json::decoded(raw);
             let key = key.map(|at| json::decoded(&json[at]));
-            let found = self.find_under(key.as_deref(), &said);
+            let found = self.find_under(key.as_deref(), &text);
             let ends = found.iter().flat_map(|it| [it.from, it.to]);
             let ends = json::written(raw, ends).into_iter().map(|at| string.at.start + at);
             for (it, at) in found.iter().zip(pairs(ends)) {
-                places.push((at, self.placeholder(&said[it.from..it.to], it.kind)));
+                places.push((at, self.placeholder(&text[it.from..it.to], it.kind)));
             }
         }
         replaced(json, places.into_iter())
     }
 
-    /// Where secrets are and of which kind, in order, not overlapping.
+    /// Finds secrets and their kinds, in order and without overlaps.
     ///
-    /// What was found, or masked before, divides the text, and the parts are searched again until nothing is found in
-    /// any: that is what makes masking twice the same as masking once.
-    #[allow(clippy::unused_self)] // part of the interface: rules of one's own will live in the masker
+    /// Secrets and existing placeholders split the text, and the remaining parts are searched again until nothing is
+    /// found. This makes masking idempotent.
+    #[allow(clippy::unused_self)] // part of the interface: custom rules will be stored in the masker
     pub fn find(&self, text: &str) -> Vec<Found> {
         if text.len() < LEAST {
             return Vec::new();
@@ -115,14 +117,14 @@ impl Masker {
         found
     }
 
-    /// Secrets of a JSON string: those it would have as a text, or else the one its key promises.
-    fn find_under(&self, key: Option<&str>, said: &str) -> Vec<Found> {
-        let found = self.find(said);
+    /// Secrets in a JSON string: those it would have as plain text, or else the one that its key announces.
+    fn find_under(&self, key: Option<&str>, text: &str) -> Vec<Found> {
+        let found = self.find(text);
         if !found.is_empty() {
             return found;
         }
-        let promised = key.and_then(|key| assigned::pair(key, said));
-        promised.into_iter().map(|(at, kind)| Found { from: at.start, to: at.end, kind }).collect()
+        let announced = key.and_then(|key| assigned::pair(key, text));
+        announced.into_iter().map(|(at, kind)| Found { from: at.start, to: at.end, kind }).collect()
     }
 
     fn placeholder(&self, secret: &str, kind: &'static str) -> String {
@@ -131,18 +133,18 @@ impl Masker {
     }
 }
 
-/// Whether one of the places, which are in order, lies in the part.
+/// Whether one of the sorted positions is within the part.
 fn any_within(places: &[usize], part: &Range<usize>) -> bool {
     let first = places.partition_point(|place| *place < part.start);
     places.get(first).is_some_and(|place| *place < part.end)
 }
 
-/// Whether escapes may hide a word of the table: a letter written as `\u0061`, a slash written as `\/`.
+/// Whether escapes may hide a keyword: a letter written as `\u0061`, a slash written as `\/`.
 fn hides_words(json: &str) -> bool {
     memmem::find(json.as_bytes(), b"\\u00").is_some() || memmem::find(json.as_bytes(), b"\\/").is_some()
 }
 
-/// What is left of a part when some places in it are taken away.
+/// The parts of a range that remain when some places are removed.
 fn between(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut left = Vec::new();
     let mut from = part.start;
@@ -166,7 +168,7 @@ impl Part {
         Part { places: std::iter::once(0..at.len()).collect(), at }
     }
 
-    /// What is left beside a secret: only near where it was cut can anything be found that was not found before.
+    /// The remainder next to a secret: only near the cut can there be a secret that was not found before.
     fn cut_out(at: Range<usize>, whole: &Range<usize>) -> Part {
         let near = hunt::REACH.min(at.len());
         let mut places = Vec::new();
@@ -181,7 +183,7 @@ impl Part {
     }
 }
 
-/// Each two that follow each other, as a range.
+/// Consecutive pairs as ranges.
 fn pairs(mut ends: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || Some(ends.next()?..ends.next()?))
 }

@@ -1,22 +1,23 @@
-//! Whether a value that stands in a secret's position is one, or only stands in for one: `your-api-key`, `${TOKEN}`,
+//! Decides whether a value in the position of a secret is one, or only a placeholder: `your-api-key`, `${TOKEN}`,
 //! `getPassword()`, a word.
 //!
-//! Does not know the name the value was given to, beyond how much that name promises.
+//! Does not know the name the value is assigned to, only how strongly that name announces a secret.
 
-/// How much the name promises, and so how little the value has to show.
+/// How strongly the name announces a secret, and so how little the value has to prove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
-    /// A password: people choose them, so a few letters and digits are enough.
+    /// A password: chosen by people, so a few letters and digits are enough.
     Password,
-    /// A secret or an API key: may be anything random, even a UUID.
+    /// A secret or an API key: may be any random value, even a UUID.
     Secret,
-    /// A token: random, but a UUID is more often an id.
+    /// A token: random, but a UUID is more often an ID.
     Token,
-    /// `SOMETHING_KEY`: more often a name than a secret, so only what is random in three alphabets.
+    /// `SOMETHING_KEY`: more often a name than a secret, so only a random value with capitals, lower-case letters and
+    /// digits counts.
     Key,
 }
 
-/// What people write where a secret would be. `changeme` is among them: it is published, and hides nothing.
+/// Text that people write in place of a secret. `changeme` is included: it is public knowledge.
 const STAND_INS: &[&str] = &[
     "your",
     "example",
@@ -90,10 +91,10 @@ const STAND_INS: &[&str] = &[
     "\\s",
 ];
 
-/// Keys that vendors print in their own documents, or the part of them that cannot occur by chance.
+/// Keys that vendors print in their documentation, or the part of them that cannot occur by chance.
 const DOCUMENTED: &[&str] = &[
     "EXAMPLE",                      // AKIAIOSFODNN7EXAMPLE and its secret key
-    "eyJzdWIiOiIxMjM0NTY3ODkwIiwi", // the token of jwt.io
+    "eyJzdWIiOiIxMjM0NTY3ODkwIiwi", // the token on jwt.io
     "4eC39HqLyjWDarjtT1zdp7dc",     // Stripe's
     "1234567890",
     "0123456789",
@@ -107,13 +108,13 @@ const DOCUMENTED: &[&str] = &[
     "YOUR",
 ];
 
-/// Whether what a vendor's shape found is a key of the documents, or a row of the same letter.
+/// Whether a match of a vendor's format is a key from documentation or a repeated letter.
 pub(crate) fn documented(secret: &str) -> bool {
     DOCUMENTED.iter().any(|known| secret.contains(known)) || distinct(secret) < 8.min(secret.len() / 2)
 }
 
-/// Whether the value can be the secret its name promises. `literal` says that it cannot be code: it was quoted, or
-/// stands where only text can stand.
+/// Whether the value can be the secret that its name announces. `literal`: it cannot be code, because it was quoted or
+/// is in a position where only text is possible.
 pub(crate) fn secret(value: &str, promise: Promise, literal: bool) -> bool {
     if promise == Promise::Password && literal && value.contains(' ') {
         return several_words(value);
@@ -124,13 +125,13 @@ pub(crate) fn secret(value: &str, promise: Promise, literal: bool) -> bool {
     if starts_like_code(value) || (!literal && reads_like_code(value)) {
         return false;
     }
-    let shown = match promise {
+    let proven = match promise {
         Promise::Password => chosen(value, literal),
         Promise::Secret => uuid(value) || random(value) || dense(value, literal),
         Promise::Token => !uuid(value) && random(value),
         Promise::Key => !uuid(value) && !hex(value) && three_alphabets(value) && random(value),
     };
-    shown && !stand_in(value)
+    proven && !stand_in(value)
 }
 
 pub(crate) fn stand_in(value: &str) -> bool {
@@ -154,7 +155,7 @@ fn starts_like_code(value: &str) -> bool {
     }
 }
 
-/// Calls, paths, indexes, generics: what a compiler would read on.
+/// Calls, paths, indexes, generics: text that continues as code.
 fn reads_like_code(value: &str) -> bool {
     value.contains(['(', '[', '{', '<', '|', '`'])
         || value.contains("::")
@@ -173,20 +174,20 @@ fn path_of_names(value: &str) -> bool {
     value.contains('.') && value.split('.').all(name)
 }
 
-/// `GL_PASS_2D`: capitals with something between them.
+/// `GL_PASS_2D`: capitals joined by underscores.
 fn constant(value: &str) -> bool {
     let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     value.contains('_') && value.bytes().all(capital)
 }
 
-/// A password somebody thought of: letters with digits or signs, not words with a number at the end.
+/// A password chosen by a person: letters with digits or punctuation, not words with a number at the end.
 fn chosen(value: &str, literal: bool) -> bool {
     let body = value.trim_end_matches(['!', '?', ':', '*', '.', ',']);
     let signs = body.bytes().filter(|byte| b"!@#$%^&*+=?~".contains(byte)).count();
     let digits = body.bytes().filter(u8::is_ascii_digit).count();
     let letters = body.bytes().filter(u8::is_ascii_alphabetic).count();
     let enough = value.len() >= if literal { 6 } else { 8 };
-    // Where it might be code, a number at the end is a variable's: `password = input2`.
+    // Where it might be code, a final number belongs to a variable: `password = input2`.
     let numbered = if literal { digits > 0 } else { digits > 2 || changes(body) > 1 };
     enough
         && letters > 0
@@ -195,8 +196,8 @@ fn chosen(value: &str, literal: bool) -> bool {
         && !words(value)
 }
 
-/// `p@ss w0rd;9`: a password with spaces has signs or digits within its words, in half of them at least. In messages
-/// (`Please enter 8 characters!`) they stand beside the words.
+/// `p@ss w0rd;9`: a password with spaces has punctuation or digits inside its words, in at least half of them. In
+/// messages (`Please enter 8 characters!`) they are next to the words.
 fn several_words(value: &str) -> bool {
     let odd = |word: &&str| {
         let within = word.as_bytes().windows(3).any(|three| {
@@ -210,7 +211,7 @@ fn several_words(value: &str) -> bool {
     plain && value.len() <= 64 && odd * 2 >= words && !starts_like_code(value) && !stand_in(value)
 }
 
-/// `my-app-password-2`, `form.password.v1`: words and numbers with something between them.
+/// `my-app-password-2`, `form.password.v1`: words and numbers joined by separators.
 fn words(value: &str) -> bool {
     let part = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -222,18 +223,18 @@ fn words(value: &str) -> bool {
     value.contains(['-', '_', '.', '/', ':']) && value.split(['-', '_', '.', '/', ':']).all(part)
 }
 
-/// Letters and digits change places too often for words, or the letters are none that words are made of.
+/// Letters and digits alternate too often for words, or the letters do not form words.
 fn random(value: &str) -> bool {
     let long = value.len() >= 16 && distinct(value) >= 8;
     long && (changes(value) * 7 >= value.len() && changes(value) >= 4 || (mixed(value) && scrambled(value)))
 }
 
-/// Too short to be sure by chance alone, but nothing else looks like this in quotes: `hunter2hunter2`, `K9!fdQ27`.
+/// Too short to be certain by chance alone, but nothing else looks like this in quotes: `hunter2hunter2`, `K9!fdQ27`.
 fn dense(value: &str, literal: bool) -> bool {
     literal && value.len() >= 8 && distinct(value) >= 6 && changes(value) >= 3 && !words(value)
 }
 
-/// How often a letter follows a digit or a digit a letter.
+/// The number of transitions between letters and digits.
 fn changes(value: &str) -> usize {
     let digit = |byte: u8| byte.is_ascii_digit();
     let pair = |pair: &[u8]| {
@@ -251,9 +252,9 @@ fn three_alphabets(value: &str) -> bool {
     mixed(value) && value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Less than half of it stands in runs that could be words: four or more letters, all small or all capital but the
-/// first. Of 5,000 random
-/// words of letters in both cases and digits, 21 % does on average, and half or more in 2.3 % of them.
+/// Whether less than half of the value consists of runs that could be words: four or more letters, all lower case or
+/// all capitals except the first. Of 5,000 random words of letters in both cases and digits, 21 % does on average, and
+/// half or more in 2.3 % of them.
 fn scrambled(value: &str) -> bool {
     let (mut run, mut wordy, mut before) = (0, 0, 0_u8);
     for byte in value.bytes().chain([0]) {
@@ -291,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stand_ins_and_code_are_no_secrets() {
+    fn placeholders_and_code_are_not_secrets() {
         let values = [
             "your-api-key-goes-here1",
             "${API_KEY}",
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_choose_is_a_password_and_not_a_token() {
+    fn chosen_values_are_passwords_and_not_tokens() {
         for value in ["hunter2hunter2", "S3cure!pass", "p4ssw0rdAB", "tr0ub4dor&3"] {
             assert!(secret(value, Promise::Password, true), "{value}");
             assert!(!secret(value, Promise::Token, true), "{value}");
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_is_a_secret_only_where_the_name_says_so() {
+    fn a_uuid_is_a_secret_only_under_a_name_that_says_secret() {
         let value = "3b241101-e2bb-4255-8caf-4136c566a962";
         assert!(secret(value, Promise::Secret, true));
         assert!(!secret(value, Promise::Token, true));

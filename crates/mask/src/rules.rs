@@ -1,25 +1,25 @@
-//! Which secrets are known: one row for each, with what it looks like and one sentence about it.
+//! The table of known secrets: one row each, with its pattern and a description.
 //!
-//! Does not know how a row is applied (`hunt`), nor what makes a value a stand-in for a secret (`plausible`).
+//! Does not know how a row is applied (`hunt`), nor what makes a value a placeholder (`plausible`).
 //!
-//! Shapes and lengths are as vendors and gitleaks (MIT, Zachary Rice) are known to give them; they were not checked
-//! against either row by row. The patterns are our own, and looser than exact where a length is in doubt.
+//! Formats and lengths follow vendors' documentation and gitleaks (MIT, Zachary Rice) as far as known; they were not
+//! checked against either row by row. The patterns are our own, and looser than exact where a length is uncertain.
 
-/// Goes up when a row or a check changes what is found, so that what was derived can be made again.
+/// Incremented when a change of a rule or check affects what is found, so that derived data is rebuilt.
 pub const RULES_VERSION: u32 = 3;
 
-/// Where a row's pattern is tried.
+/// Where a rule's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// The secret begins with one of the words, written as in the table.
+    /// The secret begins with one of the words, spelled as in the table.
     Here,
-    /// One of the words stands inside the secret, at most so many bytes from where the match begins.
+    /// One of the words is inside the secret, at most this many bytes after the start of the match.
     Back(usize),
-    /// The secret stands at most so many bytes before or after one of the words, on the same line.
+    /// The secret is on the same line as one of the words, at most this many bytes before or after it.
     Near(usize),
-    /// The secret is what a name with one of the words is set to, or what stands behind them on the line.
+    /// The secret is assigned to a name that contains one of the words, or follows them on the line.
     Named,
-    /// Found by hand, in the file that knows this grammar. Words and pattern are empty.
+    /// Found by the file that parses this format. Words and pattern are empty.
     ByHand,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Rule {
     pub(crate) kind: &'static str,
     pub(crate) words: &'static [&'static str],
     pub(crate) look: Look,
-    /// In the syntax of `regex` without Unicode. Group 1, if there is one, is the secret.
+    /// In the syntax of `regex` without Unicode. Group 1, if present, is the secret.
     pub(crate) pattern: &'static str,
     pub(crate) says: &'static str,
 }
@@ -73,10 +73,10 @@ const fn hand(kind: &'static str, says: &'static str) -> Rule {
     Rule { kind, words: &[], look: Look::ByHand, pattern: "", says }
 }
 
-/// The more particular row stands first: where two rows find the same bytes, the first gives the kind.
-#[rustfmt::skip] // one row, one line: a table is checked by looking
+/// More specific rows come first: where two rows match the same bytes, the first determines the kind.
+#[rustfmt::skip] // one row per line, so that the table can be checked by eye
 pub(crate) const RULES: &[Rule] = &[
-    // Where code is kept.
+    // Code hosting.
     here("github-pat", &["ghp_"], r"ghp_[A-Za-z0-9]{36,}", "GitHub personal access token, classic."),
     here("github-fine-grained-pat", &["github_pat_"], r"github_pat_\w{70,}", "GitHub personal access token, fine-grained."),
     here("github-oauth", &["gho_"], r"gho_[A-Za-z0-9]{36,}", "GitHub OAuth access token."),
@@ -89,7 +89,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("atlassian-token", &["ATATT3", "ATCTT3"], r"AT[AC]TT3[\w=-]{100,}", "Atlassian API token."),
     here("sourcegraph-token", &["sgp_", "slk_"], r"(?:sgp|slk)_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40,64}", "Sourcegraph access token."),
 
-    // Clouds.
+    // Cloud providers.
     here("aws-access-key-id", &["AKIA", "ASIA", "ABIA", "ACCA"], r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}", "AWS access key id."),
     here("aws-bedrock-key", &["ABSK", "bedrock-api-key-"], r"(?:ABSK[A-Za-z0-9+/]{100,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{40,})", "AWS Bedrock API key."),
     named("aws-secret-key", &["secretaccesskey", "awssecret"], r"[A-Za-z0-9/+]{40}", "AWS secret access key."),
@@ -120,7 +120,7 @@ pub(crate) const RULES: &[Rule] = &[
     named("fastly-token", &["fastly"], r"[\w-]{32}", "Fastly API token."),
     named("ngrok-token", &["ngrok"], r"[A-Za-z0-9]{20,30}_[A-Za-z0-9]{18,30}|[A-Za-z0-9_]{40,60}", "ngrok authentication token."),
 
-    // Databases as a service.
+    // Hosted databases.
     here("supabase-token", &["sbp_", "sb_secret_"], r"(?:sbp_(?:v0_|oauth_)?[0-9a-f]{40}|sb_secret_[\w-]{24,60})", "Supabase access token or secret key."),
     here("planetscale-token", &["pscale_"], r"pscale_(?:tkn|pw|oauth|app)_[\w.=-]{32,64}", "PlanetScale token or password."),
     here("neon-key", &["napi_"], r"napi_[a-z0-9]{40,80}", "Neon API key."),
@@ -128,7 +128,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("pinecone-key", &["pcsk_"], r"pcsk_[A-Za-z0-9]{4,10}_[A-Za-z0-9]{40,80}", "Pinecone API key."),
     named("algolia-key", &["algolia"], r"[0-9a-f]{32}", "Algolia API key."),
 
-    // Models.
+    // Model providers.
     here("anthropic-key", &["sk-ant-"], r"sk-ant-(?:[a-z]{3,8}\d{2}-)?[\w-]{24,}", "Anthropic API key or token."),
     here("openrouter-key", &["sk-or-"], r"sk-or-(?:v\d-)?[0-9a-f]{64}", "OpenRouter API key."),
     here("langfuse-key", &["sk-lf-"], r"sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "Langfuse secret key."),
@@ -153,7 +153,7 @@ pub(crate) const RULES: &[Rule] = &[
     named("cohere-key", &["cohere", "coapi"], r"[A-Za-z0-9]{40}", "Cohere API key."),
     named("deepgram-key", &["deepgram"], r"[0-9a-f]{40}", "Deepgram API key."),
 
-    // Messages and mail.
+    // Messaging and mail.
     here("slack-token", &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxo-", "xoxc-", "xoxd-", "xoxe."], r"xox[abceoprsd](?:\.xox[bp])?-[A-Za-z0-9%/+-]{20,}", "Slack token."),
     here("slack-app-token", &["xapp-", "xwfp-"], r"(?:xapp|xwfp)-[A-Za-z0-9-]{20,}", "Slack app-level or workflow token."),
     here("slack-webhook", &["hooks.slack.com"], r"hooks\.slack\.com/((?:services|workflows|triggers)/[A-Za-z0-9+/]{30,80})", "Slack webhook: who has the address may post."),
@@ -170,7 +170,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("brevo-key", &["xkeysib-", "xsmtpsib-"], r"x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}", "Brevo (Sendinblue) key."),
     here("resend-key", &["re_"], r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,30}", "Resend API key."),
 
-    // Money and shops.
+    // Payments and shops.
     here("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_prod_", "rk_prod_"], r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}", "Stripe secret or restricted key."),
     here("stripe-webhook-secret", &["whsec_"], r"whsec_[A-Za-z0-9+/=]{32,80}", "Stripe webhook signing secret."),
     here("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "Shopify token or shared secret."),
@@ -180,7 +180,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("easypost-key", &["EZAK", "EZTK"], r"EZ[AT]K[A-Za-z0-9]{54}", "EasyPost API key."),
     here("plaid-token", &["access-sandbox-", "access-development-", "access-production-"], r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "Plaid access token."),
 
-    // Registries of packages.
+    // Package registries.
     here("npm-token", &["npm_"], r"npm_[A-Za-z0-9]{36}", "npm access token."),
     here("pypi-token", &["pypi-AgEI"], r"pypi-AgEI[\w-]{50,}", "PyPI upload token."),
     here("crates-io-token", &["cio"], r"cio[A-Za-z0-9]{32}", "crates.io API token."),
@@ -189,7 +189,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("nuget-key", &["oy2"], r"oy2[a-z0-9]{43}", "NuGet API key."),
     here("clojars-token", &["CLOJARS_"], r"CLOJARS_[a-z0-9]{60}", "Clojars deploy token."),
 
-    // Watching and building.
+    // Monitoring and CI.
     named("datadog-key", &["datadog", "ddapi", "ddapp", "ddclient"], r"[0-9a-f]{32}(?:[0-9a-f]{8})?", "Datadog API or application key."),
     here("newrelic-key", &["NRAK-", "NRII-", "NRRA-", "NRJS-", "NRAA-"], r"NR(?:AK|II|RA|JS|AA)-[A-Za-z0-9_-]{19,42}", "New Relic key."),
     back("newrelic-license", &["NRAL"], 36, r"[0-9a-f]{36}NRAL", "New Relic licence key."),
@@ -211,7 +211,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("prefect-key", &["pnu_"], r"pnu_[A-Za-z0-9]{36}", "Prefect API key."),
     here("1password-token", &["ops_eyJ"], r"ops_eyJ[A-Za-z0-9+/_-]{200,}={0,3}", "1Password service account token."),
 
-    // Papers, pictures, tasks.
+    // Documents, design and issue tracking.
     here("linear-key", &["lin_api_", "lin_oauth_"], r"lin_(?:api|oauth)_[A-Za-z0-9]{40,64}", "Linear API key."),
     here("notion-token", &["ntn_", "secret_"], r"(?:ntn_\d{11}[A-Za-z0-9]{32,35}|secret_[A-Za-z0-9]{43})", "Notion integration token."),
     here("figma-token", &["figd_", "figo_", "figu_"], r"fig[dou]_[\w-]{38,44}", "Figma token."),
@@ -227,7 +227,7 @@ pub(crate) const RULES: &[Rule] = &[
     here("facebook-token", &["EAA"], r"EAA[A-Za-z0-9]{90,}", "Facebook access token."),
     here("twitter-bearer", &["AAAAAAAAAAAAAAAAAAAAA"], r"A{21}[\w%]{60,}", "X (Twitter) bearer token."),
 
-    // Shapes without a vendor.
+    // Formats without a vendor.
     here("jwt", &["eyJ"], r"eyJ[\w-]{10,}\.ey[JAIQKLMNO][\w-]{8,}\.[\w-]{10,}", "Signed JSON web token."),
     here("age-secret-key", &["AGE-SECRET-KEY-1"], r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}", "age secret key."),
     named("django-secret-key", &["djangosecretkey"], r"[!-~]{40,80}", "Django's SECRET_KEY."),
@@ -240,7 +240,7 @@ pub(crate) const RULES: &[Rule] = &[
     hand("authorization", "What an Authorization header carries under another scheme."),
     hand("user-password", "Password given to a command as `-u user:password`."),
 
-    // What only its name gives away.
+    // Recognised only by the name.
     hand("password", "What a name that says password, passphrase or pwd is set to."),
     hand("api-key", "What a name that says API key, access key or the like is set to."),
     hand("token", "What a name that says token is set to."),
@@ -248,7 +248,7 @@ pub(crate) const RULES: &[Rule] = &[
     hand("credential", "What a name that says credential or auth is set to."),
 ];
 
-/// Every kind with its sentence, once, in the order of the table.
+/// Every kind with its description, once, in table order.
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     let first = |at: usize| RULES[..at].iter().all(|before| before.kind != RULES[at].kind);
     (0..RULES.len()).filter(move |&at| first(at)).map(|at| (RULES[at].kind, RULES[at].says))

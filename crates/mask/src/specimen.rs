@@ -1,17 +1,17 @@
-//! Secrets and decoys that are made up on the spot, for tests of this room and for `loci`'s own end-to-end checks.
+//! Generates secrets and decoys for the tests of this crate and for the end-to-end checks of `loci`.
 //!
-//! Does not know the rules that look for them: shapes are written down again here, so that a slip in one place shows in
-//! the other. No secret stands in the source; each is drawn from an alphabet.
+//! Does not know the rules: formats are written down again here, so that an error in one place shows in the other. The
+//! source contains no secret; each is drawn from an alphabet.
 
 use std::fmt::Write;
 
-/// A secret and a text it stands in.
+/// A secret and a text that contains it.
 pub struct Specimen {
     pub kind: &'static str,
-    /// Whether a vendor gave it a shape of its own, so that it must be found without any context.
+    /// Whether a vendor gave it a format of its own, so that it must be found without context.
     pub vendor: bool,
     pub wrapping: Wrapping,
-    /// What must not be left of it: one piece, or the lines of a key.
+    /// The pieces that must not remain: the secret, or the lines of a key.
     pub secret: Vec<String>,
     pub text: String,
 }
@@ -19,20 +19,20 @@ pub struct Specimen {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrapping {
     Sentence,
-    /// A JSON text with a JSON text inside one of its strings.
+    /// A JSON text inside a string of another JSON text.
     Json,
     Shell,
-    /// Lines with a number before them, or with a diff's sign.
+    /// Lines with line numbers or diff markers.
     Listing,
 }
 
 const WRAPPINGS: [Wrapping; 4] = [Wrapping::Sentence, Wrapping::Json, Wrapping::Shell, Wrapping::Listing];
 
-/// How many of each kind in each wrapping.
+/// Specimens per kind and wrapping.
 const EACH: usize = 6;
 
 /// In a shape, `{x12}` is twelve letters of the alphabet `x`: see `alphabet`. In a carrier, `§` is the secret; an empty
-/// carrier is the secret alone.
+/// carrier means the secret alone.
 struct Shape(&'static str, bool, &'static str, &'static str);
 
 #[rustfmt::skip] // a table
@@ -118,7 +118,7 @@ const SHAPES: &[Shape] = &[
     Shape("password", false, "{l1}@{l2} {l1}{d1}{l2};{d1}", "the password is \"§\""),
 ];
 
-/// Sorts of text that must stay as they are; `{…}` as in shapes.
+/// Texts that must not be changed; `{…}` as in shapes.
 #[rustfmt::skip] // a table
 const DECOYS: &[&str] = &[
     "commit {h40}\nAuthor: A <a@b.c>",
@@ -155,10 +155,10 @@ const DECOYS: &[&str] = &[
     "req_{A24} msg_{A24} toolu_{A24} call_{A24} chatcmpl-{A29}",
 ];
 
-/// How many of each sort.
+/// Decoys per pattern.
 const EACH_DECOY: usize = 60;
 
-/// Every kind in every wrapping, several times; the same for the same seed.
+/// Every kind in every wrapping, several times; deterministic for a seed.
 pub fn secrets(seed: u64) -> Vec<Specimen> {
     let mut dice = Dice(seed);
     let mut all = Vec::new();
@@ -178,13 +178,13 @@ pub fn secrets(seed: u64) -> Vec<Specimen> {
     all
 }
 
-/// Texts without a secret; the same for the same seed.
+/// Texts without a secret; deterministic for a seed.
 pub fn decoys(seed: u64) -> Vec<String> {
     let mut dice = Dice(seed);
     DECOYS.iter().flat_map(|sort| (0..EACH_DECOY).map(|_| dice.filled(sort)).collect::<Vec<_>>()).collect()
 }
 
-/// Numbers that look random and are the same for the same seed (`SplitMix64`).
+/// Pseudo-random numbers, deterministic for a seed (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -199,7 +199,7 @@ impl Dice {
         (0..count).map(|_| char::from(alphabet[self.roll(alphabet.len())])).collect()
     }
 
-    /// A shape with its `{x12}` filled in. Other braces stay.
+    /// Fills in the `{x12}` of a shape. Other braces are kept.
     fn filled(&mut self, shape: &str) -> String {
         let mut text = String::new();
         let mut rest = shape;

@@ -1,6 +1,6 @@
-//! What stands in a secret's place: `⟦secret:kind:3f9a⟧`, the same four digits for the same secret wherever it occurs.
+//! Placeholders: `⟦secret:kind:3f9a⟧`, with the same four digits for the same secret wherever it occurs.
 //!
-//! Does not know what a secret is; it is told the bytes and the kind.
+//! Does not know what a secret is; it receives the bytes and the kind.
 
 use crate::rules;
 use memchr::memmem;
@@ -10,32 +10,32 @@ use std::sync::LazyLock;
 const OPEN: &str = "⟦secret:";
 const CLOSE: &str = "⟧";
 
-/// The placeholder of a secret. Sixteen bits of a keyed hash: enough to see "the same key as before", far too few
-/// to find the secret again, and without the key of the installation not even a guess can be checked.
+/// The placeholder of a secret. Sixteen bits of a keyed hash are enough to recognise the same key again and far too few
+/// to recover it; without the installation's key not even a guess can be verified.
 pub(crate) fn placeholder(key: &[u8; 32], kind: &str, secret: &[u8]) -> String {
     format!("{OPEN}{kind}:{:04x}{CLOSE}", keyed(key, secret) & 0xffff)
 }
 
-/// Where placeholders stand already, in order.
+/// The positions of existing placeholders, in order.
 pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
     static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(OPEN));
     FINDER.find_iter(text.as_bytes()).filter_map(|at| Some(at..at + length(&text[at..])?)).collect()
 }
 
-/// How many bytes the placeholder takes that the text begins with.
+/// The length in bytes of the placeholder at the start of the text.
 fn length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix(OPEN)?;
     let end =
         inside.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == ':'))?;
     let (kind, digits) = inside[..end].rsplit_once(':')?;
-    // A kind of the table, and nothing else: whoever writes a secret between the marks must not keep it there.
+    // Only kinds in the table count: a secret written between the marks must not survive there.
     let whole = rules::kinds().any(|(known, _)| known == kind) && digits.len() == 4;
     let hex = digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     (whole && hex && inside[end..].starts_with(CLOSE)).then_some(OPEN.len() + end + CLOSE.len())
 }
 
 /// SipHash-2-4 twice, the inner hash under the first half of the key and the outer under the second. Written out,
-/// because what is stored must never change with a library, and HMAC-SHA-256 would bring a tree of crates.
+/// because stored hashes must not change with a library, and HMAC-SHA-256 would add a tree of crates.
 fn keyed(key: &[u8; 32], bytes: &[u8]) -> u64 {
     let word =
         |at: usize| key[at..at + 8].iter().rev().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn siphash_gives_the_vectors_of_its_authors() {
+    fn siphash_matches_the_published_vectors() {
         let (k0, k1) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
         let bytes: Vec<u8> = (0..15).collect();
         assert_eq!(siphash(k0, k1, &bytes), 0xa129_ca61_49be_45e5);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_known_again_and_nothing_else_is() {
+    fn only_placeholders_are_recognised() {
         let made = placeholder(&[7; 32], "github-pat", b"x");
         assert_eq!(placeholders(&format!("a {made} b")).first(), Some(&(2..2 + made.len())));
         for other in [

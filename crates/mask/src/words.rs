@@ -1,32 +1,33 @@
-//! Where the words stand that no secret is without: one pass over the text, whatever the number of words.
+//! Finds keywords in a text: one pass, independent of the number of words.
 //!
-//! Does not know what a word means, nor its case: `KEY` and `key` are the same to it.
+//! Does not know what a word means, and ignores case: `KEY` and `key` are equal.
 
-/// Bits of the table's index. 16 KiB stay in the nearest cache; two hundred words fill 1 % of it.
+/// Bits of the table index. 16 KiB stay in the L1 cache; two hundred words fill 1 % of it.
 const BITS: u32 = 14;
 
-/// How many places are looked at before asking whether any of them was a hit.
+/// The number of positions examined before testing whether any of them was a hit.
 const STRIDE: usize = 8;
 
-/// A table of the first three letters of each word, and a set of the letters that may be the fourth. An Aho-Corasick
-/// automaton has to know the state after one byte before it can take the next; here each place is looked up by itself, in 0.56 of the time.
+/// A table of the first three letters of each word, and a set of possible fourth letters. An Aho-Corasick automaton
+/// needs the state after one byte before it can process the next; here each position is looked up independently, in
+/// 0.56 of the time.
 pub(crate) struct Words {
     known: Vec<&'static str>,
-    /// For each hash of three letters the list of words that begin so, counted from 1; 0 is none.
+    /// For each hash of three letters the 1-based index of the list of words with that prefix; 0 is none.
     table: Box<[u8; 1 << BITS]>,
     lists: Vec<List>,
 }
 
-/// Words that begin alike.
+/// Words with the same prefix.
 #[derive(Default)]
 struct List {
     words: Vec<usize>,
-    /// A bit for each fourth letter, without its case.
+    /// A bit for each fourth letter, ignoring case.
     fourth: u128,
 }
 
 impl Words {
-    /// Each word must have three letters at least; there may be 255 beginnings.
+    /// Each word must have at least three letters; there may be 255 prefixes.
     pub(crate) fn new(words: Vec<&'static str>) -> Words {
         let mut table = Box::new([0_u8; 1 << BITS]);
         let mut lists: Vec<List> = Vec::new();
@@ -44,7 +45,7 @@ impl Words {
         Words { known: words, table, lists }
     }
 
-    /// Calls `seen` with the place and the number of each word in the text, from front to back.
+    /// Calls the closure with the position and index of each word in the text, in text order.
     pub(crate) fn each(&self, text: &[u8], mut seen: impl FnMut(usize, usize)) {
         let mut from = 0;
         while let Some(part) = text[from..].first_chunk::<{ STRIDE + 3 }>() {
@@ -80,7 +81,7 @@ impl Words {
     }
 }
 
-/// Of the first three of four bytes, without their case. Always below the table's length.
+/// Hashes the first three of four bytes, ignoring case. Always less than the length of the table.
 fn hash(four: u32) -> usize {
     let letters = four & 0x00ff_ffff | 0x0020_2020;
     (letters.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_seen_in_any_case_also_inside_each_other_and_at_the_end() {
+    fn words_are_found_in_any_case_inside_each_other_and_at_the_end() {
         let words = ["key", "keyring", "sk-", "://"];
         assert_eq!(seen(&words, "Keyring sk-KEY"), [(0, 0), (0, 1), (8, 2), (11, 0)]);
         assert_eq!(seen(&words, "key"), [(0, 0)]);
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_is_left_out() {
+    fn no_position_is_skipped() {
         for at in 0..40 {
             let text = format!("{}token{}", ".".repeat(at), ".".repeat(40 - at));
             assert_eq!(seen(&["token"], &text), [(at, 0)]);

@@ -1,5 +1,5 @@
-//! What holds for every text: masking never fails, masking twice is masking once, JSON stays JSON, and a secret has one
-//! placeholder wherever it stands.
+//! Properties that hold for every text: masking never fails and is idempotent, JSON stays JSON, and a secret has one
+//! placeholder wherever it occurs.
 
 use loci_mask::specimen::{Wrapping, decoys, secrets};
 use loci_mask::{Found, Masker, RULES_VERSION, kinds};
@@ -11,7 +11,7 @@ fn masker() -> Masker {
     Masker::new([5; 32])
 }
 
-/// Letters and digits that are no secret of anybody's.
+/// Letters and digits that are not a known secret.
 fn drawn(count: usize) -> String {
     let alphabet = b"q7Zt2mV9xLb4Kd8Wn3RfGh5Js6Yc1Pw0";
     (0..count).map(|at| char::from(alphabet[(at * 7 + at / 5) % alphabet.len()])).collect()
@@ -22,7 +22,7 @@ fn placeholders(masked: &str) -> Vec<&str> {
     masked.split('⟦').skip(1).filter_map(|rest| rest.split('⟧').next()).collect()
 }
 
-/// Pieces that the rules look at, in any order: more likely to find a hole than random letters.
+/// Pieces that the rules react to, in any order: more likely to find a gap than random letters.
 fn pieces() -> impl Strategy<Value = String> {
     let words = [
         "password",
@@ -103,28 +103,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn any_text_is_masked_once_and_for_all(text in pieces()) {
+    fn masking_text_is_idempotent(text in pieces()) {
         let masker = masker();
         let once = masker.text(&text).into_owned();
         prop_assert_eq!(masker.text(&once).into_owned(), once);
     }
 
     #[test]
-    fn what_is_found_is_in_order_and_inside_the_text(text in pieces()) {
+    fn findings_are_ordered_and_inside_the_text(text in pieces()) {
         let found = masker().find(&text);
         prop_assert!(found.windows(2).all(|two| two[0].to <= two[1].from));
         prop_assert!(found.iter().all(|it| it.from < it.to && text.get(it.from..it.to).is_some()));
     }
 
     #[test]
-    fn placeholders_outlive_masking(before in pieces(), after in pieces()) {
+    fn placeholders_survive_masking(before in pieces(), after in pieces()) {
         let placeholder = "⟦secret:npm-token:0a1b⟧";
         let text = format!("{before}{placeholder}{after}");
         prop_assert!(masker().text(&text).contains(placeholder));
     }
 
     #[test]
-    fn json_stays_json_and_is_masked_once_and_for_all(value in json()) {
+    fn json_stays_json_and_masking_it_is_idempotent(value in json()) {
         let masker = masker();
         let text = value.to_string();
         let once = masker.json(&text).into_owned();
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_taken_as_json(text in pieces()) {
+    fn any_text_can_be_masked_as_json(text in pieces()) {
         let masker = masker();
         let once = masker.json(&text).into_owned();
         if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn cutting_what_is_around_a_secret_leaves_its_placeholder(before in "[a-z .,\n(]{0,80}", after in "[ \n,)][a-z .,\n]{0,80}") {
+    fn the_context_does_not_change_a_placeholder(before in "[a-z .,\n(]{0,80}", after in "[ \n,)][a-z .,\n]{0,80}") {
         let masker = masker();
         let secret = format!("ghp_{}", drawn(36));
         let whole = masker.text(&format!("{before} {secret}{after}")).into_owned();
@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn specimens_and_decoys_are_masked_once_and_for_all() {
+fn masking_specimens_and_decoys_is_idempotent() {
     let masker = masker();
     for text in secrets(9).into_iter().map(|it| it.text).chain(decoys(9)) {
         let once = masker.text(&text).into_owned();
@@ -223,7 +223,7 @@ fn a_second_secret_beside_the_first_is_found_too() {
 }
 
 #[test]
-fn a_key_counts_for_its_value_and_the_rest_stays_byte_for_byte() {
+fn a_key_is_context_for_its_value_and_the_rest_is_unchanged() {
     let masker = masker();
     let json = format!(
         "{{ \"password\" : \"hunter2hunter2\",\n \"n\": 1.50, \"api_key\":\"{}\", \"u\": \"\\u00e9\\/\" }}",
@@ -240,7 +240,7 @@ fn a_key_counts_for_its_value_and_the_rest_stays_byte_for_byte() {
 }
 
 #[test]
-fn a_key_cut_short_is_masked_as_far_as_it_goes() {
+fn a_truncated_key_is_masked_to_its_end() {
     let lines = [drawn(64), drawn(64), drawn(30)].join("\n");
     let masked = masker().text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}")).into_owned();
     assert!(!masked.contains(&drawn(20)), "{masked}");
@@ -259,7 +259,7 @@ fn text_without_a_secret_is_borrowed() {
 }
 
 #[test]
-fn the_table_can_be_shown() {
+fn the_table_is_complete_and_well_formed() {
     let all: Vec<_> = kinds().collect();
     let names: BTreeSet<_> = all.iter().map(|(kind, _)| *kind).collect();
     assert!(all.len() >= 60 && names.len() == all.len() && RULES_VERSION > 0);
@@ -268,13 +268,13 @@ fn the_table_can_be_shown() {
 }
 
 #[test]
-fn every_kind_that_is_found_stands_in_the_table() {
+fn every_kind_found_is_in_the_table() {
     let names: BTreeSet<_> = kinds().map(|(kind, _)| kind).collect();
     let found = secrets(2).into_iter().flat_map(|it| masker().find(&it.text));
     assert!(found.map(|Found { kind, .. }| kind).all(|kind| names.contains(kind)));
 }
 
-/// Each would have been read to the end of the text for every time it stands there, or to the end of time.
+/// Inputs for which a naive scanner reads to the end of the text at every occurrence, or never ends.
 const HOSTILE: &[&str] = &[
     "key=",
     "pass1=",
@@ -302,14 +302,14 @@ const HOSTILE: &[&str] = &[
     "ghp_k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU password=hunter2hunter2 ",
 ];
 
-/// What this thread has computed so far, in nanoseconds: others on the machine do not count. Nothing where it is not told.
+/// CPU time of this thread in nanoseconds, unaffected by other processes. `None` where the system does not report it.
 fn computed() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Four times the text may cost four times as much, and a noisy machine more; what is quadratic costs sixteen times.
+/// Four times the text may cost four times as much, and more on a noisy machine; quadratic work costs sixteen times.
 #[test]
-fn time_grows_with_the_text_and_no_faster() {
+fn time_is_linear_in_the_length_of_the_text() {
     const SMALL: usize = 20_000;
     let masker = masker();
     for piece in HOSTILE {
@@ -324,14 +324,14 @@ fn time_grows_with_the_text_and_no_faster() {
             (0..2).map(|_| once()).min().flatten()
         };
         let (Some(small), Some(large)) = (cost(SMALL), cost(4 * SMALL)) else { continue };
-        // Below two milliseconds the clock's own steps are counted.
+        // Below two milliseconds the resolution of the clock dominates.
         let most = 12 * small.max(2_000_000);
         assert!(large < most, "{piece:?}: {small} ns, four times the text {large} ns");
     }
 }
 
 #[test]
-fn a_key_may_be_cut_anywhere() {
+fn a_key_may_be_truncated_anywhere() {
     let body = [drawn(64), drawn(64), drawn(30)].join("\n");
     let whole = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----");
     for end in "-----BEGIN RSA PRIVATE KEY-----\n".len() + 64..=whole.len() {
@@ -340,7 +340,7 @@ fn a_key_may_be_cut_anywhere() {
     }
 }
 
-/// Who writes a secret between the marks of a placeholder does not keep it there.
+/// A secret between the marks of a placeholder must not survive there.
 #[test]
 fn a_secret_in_a_forged_placeholder_is_masked() {
     let (pat, bot) =

@@ -1,4 +1,4 @@
-//! How many made-up secrets are found, and how many texts without one stay as they are.
+//! Measures how many generated secrets are found, and how many texts without one stay unchanged.
 
 use loci_mask::Masker;
 use loci_mask::specimen::{Specimen, Wrapping, decoys, secrets};
@@ -14,13 +14,13 @@ fn masked(masker: &Masker, specimen: &Specimen) -> Vec<String> {
     all
 }
 
-/// Nothing of the secret is left: not the whole, not a line of it.
+/// Whether nothing of the secret is left: neither the whole nor one of its lines.
 fn caught(masked: &[String], specimen: &Specimen) -> bool {
     masked.iter().all(|text| specimen.secret.iter().all(|piece| !text.contains(piece.as_str())))
 }
 
 #[test]
-fn made_up_secrets_are_found_in_every_wrapping() {
+fn generated_secrets_are_found_in_every_wrapping() {
     let masker = Masker::new([3; 32]);
     for seed in SEEDS {
         let all = secrets(seed);
@@ -55,7 +55,7 @@ fn made_up_secrets_are_found_in_every_wrapping() {
 }
 
 #[test]
-fn the_kind_is_the_one_it_was_made_as() {
+fn each_secret_is_found_as_its_own_kind() {
     let masker = Masker::new([3; 32]);
     let all = secrets(SEEDS[0]);
     let right = |it: &&Specimen| {
@@ -66,11 +66,11 @@ fn the_kind_is_the_one_it_was_made_as() {
     for one in &wrong {
         println!("{one:?}");
     }
-    assert!(wrong.len() * 50 <= all.len(), "{} of {} were given another kind", wrong.len(), all.len());
+    assert!(wrong.len() * 50 <= all.len(), "{} of {} have another kind", wrong.len(), all.len());
 }
 
 #[test]
-fn texts_without_a_secret_stay_as_they_are() {
+fn texts_without_a_secret_are_unchanged() {
     let masker = Masker::new([3; 32]);
     for seed in SEEDS {
         let all = decoys(seed);
@@ -86,7 +86,7 @@ fn texts_without_a_secret_stay_as_they_are() {
 }
 
 #[test]
-fn nothing_is_found_in_the_source_of_this_room() {
+fn nothing_is_found_in_the_source_of_this_crate() {
     let masker = Masker::new([3; 32]);
     for text in
         [include_str!("../src/rules.rs"), include_str!("../src/specimen.rs"), include_str!("../src/hunt.rs")]

@@ -1,7 +1,7 @@
-//! The door for clients that cannot start a process: HTTP on loopback, only when asked for, only with the token, only
-//! for pages and programs of this machine.
+//! HTTP on loopback, for clients that cannot start a process: only when requested, only with the token, and only for pages and
+//! programs on this machine.
 //!
-//! Does not speak the protocol: that is the SDK's.
+//! Does not implement the protocol: the SDK does.
 
 use crate::server::Server;
 use http_body_util::combinators::BoxBody;
@@ -15,9 +15,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// Where to listen, and what one must know to be let in.
+/// The port to listen on, and the token that clients must send.
 pub struct Door {
-    /// 0 for any that is free.
+    /// 0 for any free port.
     pub port: u16,
     pub token: String,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn serve(server: Server, door: &Door, ready: impl FnOnce(&str))
     }
 }
 
-/// A page of another site that a browser shows must not reach us, by whatever name it calls this machine.
+/// Keeps out pages of other sites shown in a browser, under whichever name they address this machine.
 fn settings(port: u16) -> StreamableHttpServerConfig {
     let mut settings = StreamableHttpServerConfig::default();
     settings.allowed_hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}")).to_vec();
@@ -62,21 +62,21 @@ async fn let_in(service: Service, token: Arc<str>, request: Request<Incoming>) -
     if knows(&request, &token) {
         return Ok(service.handle(request).await.map(Either::Left));
     }
-    let mut refused = Response::new(Either::Right(Empty::new()));
-    *refused.status_mut() = StatusCode::UNAUTHORIZED;
-    Ok(refused)
+    let mut response = Response::new(Either::Right(Empty::new()));
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    Ok(response)
 }
 
-/// The token stands in the path, or in a header for those who can set one.
+/// The token is in the path, or in a header for clients that can set one.
 fn knows(request: &Request<Incoming>, token: &str) -> bool {
     let path = request.uri().path();
-    let named = path.strip_prefix("/mcp/").map(|rest| rest.trim_end_matches('/'));
+    let in_path = path.strip_prefix("/mcp/").map(|rest| rest.trim_end_matches('/'));
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = header.and_then(|value| value.strip_prefix("Bearer ")).filter(|_| path == "/mcp");
-    named.or(bearer).is_some_and(|given| same(given.as_bytes(), token.as_bytes()))
+    in_path.or(bearer).is_some_and(|given| same(given.as_bytes(), token.as_bytes()))
 }
 
-/// Takes as long whatever is given.
+/// Compares in constant time.
 fn same(a: &[u8], b: &[u8]) -> bool {
     !b.is_empty() && a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }

@@ -1,7 +1,7 @@
-//! Speaks MCP: an agent's calls in, envelopes out. On standard input and output, or over HTTP on loopback for clients
-//! that cannot start a process.
+//! The MCP server: tool calls in, envelopes out, over standard input and output, or over HTTP on loopback for clients that
+//! cannot start a process.
 //!
-//! Does not know how anything is answered: that is whoever is handed to it as a `Desk`.
+//! Does not know how a tool is implemented: it is given a `Desk` that handles calls.
 
 mod http;
 mod prompts;
@@ -23,15 +23,15 @@ use wire::Wire;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the server could not be started: {0}")]
+    #[error("could not start the server: {0}")]
     Start(#[from] std::io::Error),
-    #[error("the client does not speak MCP: {0}")]
+    #[error("MCP handshake failed: {0}")]
     Greeting(String),
 }
 
 /// Serves one agent on standard input and output until either is closed or the agent is gone.
 pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
-    // Known before the first word: an agent may be killed as soon as it is answered.
+    // Read before the handshake: the agent may be killed as soon as it has a response.
     let parent = rustix::process::getppid();
     let server = Server::new(desk, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -41,7 +41,7 @@ pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
             () = orphaned(parent) => Ok(()),
         }
     });
-    // Whatever is still being read is of use to nobody.
+    // The client is gone: discard the results of reads in progress.
     runtime.shutdown_background();
     ended
 }
@@ -57,13 +57,13 @@ async fn converse(server: Server) -> Result<(), Error> {
             }
             Ok(())
         }
-        // Closed before anything was said: there is nobody to tell.
+        // Closed before the handshake: there is no one to report to.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(Error::Greeting(error.to_string())),
     }
 }
 
-/// Serves over HTTP on loopback until the process is stopped. `ready` is told the address.
+/// Serves over HTTP on loopback until the process is stopped. Calls `ready` with the address.
 pub fn serve_http(
     desk: Arc<dyn Desk>,
     sets: &[Set],
@@ -76,8 +76,8 @@ pub fn serve_http(
     Ok(())
 }
 
-/// How often is looked whether the agent that started us is still there. Its death closes our input, unless another
-/// child of its holds the other end: then only this ends us.
+/// How often to check that the agent that started us is still running. Its death closes our input, unless another child of
+/// its holds the other end: then only this check ends us.
 const LOOK: Duration = Duration::from_millis(250);
 
 async fn orphaned(parent: Option<Pid>) {

@@ -1,14 +1,14 @@
-//! The prompts that a person picks as slash commands: each asks the agent for one report.
+//! The prompts a user picks as slash commands: each asks the agent for one report.
 //!
 //! Does not answer them: the agent does, with the tools.
 
-/// A prompt with at most one argument, which stands for `{}` in its text.
+/// A prompt with at most one argument, which replaces `{}` in its text.
 pub struct Prompt {
     pub name: &'static str,
     pub about: &'static str,
     pub argument: Option<Argument>,
     pub text: &'static str,
-    /// The text where the argument is left out.
+    /// The text if the argument is omitted.
     pub without: &'static str,
 }
 
@@ -69,7 +69,7 @@ pub const PROMPTS: &[Prompt] = &[
 ];
 
 impl Prompt {
-    /// What is said to the agent. None: an argument is missing.
+    /// The prompt's text. `None` if a required argument is missing.
     pub fn filled(&self, value: Option<&str>) -> Option<String> {
         match (value.filter(|value| !value.trim().is_empty()), &self.argument) {
             (Some(value), Some(_)) => Some(self.text.replace("{}", value)),

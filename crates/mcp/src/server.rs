@@ -1,4 +1,6 @@
-//! One agent's conversation with Loci, request by request.
+//! The MCP request handler: one session with one agent.
+//!
+//! Does not know how a tool is implemented.
 
 use crate::prompts::PROMPTS;
 use crate::tools::listed;
@@ -23,15 +25,15 @@ use tokio::sync::Semaphore;
 pub(crate) struct Server {
     desk: Arc<dyn Desk>,
     tools: Arc<Vec<Tool>>,
-    /// Calls that are answered at once; further ones wait.
+    /// Limits concurrent calls; further ones wait.
     room: Arc<Semaphore>,
 }
 
 const AT_ONCE: usize = 16;
-/// What we answer, as far as it takes parameters that can be wrong.
+/// The methods we implement that take parameters, to tell wrong parameters from an unknown method.
 const METHODS: &[&str] =
     &["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get", "completion/complete"];
-/// How often an agent that waits is told how far it is.
+/// Interval of progress notifications.
 const TELL: Duration = Duration::from_millis(500);
 
 impl Server {
@@ -39,19 +41,18 @@ impl Server {
         Server { desk, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Answers on a thread of its own: everything behind the desk blocks.
+    /// Runs the call on a blocking thread: handlers block.
     async fn answer(
         &self,
         tool: &'static api::Tool,
         params: Map<String, Value>,
         asker: Asker,
     ) -> Result<Envelope, api::Error> {
-        let _seat = self.room.acquire().await;
+        let _permit = self.room.acquire().await;
         let desk = self.desk.clone();
         let answered = tokio::task::spawn_blocking(move || desk.call(tool, params, &asker)).await;
-        answered.unwrap_or_else(|_| {
-            Err(api::Error::new(Code::InternalError, format!("{} stopped in the middle", tool.name)))
-        })
+        answered
+            .unwrap_or_else(|_| Err(api::Error::new(Code::InternalError, format!("{} crashed", tool.name))))
     }
 }
 
@@ -84,21 +85,21 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = tool_named(&request.name).filter(|_| self.get_tool(&request.name).is_some());
         let tool = tool.ok_or_else(|| {
-            ErrorData::invalid_params(format!("there is no tool `{}`", printable(&request.name)), None)
+            ErrorData::invalid_params(format!("unknown tool `{}`", printable(&request.name)), None)
         })?;
         let watch = Arc::new(Watch::default());
         let asker = Asker { session: session_of(&context.meta), watch: watch.clone() };
-        let answer = self.answer(tool, request.arguments.unwrap_or_default(), asker);
-        let told = tell(context.peer, context.meta.get_progress_token(), watch.clone());
-        let answered = tokio::select! {
-            answered = answer => answered,
+        let call = self.answer(tool, request.arguments.unwrap_or_default(), asker);
+        let progress = tell(context.peer, context.meta.get_progress_token(), watch.clone());
+        let result = tokio::select! {
+            result = call => result,
             () = context.ct.cancelled() => {
                 watch.stop();
-                Err(api::Error::new(Code::Cancelled, "it was cancelled"))
+                Err(api::Error::new(Code::Cancelled, "cancelled"))
             }
-            () = told => unreachable!("telling ends with the answer"),
+            () = progress => unreachable!("progress never ends by itself"),
         };
-        Ok(CallToolResponse::Complete(match &answered {
+        Ok(CallToolResponse::Complete(match &result {
             Ok(envelope) => given(envelope),
             Err(error) => refused(error),
         }))
@@ -118,19 +119,19 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let prompt = PROMPTS.iter().find(|prompt| prompt.name == request.name).ok_or_else(|| {
-            ErrorData::invalid_params(format!("there is no prompt `{}`", printable(&request.name)), None)
+            ErrorData::invalid_params(format!("unknown prompt `{}`", printable(&request.name)), None)
         })?;
-        let given = request.arguments.unwrap_or_default();
-        let argument = prompt.argument.as_ref().and_then(|argument| given.get(argument.name)?.as_str());
+        let arguments = request.arguments.unwrap_or_default();
+        let argument = prompt.argument.as_ref().and_then(|argument| arguments.get(argument.name)?.as_str());
         let text = prompt.filled(argument).ok_or_else(|| {
             let name = prompt.argument.as_ref().map_or("", |argument| argument.name);
-            ErrorData::invalid_params(format!("`{name}` is missing"), None)
+            ErrorData::invalid_params(format!("missing argument `{name}`"), None)
         })?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).with_description(prompt.about).into())
     }
 
-    /// The SDK hands over what it could not read: a method that there is not, or one with parameters of another shape.
+    /// The SDK passes on what it could not parse: an unknown method, or a known one with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -138,9 +139,9 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         let method = printable(&request.method);
         Err(if METHODS.contains(&request.method.as_str()) {
-            ErrorData::invalid_params(format!("the parameters of {method} have another shape"), None)
+            ErrorData::invalid_params(format!("invalid parameters for {method}"), None)
         } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None)
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{method}`"), None)
         })
     }
 
@@ -161,17 +162,17 @@ impl ServerHandler for Server {
     }
 }
 
-/// Tells the agent how far a long read has come, if it wants to know. Never ends by itself.
+/// Sends progress notifications if the agent asked for them. Never ends by itself.
 async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<Watch>) {
     let Some(token) = token else { return std::future::pending().await };
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         tokio::time::sleep(TELL).await;
         let (files, of) = (watch.files.load(Relaxed), watch.of.load(Relaxed));
-        if files > told {
-            told = files;
+        if files > reported {
+            reported = files;
             let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);
-            // Files are counted through, the whole only for what is done at the moment.
+            // `files` counts over the whole call, `of` only over the current step.
             progress.total = (of >= files).then_some(of as f64);
             progress.message = Some("reading files".to_string());
             let _ = peer.notify_progress(progress).await;
@@ -179,7 +180,7 @@ async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<W
     }
 }
 
-/// The same twice: older clients read the text, newer ones the structure.
+/// Contains the envelope twice: older clients read the text, newer ones the structured content.
 fn given(envelope: &Envelope) -> CallToolResult {
     let value = serde_json::to_value(envelope).unwrap_or_default();
     let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
@@ -205,8 +206,8 @@ fn shown(prompt: &crate::Prompt) -> Prompt {
     Prompt::new(prompt.name, Some(prompt.about), argument)
 }
 
-/// What a client says about the session it calls from. Codex names two: a history has a thread of its own for each
-/// subagent, so that the thread is the session, and what Codex calls the session is the thread that began it all.
+/// The session a client calls from. Codex sends two: its history has a separate thread for each subagent, so the thread is our
+/// session; what Codex calls the session is the thread that started them all.
 fn session_of(meta: &RequestMetaObject) -> Option<String> {
     let turn = meta.get("x-codex-turn-metadata");
     let inside = |name: &str| turn.and_then(|turn| turn.get(name));
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_session_is_known_under_the_names_that_clients_have_for_it() {
+    fn the_session_is_found_under_each_client_s_own_name() {
         let sub = json!({"session_id": "root", "thread_id": "own", "parent_thread_id": "root"});
         let cases = [
             (json!({"x-codex-turn-metadata": sub, "threadId": "own", "sessionId": "root"}), Some("own")),

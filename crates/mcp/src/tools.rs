@@ -1,15 +1,17 @@
-//! The tools as the protocol lists them, made from the table of `api`.
+//! The tool list of the protocol, made from the table of `api`.
+//!
+//! Does not know what the tools do.
 
 use api::{Set, TOOLS, Tool, schema};
 use rmcp::model::{MetaObject, Tool as Listed, ToolAnnotations};
 use serde_json::json;
 use std::sync::Arc;
 
-/// What an agent is shown of the sets it is given.
+/// The tools of these sets, as listed to an agent.
 pub fn listed(sets: &[Set]) -> Vec<Listed> {
     let output = Arc::new(schema::output());
-    let given = |tool: &&Tool| tool.sets.iter().any(|set| sets.contains(set));
-    TOOLS.iter().filter(given).map(|tool| shown(tool, output.clone())).collect()
+    let is_offered = |tool: &&Tool| tool.sets.iter().any(|set| sets.contains(set));
+    TOOLS.iter().filter(is_offered).map(|tool| shown(tool, output.clone())).collect()
 }
 
 fn shown(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
@@ -21,7 +23,7 @@ fn shown(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
     if tool.name == FIRST { listed.with_meta(always_loaded()) } else { listed }
 }
 
-/// Claude Code keeps tools out of sight until they are looked for; the one that everything begins with is not.
+/// Claude Code defers tools until they are searched for; the entry tool must always be loaded.
 const FIRST: &str = "search_conversations";
 
 fn always_loaded() -> MetaObject {
@@ -36,7 +38,7 @@ mod tests {
 
     fn tokens(sets: &[Set]) -> (usize, usize) {
         let whole = serde_json::to_value(listed(sets)).unwrap();
-        // What reaches the model: clients keep the schemas of replies and the hints to themselves.
+        // What the model sees: clients do not pass output schemas and annotations on.
         let mut seen = whole.clone();
         for tool in seen.as_array_mut().unwrap() {
             tool.as_object_mut()
@@ -50,7 +52,7 @@ mod tests {
     #[test]
     fn the_list_of_tools_costs_little() {
         let all: Vec<Set> = Set::ALL.iter().map(|(set, ..)| *set).collect();
-        // All five sets together are more than any agent is given at once.
+        // An agent is never given all five sets at once.
         for (sets, most) in [(&all[..], 7000), (Set::USUAL, 4000), (&[Set::Chat], 4000), (&[Set::Code], 4000)]
         {
             let (whole, seen) = tokens(sets);

@@ -1,7 +1,7 @@
-//! Standard input and output as the SDK reads them, but for three things: what a client says before its greeting does not
-//! end the conversation, a message that is none is always refused, and that the client has hung up is known at once.
+//! Standard input and output as a transport of the SDK, with three differences: messages before the handshake do not end the
+//! session, an invalid message is always rejected, and a client that disconnects is noticed at once.
 //!
-//! Does not understand what is said.
+//! Does not interpret the messages.
 
 use rmcp::RoleServer;
 use rmcp::model::JsonRpcMessage;
@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream, Empty, Stdin, Stdout};
 use tokio::sync::{Mutex, Notify, mpsc};
 
-/// What answers on their way still get once nobody asks any more: `printf … | loci mcp` wants its reply, and an agent
-/// that has gone wants us gone within a second. The SDK would wait for five.
+/// How long pending responses may take after the input was closed: `printf … | loci mcp` needs its response, and an agent that
+/// has gone expects us to exit within a second. The SDK would wait for five.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// What is heard but not yet taken; who says more waits.
+/// Messages received but not yet handled; a client that sends more waits.
 const AHEAD: usize = 16;
 
 type Ear = AsyncRwTransport<RoleServer, Stdin, DuplexStream>;
@@ -30,7 +30,7 @@ pub(crate) struct Wire {
     line: Arc<Line>,
 }
 
-/// What the two ends of the wire know of each other.
+/// State shared by the two ends of the transport.
 #[derive(Default)]
 pub(crate) struct Line {
     greeted: AtomicBool,
@@ -49,40 +49,40 @@ impl Line {
 }
 
 impl Wire {
-    /// The SDK drops what it was at with a line when something else is ready, such as an answer that has just been sent: the
-    /// refusal that it was about to write is lost then. So it listens on a task of its own.
+    /// The SDK cancels reading a line when another future is ready, such as a response that has just been sent; the
+    /// rejection it was about to write is lost then. Therefore a separate task reads.
     pub(crate) fn new() -> (Wire, Arc<Line>) {
         let (input, output) = rmcp::transport::stdio();
         let mouth = Arc::new(Mutex::new(AsyncRwTransport::new_server(tokio::io::empty(), output)));
-        let (refuses, refused) = tokio::io::duplex(4096);
-        let ((tell, heard), line) = (mpsc::channel(AHEAD), Arc::new(Line::default()));
-        tokio::spawn(listen(AsyncRwTransport::new_server(input, refuses), tell, line.clone()));
-        tokio::spawn(refuse(refused, mouth.clone()));
+        let (rejections, rejected) = tokio::io::duplex(4096);
+        let ((sender, heard), line) = (mpsc::channel(AHEAD), Arc::new(Line::default()));
+        tokio::spawn(listen(AsyncRwTransport::new_server(input, rejections), sender, line.clone()));
+        tokio::spawn(refuse(rejected, mouth.clone()));
         (Wire { heard, mouth, line: line.clone() }, line)
     }
 }
 
-async fn listen(mut ear: Ear, tell: mpsc::Sender<RxJsonRpcMessage<RoleServer>>, line: Arc<Line>) {
-    while let Some(message) = ear.receive().await {
-        if tell.send(message).await.is_err() {
+async fn listen(mut input: Ear, sender: mpsc::Sender<RxJsonRpcMessage<RoleServer>>, line: Arc<Line>) {
+    while let Some(message) = input.receive().await {
+        if sender.send(message).await.is_err() {
             break;
         }
     }
     line.closed.notify_one();
 }
 
-/// Refusals go the way of all answers, lest two be written into each other.
-async fn refuse(refused: DuplexStream, mouth: Mouth) {
-    let mut lines = BufReader::new(refused).lines();
+/// Writes rejections through the same output as all responses, so that two messages never interleave.
+async fn refuse(rejections: DuplexStream, output: Mouth) {
+    let mut lines = BufReader::new(rejections).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if let Ok(refusal) = serde_json::from_str(&line) {
-            let _ = say(mouth.clone(), refusal).await;
+        if let Ok(rejection) = serde_json::from_str(&line) {
+            let _ = say(output.clone(), rejection).await;
         }
     }
 }
 
-async fn say(mouth: Mouth, item: TxJsonRpcMessage<RoleServer>) -> Result<(), std::io::Error> {
-    mouth.lock().await.send(item).await
+async fn say(output: Mouth, item: TxJsonRpcMessage<RoleServer>) -> Result<(), std::io::Error> {
+    output.lock().await.send(item).await
 }
 
 impl Transport<RoleServer> for Wire {
@@ -95,7 +95,7 @@ impl Transport<RoleServer> for Wire {
         say(self.mouth.clone(), item)
     }
 
-    /// Before the greeting only requests count: the SDK would give up on anything else.
+    /// Before the handshake only requests are passed on: the SDK would give up on anything else.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let message = self.heard.recv().await?;
@@ -105,7 +105,7 @@ impl Transport<RoleServer> for Wire {
         }
     }
 
-    /// Nothing to do: the process ends, and its output with it.
+    /// Nothing to do: the process exits, which closes its output.
     async fn close(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -1,17 +1,15 @@
-//! What of a model's answer is believed: one JSON object of exactly the shape that was asked for, within its limits, with
-//! evidence among what was shown.
+//! Validates a model's response: one JSON object of exactly the requested shape, within its limits, citing only
+//! messages that were shown.
 //!
-//! Repairs nothing: what is not right is said, so that it can be asked again.
+//! Repairs nothing: an invalid response is rejected with the reason, so that the request can be retried.
 
 use crate::ask::{
     Ask, MOST_EVIDENCE, MOST_FACT, MOST_FACTS, MOST_NAME, MOST_OF_SYMBOL, MOST_SUMMARY, MOST_TAG, MOST_TAGS,
 };
 use crate::digest::Digest;
-use crate::facts::Noted;
-use crate::merge::{Finding, Origin};
+use crate::entry::{By, Finding, Noted, Origin, State};
 use crate::order::is_order;
 use crate::prose::plain;
-use crate::{By, State};
 use record::{Role, Stamp};
 use serde::Deserialize;
 
@@ -24,7 +22,7 @@ pub struct Answer {
     pub facts: Vec<Claim>,
 }
 
-/// What a model takes for a fact; its evidence as the ids of messages.
+/// A fact as a model states it; its evidence as message IDs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -33,10 +31,10 @@ pub struct Claim {
     pub symbols: Vec<String>,
 }
 
-/// Why an answer is not taken.
+/// Why a response is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    #[error("the answer is not the JSON object that was asked for: {0}")]
+    #[error("the response is not the requested JSON object: {0}")]
     Shape(String),
     #[error("`{0}` is empty")]
     Empty(&'static str),
@@ -89,8 +87,8 @@ fn few(name: &'static str, many: usize, most: usize) -> Result<(), Why> {
 }
 
 impl Answer {
-    /// As it is remembered. What reads like an order, or names an address or a command that the person did not type, waits
-    /// for a person.
+    /// The response as a [`Finding`]. A fact that reads like an instruction, or names an address or command that the
+    /// user did not type, awaits review.
     pub fn finding(self, digest: &Digest, ask: &Ask, now: Stamp) -> Finding {
         let facts = self.facts.into_iter().map(|claim| noted(claim, digest, &ask.typed)).collect();
         Finding {
@@ -103,13 +101,13 @@ impl Answer {
     }
 }
 
-/// A model's fact is trusted no more than what it rests on: the person's own words, and no address, path, command or duty that
-/// does not stand in them.
+/// A model's fact is trusted only as far as its evidence: it must cite the user's own words and must not contain an
+/// address, path, command or obligation that they do not contain.
 fn noted(claim: Claim, digest: &Digest, typed: &str) -> Noted {
     let text = plain(&claim.text);
-    let cited = || digest.turns.iter().filter(|said| claim.evidence.contains(&said.id));
-    let by_person = cited().any(|said| said.role == Role::User);
-    let said_at = cited().map(|said| said.at).max().unwrap_or(Stamp::NONE);
+    let cited = || digest.turns.iter().filter(|message| claim.evidence.contains(&message.id));
+    let by_person = cited().any(|message| message.role == Role::User);
+    let said_at = cited().map(|message| message.at).max().unwrap_or(Stamp::NONE);
     let foreign = text
         .split_whitespace()
         .map(|word| word.trim_matches(['(', ')', ',', '.', ':', ';', '`', '"']))
@@ -121,7 +119,7 @@ fn noted(claim: Claim, digest: &Digest, typed: &str) -> Noted {
     Noted { text, evidence: claim.evidence, symbols: claim.symbols, state, said_at }
 }
 
-/// Words that bind somebody; where the person did not use them, a model did.
+/// Words that state an obligation; if the user did not write them, the model added them.
 const DUTIES: &[&str] = &[
     "always", "never", "must", "should", "have to", "clone", "push", "一定", "必须", "永远", "都要", "跑",
     "传到",
@@ -140,9 +138,12 @@ mod tests {
     use serde_json::{Value, json};
 
     fn told() -> Digest {
-        let said = |id: &str, role, text: &str| Said { id: id.into(), role, at: Stamp(0), text: text.into() };
-        let turns =
-            vec![said("aa", Role::User, "we keep pages of 500"), said("bb", Role::Assistant, "use --fast")];
+        let message =
+            |id: &str, role, text: &str| Said { id: id.into(), role, at: Stamp(0), text: text.into() };
+        let turns = vec![
+            message("aa", Role::User, "we keep pages of 500"),
+            message("bb", Role::Assistant, "use --fast"),
+        ];
         Digest { turns, ..Digest::default() }
     }
 
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_right_shape_is_read() {
+    fn a_response_of_the_right_shape_is_accepted() {
         let text =
             answer(&json!([{"text": "Pages have 500 rows", "evidence": ["m1"], "symbols": ["pager.rs"]}]))
                 .to_string();
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_and_says_why() {
+    fn anything_else_is_rejected_with_a_reason() {
         let fact = |evidence: Value, text: &str| {
             answer(&json!([{"text": text, "evidence": evidence, "symbols": []}]))
         };
@@ -183,9 +184,9 @@ mod tests {
         let mut tagged = answer(&json!([]));
         tagged["tags"] = json!(["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
         for (text, why) in [
-            ("Here you are: {}".to_string(), "not the JSON object"),
-            ("{}".to_string(), "not the JSON object"),
-            (extra.to_string(), "not the JSON object"),
+            ("Here you are: {}".to_string(), "not the requested JSON object"),
+            ("{}".to_string(), "not the requested JSON object"),
+            (extra.to_string(), "not the requested JSON object"),
             (nameless.to_string(), "`session_name` is empty"),
             (wordy.to_string(), "`summary` is longer"),
             (tagged.to_string(), "`tags` is longer"),
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_would_have_done_waits_for_a_person() {
+    fn instructions_from_a_model_wait_for_review() {
         for (text, state) in [
             ("Pages have 500 rows", State::Fresh),
             ("Run the installer first", State::Review),

@@ -1,12 +1,11 @@
-//! What can be said of a session without asking anybody: its name, tags, a summary, and the decisions that stand in it.
-//! The same digest gives the same words.
+//! Derives a session's name, tags, summary and decisions without calling a model. The same digest always yields the
+//! same text.
 //!
-//! Does not know what was remembered before.
+//! Does not know the existing memory of the session.
 
-use crate::By;
 use crate::digest::Digest;
-use crate::facts::{Noted, facts};
-use crate::merge::{Finding, Origin};
+use crate::entry::{By, Finding, Noted, Origin};
+use crate::facts::facts;
 use crate::name::{name, of_nothing};
 use crate::summary::summary;
 use crate::tags::tags;
@@ -31,7 +30,7 @@ pub fn derive(digest: &Digest) -> Derived {
 }
 
 impl Derived {
-    /// As it is remembered.
+    /// The derived text as a [`Finding`].
     pub fn finding(self, digest: &Digest, now: Stamp) -> Finding {
         let (name, summary) = ((self.name, self.named_by), (self.summary, By::Derived));
         let (tags, facts) = (self.tags, self.facts);

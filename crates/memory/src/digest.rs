@@ -1,9 +1,9 @@
-//! What is known of one session when a name, tags and a summary are made for it: whoever holds the transcripts fills it in,
-//! with secrets masked already.
+//! The digest of one session from which its name, tags and summary are derived. The caller reads the transcripts and
+//! fills it in, with secrets already masked.
 //!
-//! Does not know where any of it was read.
+//! Does not know where any of it was read from.
 
-use crate::By;
+use crate::entry::By;
 use record::{Role, Stamp};
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ pub struct Digest {
     pub project: String,
     pub started_at: Stamp,
     pub ended_at: Stamp,
-    /// What its host calls it: by the host itself, or by the person who renamed it there.
+    /// The session's titles, set by the agent or by the user who renamed the session there.
     pub titles: Vec<(String, By)>,
-    /// What the person typed, in its order.
+    /// The user's prompts, in order.
     pub prompts: Vec<Said>,
-    /// The last of what was said by both sides, in its order.
+    /// The last messages of both sides, in order.
     pub turns: Vec<Said>,
-    /// Slash commands, as they were typed.
+    /// Slash commands as typed.
     pub slashes: Vec<String>,
-    /// Files that were changed, and how often.
+    /// Changed files with the number of changes.
     pub changed: BTreeMap<String, u32>,
-    /// Files that were only looked at.
+    /// Files that were only read.
     pub looked_at: BTreeMap<String, u32>,
-    /// Commands that did not fail.
+    /// Commands that succeeded.
     pub commands: Vec<String>,
-    /// Commands that failed or were not allowed: nothing was done by them.
+    /// Commands that failed or were denied, and so had no effect.
     pub failed: Vec<String>,
-    /// The first lines of the messages of commits.
+    /// The first lines of commit messages.
     pub commits: Vec<String>,
     pub last_reply: String,
-    /// How many prompts stand behind it.
+    /// The number of prompts after the last reply.
     pub unanswered: usize,
-    /// Sentences that were forgotten and taken out: nothing that is made of the rest may say them.
+    /// Forgotten sentences that were removed: no text derived from the rest may repeat them.
     pub unsaid: Vec<String>,
     pub calls: u32,
     pub errors: u32,
@@ -50,40 +50,41 @@ pub struct Said {
 }
 
 impl Digest {
-    /// The folder's own name, without the way to it.
+    /// The folder's own name, without its parent path.
     pub fn project_name(&self) -> &str {
         file_name(&self.project)
     }
 }
 
-/// The last part of a path.
+/// The last component of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
-/// By how often, then by name.
+/// Sorted by count, then by name.
 pub(crate) fn by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
     let mut all: Vec<(&String, &u32)> = files.iter().collect();
     all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     all.into_iter().map(|(path, _)| path.as_str()).collect()
 }
 
-/// Files by their names; those of one name in several folders by as much of the way to them as tells them apart.
+/// Shows files by name; files with the same name in several folders by as many path components as are needed to
+/// distinguish them.
 pub(crate) fn told_apart(paths: &[&str]) -> Vec<String> {
     let tail = |path: &str, parts: usize| {
         let from = path.trim_end_matches('/').rmatch_indices('/').nth(parts - 1);
         from.map_or(path, |(at, _)| &path[at + 1..]).to_string()
     };
-    let alone = |path: &&str, parts: usize| {
+    let is_unique = |path: &&str, parts: usize| {
         let same = |other: &&&str| other != &path && tail(other, parts) == tail(path, parts);
         paths.iter().filter(same).count() == 0
     };
-    let told = |path: &&str| {
+    let label = |path: &&str| {
         (1..9)
-            .find(|parts| alone(path, *parts))
+            .find(|parts| is_unique(path, *parts))
             .map_or_else(|| (*path).to_string(), |parts| tail(path, parts))
     };
-    paths.iter().map(told).collect()
+    paths.iter().map(label).collect()
 }
 
 #[cfg(test)]
@@ -91,7 +92,7 @@ mod tests {
     use super::told_apart;
 
     #[test]
-    fn files_of_one_name_are_told_apart_by_their_folders() {
+    fn files_with_the_same_name_are_shown_with_their_folders() {
         let paths = ["/p/src/main.rs", "/p/tests/main.rs", "/p/a/src/lib.rs", "/p/b/src/lib.rs", "/p/x.md"];
         assert_eq!(
             told_apart(&paths),

@@ -1,12 +1,14 @@
-//! What we decided to remember (names, tags, summaries, facts), on what evidence.
+//! Memory: names, tags, summaries and facts derived from sessions, with their evidence.
 //!
-//! Is handed digests of sessions and never reads a transcript; asks no model, but knows how one is asked and what of its
-//! answer may be believed.
+//! Receives digests of sessions; never reads a transcript and never calls a model. It builds the prompt for a model and
+//! decides which parts of the response to accept.
 
 mod answer;
 mod ask;
+mod decision;
 mod derive;
 mod digest;
+mod entry;
 mod facts;
 mod merge;
 mod name;
@@ -23,8 +25,7 @@ pub use answer::{Answer, Claim, Why, read_answer};
 pub use ask::{Ask, ask};
 pub use derive::{Derived, derive};
 pub use digest::{Digest, Said};
-pub use facts::Noted;
-pub use merge::{By, Evidence, Fact, Finding, Origin, Remembered, State, Worded, fact_id, normal};
+pub use entry::{By, Evidence, Fact, Finding, Noted, Origin, Remembered, State, Worded, fact_id, normal};
 pub use order::is_order;
 pub use store::{Applied, Called, Edit, Error, Imported, MadeFrom, Store, first};
 pub use tags::tag_of;

@@ -1,136 +1,18 @@
-//! What is remembered, and how what a job finds is joined with it: tags and facts are united, a name gives way to a better
-//! one, and what a person wrote gives way to nothing.
+//! Merges a job's findings into the existing memory: tags and facts are united, a name is replaced only by a better
+//! one, and text written by a person is never replaced.
 //!
-//! Does not know how it is stored.
+//! Does not know how memory is stored.
 
 use crate::digest::Digest;
-use crate::facts::Noted;
+use crate::entry::{By, Evidence, Fact, Finding, Noted, Origin, Remembered, State, Worded, fact_id};
 use crate::order::is_order;
 use crate::tags::tag_of;
 use crate::unsaid::{carries, forgotten_in, nameless, taken_out};
-use record::{Stamp, key};
+use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Declares the words of an enum once, the weakest first.
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-        pub enum $name { $($(#[$doc])* $variant,)* }
-        impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
-            pub fn word(self) -> &'static str { match self { $($name::$variant => $word,)* } }
-            pub fn from_word(word: &str) -> Option<$name> { $name::ALL.iter().copied().find(|one| one.word() == word) }
-        }
-    };
-}
-
-words! {
-    /// Who gave a name, a summary or a tag; a later one is stronger.
-    By {
-        /// Made from what is there.
-        Derived = "derived",
-        /// The agent's own title.
-        Host = "host",
-        Model = "model",
-        /// The person renamed the session in its agent.
-        Renamed = "renamed",
-        /// The person said so to Loci.
-        Person = "person",
-    }
-}
-
-words! {
-    /// Whose words a fact is made from; a later one is trusted more.
-    Origin {
-        Model = "model",
-        User = "user",
-    }
-}
-
-words! {
-    State {
-        /// It holds.
-        Fresh = "fresh",
-        /// What it rests on is no longer there.
-        Stale = "stale",
-        /// A person has put it away.
-        Retired = "retired",
-        /// It reads like an order: a person has to look at it first.
-        Review = "review",
-    }
-}
-
-/// Some words, who gave them and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Worded {
-    pub text: String,
-    pub by: By,
-    pub at: Stamp,
-}
-
-/// What is remembered of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
-    pub source: String,
-    pub session_id: String,
-    pub project: String,
-    pub started_at: Stamp,
-    /// The last thing said in it that this was made from.
-    pub ended_at: Stamp,
-    /// The same of what a model has seen; none where it was never asked.
-    pub seen_by_model: Stamp,
-    pub name: Worded,
-    pub summary: Worded,
-    pub tags: BTreeMap<String, By>,
-    /// Tags that a person has taken away.
-    pub shed: BTreeSet<String>,
-    pub pinned: bool,
-}
-
-/// A message that a fact stands in.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Evidence {
-    pub source: String,
-    pub session_id: String,
-    pub message_id: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    pub id: String,
-    pub text: String,
-    pub state: State,
-    pub origin: Origin,
-    pub evidence: BTreeSet<Evidence>,
-    pub symbols: BTreeSet<String>,
-    pub project: String,
-    pub pinned: bool,
-    /// A person has changed its words or decided on its state.
-    pub edited: bool,
-    /// When it was said last.
-    pub made_at: Stamp,
-}
-
-/// What a job has found out about one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub source: String,
-    pub session_id: String,
-    pub project: String,
-    pub started_at: Stamp,
-    pub ended_at: Stamp,
-    pub name: (String, By),
-    pub summary: (String, By),
-    pub tags: Vec<String>,
-    pub tagged_by: By,
-    pub facts: Vec<Noted>,
-    pub origin: Origin,
-    pub at: Stamp,
-}
-
 impl Finding {
-    /// Nothing yet, about the session of a digest.
+    /// An empty finding for the session of a digest.
     pub(crate) fn of(digest: &Digest, by: By, origin: Origin, at: Stamp) -> Finding {
         Finding {
             source: digest.source.clone(),
@@ -150,69 +32,71 @@ impl Finding {
 }
 
 impl Finding {
-    /// Without the words that were forgotten.
+    /// Removes forgotten sentences from the name and the summary.
     pub(crate) fn without(&self, forgotten: &BTreeSet<String>) -> Finding {
         let mut found = self.clone();
         for (text, mark) in [(&mut found.name.0, ""), (&mut found.summary.0, "…")] {
-            let unsaid = forgotten_in(text, &self.project, forgotten);
-            *text = taken_out(text, &unsaid, mark);
+            let forgotten_texts = forgotten_in(text, &self.project, forgotten);
+            *text = taken_out(text, &forgotten_texts, mark);
         }
         found
     }
 }
 
 impl Remembered {
-    /// Without the words of a fact that is forgotten. What a person wrote is theirs. What is left gives way to
-    /// what is made from the transcripts without them, and a model is asked again where it was a model's.
+    /// Removes the text of a forgotten fact, except from what a person wrote. The remaining name and summary are
+    /// replaced by ones derived without that text; where they were a model's, the model is called again.
     pub(crate) fn without(mut self, fact: &Fact) -> Remembered {
-        let unsaid = [fact.text.clone()];
-        let ours = |words: &Worded| words.by < By::Renamed;
-        let summary = taken_out(&self.summary.text, &unsaid, "…");
-        let (named, told) = (carries(&self.name.text, &unsaid), summary != self.summary.text);
-        let models = |words: &Worded| words.by == By::Model;
-        if (named && models(&self.name)) || (told && models(&self.summary)) {
+        let forgotten_texts = [fact.text.clone()];
+        let is_replaceable = |words: &Worded| words.by < By::Renamed;
+        let summary = taken_out(&self.summary.text, &forgotten_texts, "…");
+        let (in_name, in_summary) =
+            (carries(&self.name.text, &forgotten_texts), summary != self.summary.text);
+        let is_by_model = |words: &Worded| words.by == By::Model;
+        if (in_name && is_by_model(&self.name)) || (in_summary && is_by_model(&self.summary)) {
             self.seen_by_model = Stamp::NONE;
         }
-        if named && ours(&self.name) {
+        if in_name && is_replaceable(&self.name) {
             let text = nameless(&self.source, &self.project, self.started_at);
             self.name = Worded { text, by: By::Derived, at: self.name.at };
         }
-        if told && ours(&self.summary) {
+        if in_summary && is_replaceable(&self.summary) {
             self.summary = Worded { text: summary, by: By::Derived, at: self.summary.at };
         }
         self
     }
 
-    /// As another memory has it, without the words that were forgotten here. What a machine made there of a session may
-    /// have them cut or turned, and here they are known by a hash alone: it is not taken, and a model is asked here.
+    /// The imported session without text that was forgotten here. A machine-written name or summary may contain
+    /// forgotten sentences cut or reworded, and only their hashes are known here. It is therefore not imported, and a
+    /// model is called locally.
     pub(crate) fn without_all(&self, forgotten: &BTreeSet<String>, ours: Option<&Remembered>) -> Remembered {
         if forgotten.is_empty() {
             return self.clone();
         }
         let name = nameless(&self.source, &self.project, self.started_at);
-        let made = |text: String| Worded { text, by: By::Derived, at: Stamp::NONE };
+        let derived = |text: String| Worded { text, by: By::Derived, at: Stamp::NONE };
         let (our_name, our_summary) = ours.map_or_else(
-            || (made(name), made(String::new())),
+            || (derived(name), derived(String::new())),
             |ours| (ours.name.clone(), ours.summary.clone()),
         );
-        let taken = |theirs: &Worded, ours: Worded| {
-            let unsaid = forgotten_in(&theirs.text, &self.project, forgotten);
-            let text = taken_out(&theirs.text, &unsaid, "…");
+        let choose = |theirs: &Worded, ours: Worded| {
+            let forgotten_texts = forgotten_in(&theirs.text, &self.project, forgotten);
+            let text = taken_out(&theirs.text, &forgotten_texts, "…");
             if theirs.by < By::Renamed { ours } else { Worded { text, ..theirs.clone() } }
         };
         Remembered {
-            name: taken(&self.name, our_name),
-            summary: taken(&self.summary, our_summary),
+            name: choose(&self.name, our_name),
+            summary: choose(&self.summary, our_summary),
             seen_by_model: Stamp::NONE,
             ..self.clone()
         }
     }
 }
 
-/// A session that goes on for weeks would gather tags without end; jobs add none beyond this.
+/// Jobs add no tags beyond this number: a session that continues for weeks would otherwise collect them without limit.
 const MOST_TAGS: usize = 16;
 
-/// What is remembered of a session after a finding.
+/// The memory of a session after merging a finding.
 pub(crate) fn session(known: Option<&Remembered>, found: &Finding) -> Remembered {
     let given = |(text, by): &(String, By)| Worded { text: text.clone(), by: *by, at: found.at };
     let (name, summary) = (given(&found.name), given(&found.summary));
@@ -237,7 +121,7 @@ pub(crate) fn session(known: Option<&Remembered>, found: &Finding) -> Remembered
         },
     };
     add_tags(&mut merged, found);
-    // What a model was asked of need not be what was derived last.
+    // A model may have seen a different part of the session than the last derivation.
     match found.origin {
         Origin::User => merged.ended_at = merged.ended_at.max(found.ended_at),
         Origin::Model => merged.seen_by_model = merged.seen_by_model.max(found.ended_at),
@@ -259,10 +143,10 @@ fn add_tags(merged: &mut Remembered, found: &Finding) {
         if merged.shed.contains(&tag) {
             continue;
         }
-        let room = merged.tags.len() < MOST_TAGS;
+        let has_capacity = merged.tags.len() < MOST_TAGS;
         match merged.tags.get_mut(&tag) {
             Some(by) => *by = (*by).max(found.tagged_by),
-            None if room => drop(merged.tags.insert(tag, found.tagged_by)),
+            None if has_capacity => drop(merged.tags.insert(tag, found.tagged_by)),
             None => {}
         }
     }
@@ -270,7 +154,7 @@ fn add_tags(merged: &mut Remembered, found: &Finding) {
 
 /// A fact after it was found in a session.
 pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact {
-    let told = |message: &String| Evidence {
+    let to_evidence = |message: &String| Evidence {
         source: found.source.clone(),
         session_id: found.session_id.clone(),
         message_id: message.clone(),
@@ -287,15 +171,15 @@ pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact
         edited: false,
         made_at: Stamp::NONE,
     });
-    // Its date is that of the words: a run over old transcripts makes nothing new of them.
+    // A fact is dated by the message that states it: a run over old transcripts does not make it newer.
     let elsewhere = |one: &Evidence| (&one.source, &one.session_id) != (&found.source, &found.session_id);
     let may_be = |at: &Stamp| *at <= found.ended_at || merged.evidence.iter().any(elsewhere);
     let before = Some(merged.made_at).filter(may_be).unwrap_or(Stamp::NONE);
     merged.made_at = noted.said_at.or(found.ended_at).max(before);
-    merged.evidence.extend(noted.evidence.iter().map(told));
+    merged.evidence.extend(noted.evidence.iter().map(to_evidence));
     if !merged.edited {
         merged.symbols.extend(noted.symbols.iter().cloned());
-        // The person's own word for what a model has gathered settles what it was held back for.
+        // If the user states what a model had inferred, the reason to hold it for review no longer applies.
         if found.origin > merged.origin {
             (merged.origin, merged.state) = (found.origin, noted.state);
         }
@@ -303,7 +187,7 @@ pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact
     merged
 }
 
-/// A session as two memories have it. What a person wrote in ours stays.
+/// A session merged from two memories. Text that a person wrote in ours is kept.
 pub(crate) fn both(ours: Option<&Remembered>, theirs: &Remembered) -> Remembered {
     let Some(ours) = ours else { return theirs.clone() };
     let is_late = ours.ended_at >= theirs.ended_at;
@@ -326,8 +210,8 @@ pub(crate) fn both(ours: Option<&Remembered>, theirs: &Remembered) -> Remembered
     merged
 }
 
-/// A fact as two memories have it. One that is new to us and reads like an order waits for a person here too, whoever
-/// accepted it elsewhere.
+/// A fact merged from two memories. A fact that is new here and reads like an instruction awaits review here too, even
+/// if it was accepted elsewhere.
 pub(crate) fn both_facts(ours: Option<&Fact>, mut theirs: Fact) -> Fact {
     let Some(ours) = ours else {
         if is_order(&theirs.text) && theirs.state != State::Retired {
@@ -349,29 +233,9 @@ pub(crate) fn both_facts(ours: Option<&Fact>, mut theirs: Fact) -> Fact {
     merged
 }
 
-/// A text as it is compared: letters and digits, lower case, single blanks.
-pub fn normal(text: &str) -> String {
-    let letters: String =
-        text.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-    letters.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Short, and the same wherever the same is said of the same project.
-pub fn fact_id(project: &str, text: &str) -> String {
-    let hash = key(b'm', &[project.as_bytes(), normal(text).as_bytes()]);
-    format!("f-{:012x}", hash & 0xffff_ffff_ffff)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_is_of_what_is_said() {
-        assert_eq!(fact_id("/p", "Always use tabs."), fact_id("/p", "always  use TABS"));
-        assert_ne!(fact_id("/p", "Always use tabs"), fact_id("/q", "Always use tabs"));
-        assert_eq!(fact_id("/p", "Always use tabs"), "f-bcd790c33f93", "ids are pasted by people and stay");
-    }
 
     #[test]
     fn a_better_name_replaces_a_worse_one_and_a_persons_stays() {

@@ -1,63 +1,63 @@
-//! What a session is called: a line that the person who held it would accept as its title, in the language of the prompt.
+//! Derives a session's name: a line that the user would accept as its title, in the language of the prompt.
 //!
-//! Never empty, never an id, never markup. Does not know what a model would call it.
+//! Never empty, never an ID, never markup. Does not know which name a model would choose.
 
-use crate::By;
 use crate::digest::{Digest, by_count, file_name, told_apart};
+use crate::entry::By;
 use crate::prose::{is_han, plain, prose, sentences, unlisted, width};
 use crate::words::{
     ACRONYMS, CLOSERS, EMPTY_TITLES, FILLERS, HAN_OPENERS, OPENERS, POINTING, QUESTIONS, QUIET, ROLES,
 };
 
-/// Columns of a list; a Chinese character takes two.
+/// Columns in a list; a Chinese character takes two.
 pub(crate) const WIDEST: usize = 60;
-/// A clause that is shorter says too little to stand for its sentence.
+/// A shorter clause says too little to represent its sentence.
 const CLAUSE: usize = 18;
-/// Of a long session the first prompts say what it was for.
+/// In a long session the first prompts state its purpose.
 const LOOKED_AT: usize = 20;
 
 pub(crate) fn name(digest: &Digest) -> (String, By) {
     if let Some((title, by)) = titled(digest) {
         return (title, by);
     }
-    let asked = || digest.prompts.iter().take(LOOKED_AT).filter_map(|said| Wish::of(&said.text));
-    let strong = asked().find(|wish| wish.says_enough).map(|wish| wish.text);
+    let requests = || digest.prompts.iter().take(LOOKED_AT).filter_map(|prompt| Wish::of(&prompt.text));
+    let strong = requests().find(|wish| wish.says_enough).map(|wish| wish.text);
     let made = strong
         .or_else(|| digest.commits.iter().find_map(|commit| usable(commit)))
         .or_else(|| of_files("Edit", "编辑", &digest.changed, digest))
-        .or_else(|| asked().map(|wish| wish.text).find(|text| meant(text) > 0))
+        .or_else(|| requests().map(|wish| wish.text).find(|text| meant(text) > 0))
         .or_else(|| of_slashes(&digest.slashes))
         .or_else(|| of_files("Look at", "查看", &digest.looked_at, digest))
         .or_else(|| of_commands(&digest.commands))
         .or_else(|| replied(digest))
-        // "Run it" says less than anything that was done.
-        .or_else(|| asked().next().map(|wish| wish.text));
+        // "Run it" says less than any action that was taken.
+        .or_else(|| requests().next().map(|wish| wish.text));
     (made.unwrap_or_else(|| of_nothing(digest)), By::Derived)
 }
 
-/// "Done." names nothing.
+/// "Done." is not a name.
 fn replied(digest: &Digest) -> Option<String> {
     let prose = prose(&digest.last_reply);
     sentences(&prose).into_iter().filter_map(usable).find(|text| says_enough(text))
 }
 
-// ---- the host's own
+// ---- the agent's title
 
 fn titled(digest: &Digest) -> Option<(String, By)> {
     let best = digest.titles.iter().filter(|(title, by)| *by == By::Renamed || is_good_title(title));
     let (title, by) = best.max_by_key(|(_, by)| *by)?;
-    let shown = plain(title);
-    // A person's own words stand as they are, only on one line.
-    let shown = if *by == By::Renamed {
-        shown
+    let text = plain(title);
+    // A person's own words are kept, only joined into one line.
+    let text = if *by == By::Renamed {
+        text
     } else {
-        usable(unquoted(&shown)).unwrap_or_else(|| cut(unquoted(&shown)))
+        usable(unquoted(&text)).unwrap_or_else(|| cut(unquoted(&text)))
     };
-    (!shown.is_empty()).then_some((shown, *by))
+    (!text.is_empty()).then_some((text, *by))
 }
 
-/// Without the quotation marks around all of it: some hosts put them around a title, some people around a prompt. One whose
-/// other stands in a later sentence goes too.
+/// The text without quotation marks around all of it: some agents put them around a title, some people around a prompt.
+/// An opening mark whose counterpart is in a later sentence is removed too.
 fn unquoted(text: &str) -> &str {
     const PAIRS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('\'', '\'')];
     let opened = PAIRS.iter().find_map(|(open, close)| Some((text.strip_prefix(*open)?, *close)));
@@ -70,25 +70,25 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn is_good_title(title: &str) -> bool {
-    let shown = plain(title).to_lowercase();
-    let bare = shown.split(" - ").next().unwrap_or("").trim();
+    let lower = plain(title).to_lowercase();
+    let bare = lower.split(" - ").next().unwrap_or("").trim();
     let empty = EMPTY_TITLES.contains(&bare) || bare.starts_with("i'm ") || bare.starts_with("i’ll ");
     !empty && Wish::of(title).is_some() && !is_id(bare)
 }
 
-/// A word that a machine gave: letters and digits of a hash or a number.
+/// A machine-generated word: a hash or a number.
 fn is_id(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     plain && (word.len() >= 12 && digits * 4 >= word.len() || digits == word.len())
 }
 
-// ---- what was asked
+// ---- requests
 
-/// What a prompt asks for, as a title.
+/// A prompt's request as a title.
 pub(crate) struct Wish {
     pub(crate) text: String,
-    /// It can be understood without what was said before.
+    /// Whether it can be understood without the messages before it.
     pub(crate) says_enough: bool,
 }
 
@@ -110,7 +110,7 @@ impl Wish {
     }
 }
 
-/// The heading of what a prompt only hands over: "Implement the following plan:", then `# Move sessions to JWT`.
+/// The heading after an introduction: "Implement the following plan:", then `# Move sessions to JWT`.
 fn announced(prose: &str) -> Option<String> {
     let mut lines = prose.lines().filter(|line| !line.is_empty());
     let hands_over = lines.next()?.trim_end().ends_with([':', '：']);
@@ -118,7 +118,7 @@ fn announced(prose: &str) -> Option<String> {
     usable(heading).filter(|text| says_enough(text))
 }
 
-/// A sentence as a title, if there is anything in it.
+/// A sentence as a title, if it has any content.
 fn usable(sentence: &str) -> Option<String> {
     let sentence = plain(unlisted(sentence));
     let sentence = unquoted(&sentence);
@@ -130,7 +130,7 @@ fn usable(sentence: &str) -> Option<String> {
     if is_filler(bare) || is_id(bare) {
         return None;
     }
-    // "SCENARIO:slow run it" says less without its mark.
+    // "SCENARIO:slow run it" says less without its label.
     let bare = if meant(bare) == 0 && says_enough(sentence) { closed(sentence) } else { bare };
     let text = cut(&spoken(&shortened(bare)));
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
@@ -142,14 +142,14 @@ fn is_command(sentence: &str) -> bool {
     first.starts_with('/') && !first[1..].contains('/') && !first.contains('.')
 }
 
-/// "You are a senior engineer." is said to every session alike.
+/// "You are a senior engineer." occurs in every session.
 fn is_role(sentence: &str) -> bool {
     let low = sentence.to_lowercase();
     ROLES.iter().any(|begin| low.starts_with(begin))
 }
 
-/// `TASK: …`, `SCENARIO:basic …`: a mark before the sentence, in capitals or one that any prompt could have. A ticket's
-/// number stays.
+/// Removes a label before the sentence, in capitals or one that fits any prompt: `TASK: …`, `SCENARIO:basic …`. A
+/// ticket number is kept.
 fn unlabelled(sentence: &str) -> &str {
     let Some((first, rest)) = sentence.split_once(char::is_whitespace) else { return sentence };
     let label = first.split(':').next().unwrap_or("");
@@ -162,7 +162,7 @@ fn unlabelled(sentence: &str) -> &str {
 #[rustfmt::skip] // a table
 const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature", "plan"];
 
-/// A mark that stands alone, as one would say it: `SCENARIO:slow` is "Scenario: slow".
+/// A label that is the whole title, spelled out: `SCENARIO:slow` becomes "Scenario: slow".
 fn spoken(text: &str) -> String {
     match text.split_once(':') {
         Some((label, word))
@@ -178,7 +178,7 @@ fn spoken(text: &str) -> String {
     }
 }
 
-/// Without its polite beginning.
+/// The sentence without its polite beginning.
 fn opened(sentence: &str) -> String {
     let mut rest = sentence.trim().trim_start_matches(['¿', '¡']);
     loop {
@@ -204,7 +204,7 @@ fn begins_clause(rest: &str) -> bool {
         || rest.chars().count() > 3
 }
 
-/// An opener that ends in a blank is a beginning of the sentence; another stands by itself, before a comma or a dash.
+/// An opener that ends in a space begins the sentence; any other is followed by a comma or a dash.
 fn without<'t>(text: &'t str, opener: &str) -> &'t str {
     let Some(head) = text.get(..opener.len()).filter(|head| head.to_lowercase() == opener) else {
         return text;
@@ -222,7 +222,7 @@ fn without<'t>(text: &'t str, opener: &str) -> &'t str {
     if joins && rest.starts_with(' ') { rest.trim_start() } else { text }
 }
 
-/// Without its polite end. A question keeps its mark.
+/// The sentence without its polite ending. A question keeps its question mark.
 fn closed(sentence: &str) -> &str {
     let mut text = sentence.trim_end();
     loop {
@@ -253,12 +253,12 @@ fn is_filler(sentence: &str) -> bool {
     bare.is_empty() || FILLERS.contains(&bare)
 }
 
-/// Two words that mean something, or three characters.
+/// Two meaningful words, or three characters.
 fn says_enough(text: &str) -> bool {
     meant(text) >= 4
 }
 
-/// How much is said without what was said before: two for a word that means something.
+/// How much the text says by itself: two for each meaningful word.
 fn meant(text: &str) -> usize {
     let han = text.chars().filter(|c| is_han(*c)).count();
     let words =
@@ -272,14 +272,14 @@ fn meant(text: &str) -> usize {
     meant * 2 + han.saturating_sub(pointed) * 4 / 3
 }
 
-/// Paths become the names of their files, addresses the names of their hosts.
+/// Shortens paths to file names and addresses to host names.
 pub(crate) fn shortened(text: &str) -> String {
     let words: Vec<(&str, String)> = text.split(' ').map(|word| (word, short_word(word))).collect();
     // `src/main.rs and tests/main.rs` would become one file.
     let is_twice =
         |(word, short): &(&str, String)| words.iter().any(|(other, same)| same == short && other != word);
-    let shown = |pair: &(&str, String)| if is_twice(pair) { pair.0.to_string() } else { pair.1.clone() };
-    words.iter().map(shown).collect::<Vec<_>>().join(" ")
+    let display = |pair: &(&str, String)| if is_twice(pair) { pair.0.to_string() } else { pair.1.clone() };
+    words.iter().map(display).collect::<Vec<_>>().join(" ")
 }
 
 fn short_word(word: &str) -> String {
@@ -289,12 +289,12 @@ fn short_word(word: &str) -> String {
         return word.to_string();
     }
     let (head, tail) = word.split_once(inner).unwrap_or(("", ""));
-    // Chinese is written against a path without a blank: only what can stand in one is looked at.
-    let shown = inner.split_inclusive(|c: char| is_han(c)).map(|part| {
+    // Chinese adjoins a path without a space, so only characters that can occur in a path are considered.
+    let shortened_parts = inner.split_inclusive(|c: char| is_han(c)).map(|part| {
         let end = part.find(is_han).unwrap_or(part.len());
         short_path(&part[..end]) + &part[end..]
     });
-    format!("{head}{}{tail}", shown.collect::<String>())
+    format!("{head}{}{tail}", shortened_parts.collect::<String>())
 }
 
 fn short_path(word: &str) -> String {
@@ -313,9 +313,9 @@ fn short_path(word: &str) -> String {
     }
 }
 
-// ---- how long it may be
+// ---- length
 
-/// Where a sentence can be left: at a mark between clauses, or else before a word that begins one.
+/// Where a sentence can be cut: at punctuation between clauses, or else before a word that begins one.
 #[rustfmt::skip] // a table
 const MARKS: &[&str] = &["; ", ": ", " — ", " – ", " - ", ", ", " (", "；", "，", "：", "（", "、"];
 #[rustfmt::skip] // a table
@@ -339,7 +339,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Up to a blank, with a sign that there is more.
+/// Truncates at a space and appends `…`.
 fn at_word(text: &str) -> String {
     let (mut taken, mut end, mut blank) = (0, 0, 0);
     for (at, c) in text.char_indices() {
@@ -356,7 +356,7 @@ fn at_word(text: &str) -> String {
     format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)))
 }
 
-/// With a capital, in capitals where it is always written so, unless the first word is a name that is written as it is: `parse_line`, `iOS`, `a.rs`.
+/// Capitalises the first word, or all of an acronym, unless it is an identifier: `parse_line`, `iOS`, `a.rs`.
 fn capital(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or("");
     let named = first.contains(['_', '.', '/', '(', ':']) || first.chars().skip(1).any(char::is_uppercase);
@@ -370,7 +370,7 @@ fn capital(text: &str) -> String {
     }
 }
 
-// ---- where nothing was said
+// ---- sessions without requests
 
 fn of_files(
     verb: &str,
@@ -379,10 +379,10 @@ fn of_files(
     digest: &Digest,
 ) -> Option<String> {
     let paths = by_count(files);
-    let shown = told_apart(&paths[..paths.len().min(2)]);
-    let in_han = digest.prompts.iter().any(|said| said.text.chars().any(is_han));
+    let names = told_apart(&paths[..paths.len().min(2)]);
+    let in_han = digest.prompts.iter().any(|prompt| prompt.text.chars().any(is_han));
     let (verb, and, more) = if in_han { (han, " 和 ", " 等文件") } else { (verb, " and ", " and more") };
-    match &shown[..] {
+    match &names[..] {
         [one, two] if paths.len() == 2 => Some(format!("{verb} {one}{and}{two}")),
         [one, two] if in_han => Some(format!("{verb} {one}、{two}{more}")),
         [one, two] => Some(format!("{verb} {one}, {two}{more}")),
@@ -392,22 +392,22 @@ fn of_files(
 }
 
 fn of_slashes(slashes: &[String]) -> Option<String> {
-    let telling = |slash: &&String| {
+    let is_specific = |slash: &&String| {
         !["/clear", "/exit", "/quit", "/help", "/model", "/login", "/config"].contains(&slash.as_str())
     };
-    slashes.iter().find(telling).map(|slash| format!("Run {}", cut(&plain(slash))))
+    slashes.iter().find(is_specific).map(|slash| format!("Run {}", cut(&plain(slash))))
 }
 
-/// The first command that says what was tried; looking around says nothing.
+/// The first command that shows what was attempted; inspection commands do not count.
 fn of_commands(commands: &[String]) -> Option<String> {
-    let shown = |command: &String| {
+    let main_part = |command: &String| {
         let line = command.lines().next()?.split(['|', '>', ';']).next()?;
         let line = line.split(" && ").last()?.trim();
         (!line.is_empty()).then(|| cut(&shortened(&plain(line))))
     };
-    let is_telling = |line: &String| !QUIET.contains(&line.split(' ').next().unwrap_or(""));
-    let telling = commands.iter().filter_map(shown).find(is_telling);
-    telling.or_else(|| commands.iter().find_map(shown)).map(|line| format!("Run {line}"))
+    let is_specific = |line: &String| !QUIET.contains(&line.split(' ').next().unwrap_or(""));
+    let specific = commands.iter().filter_map(main_part).find(is_specific);
+    specific.or_else(|| commands.iter().find_map(main_part)).map(|line| format!("Run {line}"))
 }
 
 pub(crate) fn of_nothing(digest: &Digest) -> String {
@@ -512,7 +512,7 @@ mod tests {
         }
     }
 
-    /// A session of the table: what else there was, then its prompts.
+    /// A session of the table: its other content, then its prompts.
     fn told(rest: &str, prompts: &str) -> Digest {
         let prompts = prompts.split(" ¶ ").filter(|text| !text.is_empty());
         let mut digest = Digest {
@@ -537,9 +537,9 @@ mod tests {
         digest
     }
 
-    /// The table of the documentation is what really comes out.
+    /// The documented table matches the derived names.
     #[test]
-    fn the_names_that_are_shown_are_the_names_that_are_made() {
+    fn the_documented_names_are_the_derived_names() {
         let table = include_str!("../../../docs/concepts/memory-names.tsv");
         let mut wrong = Vec::new();
         for row in table.lines().skip(1) {
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hosts_title_is_taken_if_it_says_something() {
+    fn an_agents_title_is_used_if_it_has_content() {
         for (titles, title, by) in [
             (vec![("Fix flaky login test", By::Host)], "Fix flaky login test", By::Host),
             (vec![("New session - 2026-11-12T10:00:00.000Z", By::Host)], "Add paging", By::Derived),
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_asked_it_is_called_after_what_was_done() {
+    fn a_session_without_requests_is_named_after_its_actions() {
         let files = |names: &[&str]| names.iter().map(|name| ((*name).to_string(), 1)).collect();
         let edited = Digest { changed: files(&["/p/lexer.rs", "/p/parser.rs"]), ..Digest::default() };
         assert_eq!(name(&edited).0, "Edit lexer.rs and parser.rs");

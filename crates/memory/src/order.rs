@@ -1,7 +1,7 @@
-//! Whether a sentence that is to be remembered tells somebody to run, fetch or ignore something: such a sentence is shown
-//! to nobody before a person has looked at it.
+//! Detects sentences that instruct the reader to run, fetch or ignore something. Such a fact is not shown to an agent
+//! until a person has reviewed it.
 //!
-//! Does not try to tell a good order from a bad one.
+//! Does not distinguish harmless instructions from harmful ones.
 
 use crate::words::{HARMLESS, SIGNS};
 
@@ -14,12 +14,12 @@ pub fn is_order(sentence: &str) -> bool {
     SIGNS.iter().any(|sign| padded.contains(sign))
 }
 
-/// "keys for POST /orders" speaks of a request and does not tell anybody to send one; "POST /orders to …" might.
+/// "keys for POST /orders" mentions a request without asking for one to be sent; "POST /orders to …" might ask for it.
 fn without_routes(sentence: &str) -> String {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let is_route = |at: usize| {
-        let spoken_of = at > 0 && ["for", "of", "on", "the", "by", "each", "every"].contains(&words[at - 1]);
-        spoken_of && words[at] == "POST" && words.get(at + 1).is_some_and(|path| path.starts_with('/'))
+        let mentioned = at > 0 && ["for", "of", "on", "the", "by", "each", "every"].contains(&words[at - 1]);
+        mentioned && words[at] == "POST" && words.get(at + 1).is_some_and(|path| path.starts_with('/'))
     };
     (0..words.len()).filter(|at| !is_route(*at)).map(|at| words[at]).collect::<Vec<_>>().join(" ")
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::is_order;
 
     #[test]
-    fn what_tells_somebody_to_do_something_is_known() {
+    fn sentences_that_give_instructions_are_recognised() {
         for (sentence, order) in [
             ("We decided to keep SQLite as the only store", false),
             ("Always use snake_case for table names", false),

@@ -1,22 +1,23 @@
-//! What of a prompt somebody else wrote though nothing marks it as a quotation: a mail, a chat, a log, a document, code.
-//! A decision that stands there is theirs, or was taken elsewhere, and is not kept as the person's own.
+//! Recognises the parts of a prompt that someone else wrote although nothing marks them as a quotation: an email, a
+//! chat, a log, a document, code. A decision stated there is not the user's and is not kept as one.
 //!
-//! Knows shapes, not styles: a single sentence that was copied looks like one that was typed.
+//! Knows shapes, not styles: a single pasted sentence looks like a typed one.
 
-use crate::facts::settles;
+use crate::decision::settles;
 use crate::prose::{is_fence, sentences};
 use crate::words::{
     BARE_KINDS, CODE_MARKS, FAMILIES, FOREIGN_KINDS, GREETINGS, HAN_OPENERS, HEADERS, ONESELF, OPENERS,
     OWN_LABELS, PASSED_ON, RESUMED, SHOWN, SPEAKERS, SPOKEN_CODE_MARKS, TALKED_KINDS, TURNS, WROTE,
 };
 
-/// Nobody types so much into a prompt; of what is longer only the first and the last paragraph count as the person's.
+/// No one types more than this into a prompt; of a longer one only the first and the last paragraph count as the
+/// user's.
 const MOST_LINES: usize = 40;
 const MOST_LETTERS: usize = 4_000;
-/// Within so many lines two headers of a mail make one.
+/// Two mail headers within this many lines make a mail.
 const HEAD: usize = 4;
 
-/// The lines of a prompt without those that were pasted.
+/// The prompt with pasted lines emptied.
 pub(crate) fn own(text: &str) -> String {
     let (lines, fences) = unfenced(text);
     let mut is_own: Vec<bool> = vec![true; lines.len()];
@@ -36,7 +37,8 @@ pub(crate) fn own(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// The lines, those of a block empty, and where blocks are: what stands in one is nobody's mail and nobody's chat.
+/// The lines, with those of fenced blocks empty, and whether each is inside a block: fenced text is neither a mail nor
+/// a chat.
 fn unfenced(text: &str) -> (Vec<&str>, Vec<bool>) {
     let mut inside = false;
     let of_line = |line| {
@@ -47,10 +49,10 @@ fn unfenced(text: &str) -> (Vec<&str>, Vec<bool>) {
     text.lines().map(of_line).unzip()
 }
 
-// ---- what goes on to the end
+// ---- sections that run to the end
 
-/// Somebody else's words: a mail, a log of commits, a page, up to the end; or what a line brings that says so, up to
-/// the end of a block, for "here is the output:" means the block behind it and no more.
+/// Ranges of text by other people: a mail, a commit log or a page runs to the end; text announced by a line such as
+/// "here is the output:" runs to the end of the next block and no further.
 fn foreign(lines: &[&str], fences: &[bool]) -> Vec<std::ops::Range<usize>> {
     let (mut parts, mut from) = (Vec::new(), 0);
     while let Some(at) = (from..lines.len()).find(|at| begins(&lines[*at..]) || is_brought(lines, *at)) {
@@ -76,14 +78,15 @@ fn is_brought(lines: &[&str], at: usize) -> bool {
     at > 0 && introduces(lines[at - 1], next.is_some_and(|line| is_item(line)))
 }
 
-/// Two headers; `From: MySQL`, `To: Postgres` alone are one only with an address or a greeting.
+/// Two headers; `From: MySQL`, `To: Postgres` alone count only with an address or a greeting.
 fn is_mail(lines: &[&str]) -> bool {
     let low = |line: &&str| line.trim().to_lowercase();
     let header = |line: &String| HEADERS.iter().any(|head| line.starts_with(head));
     let heads: Vec<String> = lines.iter().take(HEAD).map(low).filter(header).collect();
     let ways = ["from:", "to:", "von:", "an:"];
-    let told = heads.iter().any(|head| head.contains('@') || !ways.iter().any(|way| head.starts_with(way)));
-    header(&low(&lines[0])) && heads.len() > 1 && (told || lines.iter().any(|line| greets(line)))
+    let is_clear =
+        heads.iter().any(|head| head.contains('@') || !ways.iter().any(|way| head.starts_with(way)));
+    header(&low(&lines[0])) && heads.len() > 1 && (is_clear || lines.iter().any(|line| greets(line)))
 }
 
 /// "Hi Bob,", "Best regards", "祝好".
@@ -100,7 +103,7 @@ fn is_foreign(line: &str) -> bool {
     is_passed_on(&low) || is_attributed(&low) || is_commented(&low)
 }
 
-/// A line for itself: "keep the original message" is a wish.
+/// On a line of its own: "keep the original message" is a request.
 fn is_passed_on(low: &str) -> bool {
     let bare = low.trim_matches(|c: char| "-_=*> :：".contains(c));
     let marked = low.starts_with(['-', '_', '=', '*']) || low.ends_with([':', '：']);
@@ -115,20 +118,21 @@ fn is_attributed(low: &str) -> bool {
     })
 }
 
-/// "anna commented 3 days ago", "bob opened this issue on Nov 3": as a page shows it, not "I commented 3 tests out".
+/// "anna commented 3 days ago", "bob opened this issue on Nov 3": as a web page shows it, not "I commented 3 tests
+/// out".
 fn is_commented(low: &str) -> bool {
     let dated = |rest: &str| rest.contains(" ago") || rest.contains("yesterday") || is_on_a_day(rest);
-    let said = low.split_once(" commented ").is_some_and(|(_, rest)| dated(rest));
+    let commented = low.split_once(" commented ").is_some_and(|(_, rest)| dated(rest));
     let opened = low.contains(" opened this issue");
     let oneself = low.split_whitespace().next().is_some_and(|who| ONESELF.contains(&who));
-    (said || opened) && !oneself && low.split_whitespace().count() <= 9
+    (commented || opened) && !oneself && low.split_whitespace().count() <= 9
 }
 
 fn is_on_a_day(rest: &str) -> bool {
     rest.strip_prefix("on ").is_some_and(|day| day.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// "Here are the notes:", "Log:", "会议记录如下：". A heading alone before a list is the person's own.
+/// "Here are the notes:", "Log:", "会议记录如下：". A heading alone before a list is the user's own.
 fn introduces(line: &str, list: bool) -> bool {
     let low = line.trim().to_lowercase();
     let last = sentences(&low).last().copied().unwrap_or_default();
@@ -151,7 +155,7 @@ fn is_item(line: &str) -> bool {
     numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether a word stands in a sentence, by itself where its language has blanks.
+/// Whether a word occurs in a sentence, as a whole word if its language has spaces.
 fn stands(text: &str, word: &str) -> bool {
     let apart = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
     text.match_indices(word).any(|(at, _)| {
@@ -166,21 +170,22 @@ fn is_commit(line: &str) -> bool {
     hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Up to where it goes on: the last paragraph is the person's again if it sounds like them, and is not all there is.
+/// The end of the section that begins at `from`: the last paragraph belongs to the user if `sounds_own` accepts it and
+/// other text precedes it.
 fn last_paragraph(lines: &[&str], from: usize, sounds_own: fn(&str) -> bool) -> usize {
     let at = last_paragraph_at(lines);
     let behind = lines.get(from..at).is_some_and(|part| part.iter().any(|line| !line.trim().is_empty()));
     if behind && lines.get(at).is_some_and(|line| sounds_own(line)) { at } else { lines.len() }
 }
 
-/// "Please …", "can you …", "请…": said to whoever is to do something.
+/// "Please …", "can you …", "请…": a request to the reader.
 fn addresses(line: &str) -> bool {
     let low = line.trim().to_lowercase();
     OPENERS.iter().filter(|opener| opener.ends_with(' ')).any(|opener| low.starts_with(opener))
         || HAN_OPENERS.iter().any(|opener| low.starts_with(opener))
 }
 
-/// The same, or "from now on …", "我们决定…": no log speaks so.
+/// The same, or "from now on …", "我们决定…", which no log contains.
 fn resumes(line: &str) -> bool {
     let low = line.trim().to_lowercase();
     addresses(line) || RESUMED.iter().any(|opener| low.starts_with(opener))
@@ -199,7 +204,7 @@ fn first_paragraph(lines: &[&str]) -> usize {
     lines[begin..].iter().position(|line| line.trim().is_empty()).map_or(lines.len(), |end| begin + end)
 }
 
-/// Where the last one begins; behind the first, and at the very end where there is but one.
+/// The start of the last paragraph; the end of the text if there is only one paragraph.
 fn last_paragraph_at(lines: &[&str]) -> usize {
     let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
     lines[..end].iter().rposition(|line| line.trim().is_empty()).map_or(lines.len(), |at| at + 1)
@@ -207,8 +212,8 @@ fn last_paragraph_at(lines: &[&str]) -> usize {
 
 // ---- a chat
 
-/// Names that stand before a colon again and again, in turn with others, of people who talk: `Search: …`, `Mail: …`,
-/// `Search: …` are headings of the person's own.
+/// Names before a colon that repeat and alternate, if they are people's: `Search: …`, `Mail: …`, `Search: …` are the
+/// user's own headings.
 fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let all: Vec<(&str, &str)> = lines.iter().filter_map(|line| speaker(line)).collect();
     let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -217,10 +222,10 @@ fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     if again && others && are_people(&all, &names) { names } else { Vec::new() }
 }
 
-/// They are called like it, ask and answer, name each other, or take three turns that settle nothing.
+/// They have people's names, ask and answer, address each other, or take three turns without a decision.
 fn are_people(all: &[(&str, &str)], names: &[&str]) -> bool {
-    let idle = all.iter().filter(|(_, said)| !settles(said)).count();
-    let named = |(who, said): &(&str, &str)| names.iter().any(|name| name != who && stands(said, name));
+    let idle = all.iter().filter(|(_, text)| !settles(text)).count();
+    let named = |(who, text): &(&str, &str)| names.iter().any(|name| name != who && stands(text, name));
     let called = |name: &&str| {
         let family = name.starts_with(FAMILIES) || name.ends_with(['总', '哥', '姐']);
         SPEAKERS.contains(&name.to_lowercase().as_str()) || family && (2..=3).contains(&name.chars().count())
@@ -228,29 +233,32 @@ fn are_people(all: &[(&str, &str)], names: &[&str]) -> bool {
     idle >= 3 || names.iter().any(called) || all.iter().any(|one| named(one) || is_turn(one.1))
 }
 
-/// A question, an answer to one, or somebody who tells of themselves: "I looked at it", not "I want 50 rows".
-fn is_turn(said: &str) -> bool {
-    let low = said.trim().to_lowercase();
+/// A question, an answer to one, or a statement about oneself: "I looked at it", not "I want 50 rows".
+fn is_turn(text: &str) -> bool {
+    let low = text.trim().to_lowercase();
     let mut words = low.split(|c: char| c.is_whitespace() || ",.!，。！".contains(c));
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    let tells =
+    let is_about_self =
         ["i", "i'll", "i'm", "i've"].contains(&first) && !["want", "need", "prefer"].contains(&second);
-    let told_in_han = low.starts_with(['我', '你', '那']) && !settles(said);
-    low.ends_with(['?', '？', '吗', '呢']) || TURNS.contains(&first) || tells && !settles(said) || told_in_han
+    let is_about_self_in_han = low.starts_with(['我', '你', '那']) && !settles(text);
+    low.ends_with(['?', '？', '吗', '呢'])
+        || TURNS.contains(&first)
+        || is_about_self && !settles(text)
+        || is_about_self_in_han
 }
 
 fn speaker(line: &str) -> Option<(&str, &str)> {
-    let (name, said) = line.trim().split_once([':', '：'])?;
+    let (name, text) = line.trim().split_once([':', '：'])?;
     let is_name = name.chars().all(|c| c.is_alphabetic() || " .@_-".contains(c))
         && !OWN_LABELS.contains(&name.to_lowercase().as_str());
     let fits = (1..=24).contains(&name.chars().count()) && name.split_whitespace().count() <= 2;
-    (is_name && fits && !said.trim().is_empty() && !said.starts_with("//")).then_some((name, said))
+    (is_name && fits && !text.trim().is_empty() && !text.starts_with("//")).then_some((name, text))
 }
 
 // ---- lines
 
-/// `10:22 Anna`, `[10:22] …`, `Nov 15 10:00:01 host`, `15/11/2026 …`, `a1b2c3d Fix it`: what clocks and programs put
-/// before a line.
+/// `10:22 Anna`, `[10:22] …`, `Nov 15 10:00:01 host`, `15/11/2026 …`, `a1b2c3d Fix it`: timestamps and hashes that
+/// programs put before a line.
 fn is_stamped(line: &str) -> bool {
     let bare = line.trim().trim_start_matches(['[', '(', '-', '*', ' ']);
     let shape: String = bare.chars().take(10).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -266,7 +274,7 @@ fn is_syslog(line: &str) -> bool {
     month && day && words.next().is_some_and(|time| time.matches(':').count() == 2)
 }
 
-/// As `git log --oneline` prints it: a word of seven hexadecimal digits or more, with a number in it.
+/// As `git log --oneline` prints it: a word of at least seven hexadecimal digits that contains a decimal digit.
 fn is_hashed(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or("");
     (7..=40).contains(&word.len())
@@ -274,7 +282,7 @@ fn is_hashed(line: &str) -> bool {
         && word.contains(|c: char| c.is_ascii_digit())
 }
 
-/// A field of JSON, an element, a field of a log.
+/// A JSON field, an XML element or a log field.
 fn is_data(line: &str) -> bool {
     let line = line.trim();
     let field = line.starts_with('"') && (line.contains("\": ") || line.contains("\":"));
@@ -284,7 +292,7 @@ fn is_data(line: &str) -> bool {
     field || element || logged.iter().any(|begin| low.starts_with(begin))
 }
 
-/// A remark in code: a line that begins like one, beside a line of code. Two items of a list are no code.
+/// A code comment: a line that begins like one, next to a line of code. Two list items are not code.
 fn is_remark(lines: &[&str], at: usize) -> bool {
     let remark =
         |line: &str| ["#", "*", "--", "//", ";", "\"\"\""].iter().any(|sign| line.trim().starts_with(sign));
@@ -312,15 +320,15 @@ mod tests {
     use record::{Role, Stamp};
 
     fn kept(text: &str) -> Vec<String> {
-        let said = Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
-        facts(&Digest { prompts: vec![said], ..Digest::default() })
+        let prompt = Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
+        facts(&Digest { prompts: vec![prompt], ..Digest::default() })
             .into_iter()
             .map(|noted| noted.text)
             .collect()
     }
 
     #[test]
-    fn what_others_wrote_is_not_the_persons_decision() {
+    fn other_peoples_text_is_not_the_users_decision() {
         for text in [
             "From: Anna <a@x.example>\nTo: all\nSubject: Stores\n\nHi all,\n\nwe decided to use Oracle.\n\nBest,\nAnna",
             "发件人：小王\n主题：数据库\n\n我们决定用 Oracle 存订单。\n\n祝好\n小王",
@@ -373,9 +381,9 @@ mod tests {
         assert_eq!(kept(&document), [""; 0], "a document");
     }
 
-    /// Each was lost to a shape that it only resembles.
+    /// Each was lost because it resembles a pasted shape.
     #[test]
-    fn what_resembles_a_paste_is_the_persons_own() {
+    fn text_that_resembles_a_paste_is_the_users_own() {
         for text in [
             "Here is the output:\n```\nerror\n```\nFrom now on always run cargo check first.",
             "报错如下：\n```\nx\n```\n以后都先跑 cargo check 再提交。",
@@ -428,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_wants_stays_a_fact() {
+    fn the_users_wishes_are_kept_as_facts() {
         for (text, facts) in [
             ("We decided to use Postgres.", &["We decided to use Postgres"][..]),
             ("我们决定用 Postgres。以后都用中文回复", &["我们决定用 Postgres", "以后都用中文回复"]),

@@ -1,20 +1,20 @@
-//! What of a prompt a person wrote in sentences: without pasted code, logs and quotes, the client's own remarks and
-//! pictures; cut into sentences, in languages with blanks and without.
+//! Extracts from a prompt the sentences that a person wrote: drops pasted code, logs, quotes, text inserted by the
+//! client and images, then splits the rest into sentences, for languages with and without spaces.
 //!
-//! Does not judge what a sentence says.
+//! Does not interpret what a sentence says.
 
 use crate::words::{MACHINE_LINES, MACHINE_TAGS, PASTED};
 
-/// From here on a prompt is what was referred to.
+/// Everything after this marker is the content of referenced files.
 const REFERRED: &str = "--- Content from referenced files ---";
 
-/// The lines a person wrote, each trimmed; an empty one between paragraphs.
+/// The lines a person wrote, each trimmed, with an empty line between paragraphs.
 pub(crate) fn prose(text: &str) -> String {
     each_line(text).into_iter().filter_map(|(line, is_own)| is_own.then_some(line + "\n")).collect()
 }
 
-/// The same lines as they were typed, on one line, with a sign where others were left out. Nothing is changed but blanks, and
-/// what a terminal would obey is left out.
+/// The same lines as typed, joined into one line, with `…` where other lines were dropped. Only whitespace is changed;
+/// control characters and other invisible characters are removed.
 pub(crate) fn verbatim(text: &str) -> String {
     let lines = each_line(text);
     let mut words: Vec<&str> = Vec::new();
@@ -41,13 +41,13 @@ fn each_line(text: &str) -> Vec<(String, bool)> {
     text.lines().map(line).collect()
 }
 
-/// What is not seen, and what turns the direction of what follows.
+/// Invisible characters and those that change text direction.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Where a block begins or ends.
+/// Whether the line opens or closes a fenced block.
 pub(crate) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
 }
@@ -56,31 +56,31 @@ fn is_machine(line: &str) -> bool {
     MACHINE_LINES.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Without what the client said in the person's name.
+/// The text without the tags that the client inserts into the user's prompt.
 pub(crate) fn without_tags(text: &str) -> String {
     let mut text = text.to_string();
     for tag in MACHINE_TAGS {
         let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
         while let Some(start) = text.find(&open) {
             let behind = text[start..].find(&close).map(|end| start + end + close.len());
-            // One that is never closed is the rest of the text.
+            // An unclosed tag extends to the end of the text.
             text.replace_range(start..behind.unwrap_or(text.len()), "\n");
         }
     }
     text
 }
 
-/// Whether a line was more likely copied from somewhere than written.
+/// Whether a line was more likely pasted than typed.
 fn is_pasted(line: &str) -> bool {
     let (inner, indent) = (line.trim_start(), line.len() - line.trim_start().len());
     if inner.is_empty() {
         return false;
     }
-    // `at` and `let` also begin sentences; a trace's line is indented, a line of code ends like one.
+    // `at` and `let` also begin sentences; a line of a stack trace is indented, a line of code ends like one.
     let begins = PASTED.iter().any(|begin| inner.starts_with(begin));
-    let spoken = ["at ", "let ", "using ", "import ", "from ", "error:", "Error:", "package "];
-    let may_be_spoken = spoken.iter().any(|begin| inner.starts_with(begin)) && indent < 2;
-    (begins && (!may_be_spoken || ends_like_code(inner)))
+    let ambiguous = ["at ", "let ", "using ", "import ", "from ", "error:", "Error:", "package "];
+    let may_be_sentence = ambiguous.iter().any(|begin| inner.starts_with(begin)) && indent < 2;
+    (begins && (!may_be_sentence || ends_like_code(inner)))
         || is_dated(inner)
         || has_endless_word(inner)
         || (indent >= 4 && ends_like_code(inner))
@@ -98,7 +98,7 @@ fn is_dated(line: &str) -> bool {
     shape.starts_with("0000-00-00") || shape.starts_with("00:00:00")
 }
 
-/// A word no person types: a key, a picture, minified code.
+/// A word that no person types: a key, an image, minified code.
 fn has_endless_word(line: &str) -> bool {
     line.split_whitespace().any(|word| word.len() > 100 && word.is_ascii() && !word.contains("://"))
 }
@@ -113,7 +113,7 @@ fn is_mostly_signs(line: &str) -> bool {
     all >= 8 && signs * 10 >= all * 3
 }
 
-/// Each sentence without the blanks around it; its end stays with it.
+/// The sentences without surrounding whitespace, each with its final punctuation.
 pub(crate) fn sentences(prose: &str) -> Vec<&str> {
     prose.lines().flat_map(of_line).filter(|sentence| !sentence.is_empty()).collect()
 }
@@ -134,7 +134,7 @@ fn of_line(line: &str) -> Vec<&str> {
 fn is_end(c: char, before: &str, after: &str) -> bool {
     match c {
         '。' | '！' | '？' => true,
-        // A dot within a name or a number is followed by something.
+        // A dot inside a name or a number is not followed by whitespace.
         '.' | '!' | '?' => {
             after.starts_with(char::is_whitespace) && !SHORT.iter().any(|word| ends_with_word(before, word))
         }
@@ -142,7 +142,7 @@ fn is_end(c: char, before: &str, after: &str) -> bool {
     }
 }
 
-/// What ends in a dot and ends no sentence.
+/// Abbreviations whose dot does not end a sentence.
 const SHORT: &[&str] =
     &["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "Mr", "Dr", "z.B", "bzw", "1", "2", "3", "4", "5"];
 
@@ -150,18 +150,18 @@ fn ends_with_word(text: &str, word: &str) -> bool {
     text.strip_suffix(word).is_some_and(|rest| rest.chars().next_back().is_none_or(|c| !c.is_alphanumeric()))
 }
 
-/// Characters that stand for a word or a part of one, in languages without blanks.
+/// Characters of scripts without spaces between words: Han, kana, hangul.
 pub(crate) fn is_han(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{20000}'..='\u{3fffd}')
 }
 
-/// Columns a text takes, wide characters as two.
+/// Display width in columns; wide characters take two.
 pub(crate) fn width(text: &str) -> usize {
     let wide = |c: char| is_han(c) || matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}');
     text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum()
 }
 
-/// On one line, without the marks of markup: `**bold**`, `code`, `[text](address)`, `# heading`, `- item`, `<tag>`.
+/// The text on one line without markup: `**bold**`, `code`, `[text](address)`, `# heading`, `- item`, `<tag>`.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.trim_start_matches(|c: char| "#>*+•".contains(c) || c.is_whitespace());
     let text = text.strip_prefix("- ").unwrap_or(text);
@@ -181,13 +181,13 @@ pub(crate) fn plain(text: &str) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The characters that a reader of the page would see: without tags and the addresses of links.
+/// The characters that are visible when the markup is rendered: without tags and link addresses.
 pub(crate) fn shown_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut inside, mut address) = (false, false);
     text.char_indices().filter(move |(at, c)| {
         match c {
             ']' if text[at + 1..].starts_with('(') => address = true,
-            // An address that was cut has no end.
+            // A truncated address has no closing parenthesis.
             ')' | '…' => address = false,
             c if c.is_whitespace() => address = false,
             '<' if is_tag(&text[*at..]) => inside = true,
@@ -198,7 +198,7 @@ pub(crate) fn shown_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// A sentence without the mark of a list before it: `1. `, `(2) `, `[ ] `.
+/// A sentence without its list marker: `1. `, `(2) `, `[ ] `.
 pub(crate) fn unlisted(sentence: &str) -> &str {
     let inner = sentence.trim_start().trim_start_matches("- ");
     let boxed = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| inner.strip_prefix(mark));
@@ -216,7 +216,7 @@ fn is_tag(text: &str) -> bool {
         && name.find('>').is_some_and(|end| end < 40 && !name[..end].contains("  "))
 }
 
-/// `[text](address)` is its text.
+/// Replaces `[text](address)` with its text.
 fn unlinked(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((open, close, end)) = link(rest) {
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_wrote_is_left() {
+    fn lines_a_person_wrote_are_kept() {
         for (text, left) in [
             ("Fix this:\n```\nlet a = 1;\n```\nthanks", "Fix this:\nthanks\n"),
             ("<system-reminder>do x</system-reminder>Fix it", "\nFix it\n"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_stays_as_it_was_typed() {
+    fn quoted_text_stays_as_it_was_typed() {
         for (text, quoted) in [
             (
                 "ci is red:\n\nError: Cannot find module './dist/index.js'\n    at Module._load (a.js:1)\n\npls fix",
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_lists_are_no_words() {
+    fn list_markers_are_not_words() {
         for (line, left) in [
             ("1. rename it", "rename it"),
             ("(2) move it", "move it"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_a_reader_would_say() {
+    fn sentences_end_where_a_reader_would_end_them() {
         for (text, parts) in [
             ("Fix a.rs. Then test!", vec!["Fix a.rs.", "Then test!"]),
             ("Use e.g. serde 1.0 for it", vec!["Use e.g. serde 1.0 for it"]),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_taken_off() {
+    fn markup_is_removed() {
         for (text, shown) in [
             ("## **Add** `x` to [the docs](http://a/b)", "Add x to the docs"),
             ("- item <b>two</b>", "item two"),

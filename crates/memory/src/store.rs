@@ -1,27 +1,28 @@
-//! Keeps what is remembered in one file that several processes write: each change is whole or not there at all, and what
-//! was acknowledged survives a power cut.
+//! Stores memory in one file that several processes write: every change is atomic, and an acknowledged change survives
+//! a power failure.
 //!
-//! Does not know when to run, nor what a transcript says.
+//! Does not know when jobs run, nor what a transcript contains.
 
 mod read;
 mod write;
 
 pub use read::{Called, MadeFrom};
 
-use crate::merge::{self, Fact, Finding, Remembered, State};
+use crate::entry::{Fact, Finding, Remembered, State};
+use crate::merge;
 use db::kept::{self, Refused};
 use db::{Connection, OptionalExtension, derived};
 use record::Stamp;
 use std::path::{Path, PathBuf};
 
-/// The layouts, each made from the one before. One that was published is never changed.
+/// Schema migrations, in order. A published one is never changed.
 const STEPS: &[&str] = &[include_str!("layout.sql")];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
     Newer(Refused),
-    #[error("there is no room left to write {path}", path = .0.display())]
+    #[error("disk full: cannot write {path}", path = .0.display())]
     Full(PathBuf),
     #[error("{path} is damaged: {error}", path = .path.display())]
     Damaged { path: PathBuf, error: db::Error },
@@ -54,18 +55,18 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// What a finding came to.
+/// The outcome of applying a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// There was nothing of this session before.
+    /// Nothing was stored for this session before.
     pub is_new: bool,
-    /// Anything that is shown has changed.
+    /// Something visible changed.
     pub changed: bool,
     pub facts: u64,
     pub in_review: u64,
 }
 
-/// What a person changes of a session.
+/// A person's edits to a session.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     pub name: Option<String>,
@@ -74,31 +75,31 @@ pub struct Edit {
     pub remove_tags: Vec<String>,
 }
 
-/// What came of another memory's sessions and facts.
+/// The outcome of importing another memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     pub sessions: u64,
     pub facts: u64,
     pub unchanged: u64,
-    /// Forgotten here, and left out.
+    /// Skipped, because they were forgotten here.
     pub forgotten: u64,
 }
 
 impl Store {
-    /// Opened for writing; made if there is none.
+    /// Opens the store for writing and creates it if needed.
     pub fn open(path: &Path) -> Result<Store, Error> {
         let connection = kept::open(path, STEPS)?;
         Ok(Store { connection, path: path.to_path_buf() })
     }
 
-    /// Opened to read. None: nothing was ever remembered.
+    /// Opens the store for reading. Returns `None` if nothing was ever stored.
     pub fn look(path: &Path) -> Result<Option<Store>, Error> {
         if !path.exists() {
             return Ok(None);
         }
         match kept::look(path, STEPS) {
             Some(connection) => Ok(Some(Store { connection, path: path.to_path_buf() })),
-            // An older layout is moved on; of a newer or a damaged one this says why not.
+            // Opening for writing migrates an older schema, and reports the error for a newer or damaged file.
             None => Store::open(path).map(Some),
         }
     }
@@ -108,7 +109,7 @@ impl Store {
         move |error| Error::of(&path, error)
     }
 
-    /// When the last run of all sessions ended.
+    /// When the last run over all sessions ended.
     pub fn last_run(&self) -> Result<Stamp, Error> {
         let sql = "select value from meta where name = 'last_run'";
         let found = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
@@ -120,7 +121,7 @@ impl Store {
         self.connection.execute(sql, [at.0]).map(|_| ()).map_err(self.fail())
     }
 
-    /// Nothing of what was deleted is left in the file, its log or a copy beside it.
+    /// Removes deleted data from the file, its log and the backup copies next to it.
     pub fn purge(&self) -> Result<(), Error> {
         self.connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)").map_err(self.fail())?;
         for step in 1..=STEPS.len() {
@@ -129,13 +130,13 @@ impl Store {
         Ok(())
     }
 
-    /// Everything, in the order of ids.
+    /// All sessions and facts, ordered by ID.
     pub fn all(&self) -> Result<(Vec<Remembered>, Vec<Fact>), Error> {
         Ok((self.sessions("")?, self.facts("")?))
     }
 }
 
-/// What a finding comes to where nothing was remembered before.
+/// The outcome of applying a finding to an empty memory.
 pub fn first(found: &Finding) -> (Applied, Option<Remembered>) {
     let facts = found.facts.len() as u64;
     let in_review = found.facts.iter().filter(|noted| noted.state == State::Review).count() as u64;

@@ -1,29 +1,30 @@
-//! What happened in a session, in one to five plain sentences with dates: what was asked, what was touched and run, how
-//! it ended. Of what there was nothing of there is no sentence.
+//! Summarises a session in one to five plain sentences with dates: what was asked, what was touched and run, how it
+//! ended. A part without content gets no sentence.
 //!
-//! Does not judge whether it went well; what is quoted is quoted word for word.
+//! Does not judge whether the session was successful; quotations are verbatim.
 
 use crate::digest::{Digest, by_count, file_name, told_apart};
+use crate::entry::normal;
 use crate::name::Wish;
-use crate::normal;
 use crate::prose::{verbatim, width};
 use crate::words::QUIET;
 
-/// How much of a quotation is shown.
+/// Maximum width of a quotation.
 const QUOTED: usize = 160;
 const NAMED: usize = 4;
 
 pub(crate) fn summary(digest: &Digest) -> String {
-    let said = [Some(asked(digest)), went_on(digest), touched(digest), ran(digest), ended(digest)];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let sentences = [Some(asked(digest)), went_on(digest), touched(digest), ran(digest), ended(digest)];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The first request that can be understood alone, or else the first of any, and the last: their places.
+/// Indices of the first and the last request. The first is the earliest that can be understood alone, or else the
+/// earliest of any.
 fn requests(digest: &Digest) -> Option<(usize, usize)> {
     let wish = |at: &usize| Wish::of(&digest.prompts[*at].text);
     let all = || (0..digest.prompts.len()).filter(|at| quote(&digest.prompts[*at].text).is_some());
-    let telling = all().find(|at| wish(at).is_some_and(|wish| wish.says_enough));
-    let first = telling.or_else(|| all().find(|at| wish(at).is_some())).or_else(|| all().next())?;
+    let clear = all().find(|at| wish(at).is_some_and(|wish| wish.says_enough));
+    let first = clear.or_else(|| all().find(|at| wish(at).is_some())).or_else(|| all().next())?;
     let last = all().rev().find(|at| wish(at).is_some());
     Some((first, last.filter(|last| *last > first).unwrap_or(first)))
 }
@@ -44,12 +45,12 @@ fn asked(digest: &Digest) -> String {
     }
 }
 
-/// The last of several requests, where it is another than the first.
+/// The last of several requests, if it differs from the first.
 fn went_on(digest: &Digest) -> Option<String> {
     let (first, last) = requests(digest)?;
     let (begun, wish) = (quote(&digest.prompts[first].text)?, quote(&digest.prompts[last].text)?);
     let more =
-        digest.prompts[first..last].iter().skip(1).filter(|said| Wish::of(&said.text).is_some()).count();
+        digest.prompts[first..last].iter().skip(1).filter(|prompt| Wish::of(&prompt.text).is_some()).count();
     let between = if more == 0 { String::new() } else { format!(", after {}", plural(more, "more request")) };
     (normal(&begun) != normal(&wish)).then(|| format!("The last request was{between}: “{wish}”."))
 }
@@ -88,7 +89,7 @@ fn ran(digest: &Digest) -> Option<String> {
     Some(format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-/// What was to be run, each once.
+/// The programs that were run, each once.
 fn heads(commands: &[String]) -> Option<String> {
     let mut heads: Vec<String> = Vec::new();
     for head in commands.iter().filter_map(|command| head_of(command)) {
@@ -99,7 +100,7 @@ fn heads(commands: &[String]) -> Option<String> {
     (!heads.is_empty()).then(|| listed(&heads.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// A command's program, and what it was to do: `cargo test`, `git commit`.
+/// A command's program and its subcommand: `cargo test`, `git commit`.
 fn head_of(command: &str) -> Option<String> {
     let line = command.lines().next()?.split(" && ").last()?.split(['|', ';', '>']).next()?;
     let mut words = line.split_whitespace().filter(|word| !word.contains('='));
@@ -113,27 +114,27 @@ fn head_of(command: &str) -> Option<String> {
     Some(verb.map_or(program.clone(), |verb| format!("{program} {verb}")))
 }
 
-/// A reply that came before the last request ends nothing.
+/// A reply before the last request does not conclude the session.
 fn ended(digest: &Digest) -> Option<String> {
     let day = digest.ended_at.day();
     let on = if day.is_empty() { String::new() } else { format!(" on {day}") };
     let reply = quote(&digest.last_reply);
     let behind = digest.prompts.len().saturating_sub(digest.unanswered);
-    if digest.prompts[behind..].iter().all(|said| Wish::of(&said.text).is_none()) {
+    if digest.prompts[behind..].iter().all(|prompt| Wish::of(&prompt.text).is_none()) {
         return reply.map(|reply| format!("It ended{on} with: “{reply}”."));
     }
     let before = reply.map_or_else(String::new, |reply| format!("; the reply before it was “{reply}”"));
     Some(format!("It ended{on} with the last request open: no reply follows it{before}."))
 }
 
-/// What somebody wrote themselves, word for word.
+/// The text that its author wrote, verbatim.
 fn quote(text: &str) -> Option<String> {
-    let said = verbatim(text);
-    let said = said.strip_suffix(['.', '。']).filter(|said| !said.ends_with('.')).unwrap_or(&said).trim();
-    (said.chars().filter(|c| c.is_alphabetic()).count() > 1).then(|| cut(said))
+    let text = verbatim(text);
+    let text = text.strip_suffix(['.', '。']).filter(|text| !text.ends_with('.')).unwrap_or(&text).trim();
+    (text.chars().filter(|c| c.is_alphabetic()).count() > 1).then(|| cut(text))
 }
 
-/// Up to the end of a sentence, or else of a word, with a sign that there is more.
+/// Truncates at the end of a sentence, or else of a word, and appends `…`.
 fn cut(text: &str) -> String {
     if width(text) <= QUOTED {
         return text.to_string();
@@ -156,12 +157,12 @@ fn cut(text: &str) -> String {
 }
 
 fn listed(names: &[&str]) -> String {
-    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>();
+    let first_names = names.iter().take(NAMED).copied().collect::<Vec<_>>();
     let more = names.len().saturating_sub(NAMED);
-    match (more, &shown[..]) {
+    match (more, &first_names[..]) {
         (0, [one]) => (*one).to_string(),
         (0, [all @ .., last]) => format!("{} and {last}", all.join(", ")),
-        _ => format!("{} and {more} more", shown.join(", ")),
+        _ => format!("{} and {more} more", first_names.join(", ")),
     }
 }
 
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_in_a_few_sentences() {
+    fn a_session_is_summarised_in_a_few_sentences() {
         let digest = Digest {
             source: "claude-code".into(),
             project: "/srv/shop".into(),
@@ -212,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_reply_is_told_as_open() {
-        let told = |prompts: &[&str], unanswered, reply: &str| {
+    fn a_request_without_a_reply_is_reported_as_open() {
+        let summarise = |prompts: &[&str], unanswered, reply: &str| {
             let prompts = prompts.iter().map(|text| said(text)).collect();
             summary(&Digest { prompts, unanswered, last_reply: reply.into(), ..Digest::default() })
         };
@@ -228,35 +229,35 @@ mod tests {
             (&["split orders.ts up", "thanks, perfect"], 1, "Done.", "It ended with: “Done”."),
             (&["split orders.ts up", "now deploy the orders"], 0, "Done.", "It ended with: “Done”."),
         ] {
-            let told = told(prompts, unanswered, reply);
-            assert!(told.ends_with(end), "{told}");
+            let text = summarise(prompts, unanswered, reply);
+            assert!(text.ends_with(end), "{text}");
             let both = prompts.len() > 1 && Wish::of(prompts[1]).is_some();
-            assert_eq!(told.contains("The last request was: “now deploy the orders”."), both, "{told}");
+            assert_eq!(text.contains("The last request was: “now deploy the orders”."), both, "{text}");
         }
     }
 
     #[test]
-    fn one_request_is_told_once() {
+    fn one_request_is_mentioned_once() {
         let prompts = vec![said("hi"), said("migrate the invoices to gRPC")];
-        let told = summary(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
-        assert_eq!(told.matches("migrate the invoices").count(), 1, "{told}");
+        let text = summary(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
+        assert_eq!(text.matches("migrate the invoices").count(), 1, "{text}");
     }
 
     #[test]
-    fn what_failed_was_not_done() {
+    fn failed_commands_are_not_reported_as_run() {
         let digest = Digest {
             failed: vec!["curl -O http://x.example".into()],
             calls: 2,
             errors: 2,
             ..Digest::default()
         };
-        let told = summary(&digest);
-        assert!(told.ends_with("2 of 2 calls failed (curl)."), "{told}");
-        assert!(!told.contains("Ran"), "{told}");
+        let text = summary(&digest);
+        assert!(text.ends_with("2 of 2 calls failed (curl)."), "{text}");
+        assert!(!text.contains("Ran"), "{text}");
     }
 
     #[test]
-    fn nothing_is_said_of_what_is_not_known() {
+    fn unknown_parts_are_left_out() {
         assert_eq!(
             summary(&Digest { source: "codex".into(), ..Digest::default() }),
             "The user worked with codex and asked for nothing in words."

@@ -1,14 +1,13 @@
-//! By which few words a session is found again among others: its project, the languages and kinds of work in it, the
-//! files it was mostly about.
+//! Derives a session's tags: its project, its languages and kinds of work, and the files it was mostly about.
 //!
-//! Does not count how often a tag is used elsewhere.
+//! Does not know how often a tag is used elsewhere.
 
 use crate::digest::{Digest, by_count, file_name};
 use crate::prose::prose;
 
 pub(crate) const MOST: usize = 8;
 
-/// A language by the endings of its files.
+/// Languages by file extension.
 const LANGUAGES: &[(&str, &[&str])] = &[
     ("rust", &["rs"]),
     ("python", &["py", "ipynb"]),
@@ -29,7 +28,7 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("css", &["css", "scss"]),
 ];
 
-/// A kind of work: words of a prompt, beginnings of commands, parts of paths.
+/// A kind of work, recognised by words of a prompt, prefixes of commands and parts of paths.
 struct Work {
     tag: &'static str,
     words: &'static [&'static str],
@@ -155,7 +154,7 @@ pub(crate) fn tags(digest: &Digest) -> Vec<String> {
     all
 }
 
-/// As a tag is written: lower case, no blanks.
+/// The normalised form of a tag: lower case, no whitespace.
 pub fn tag_of(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase();
     let kept = |c: &char| c.is_alphanumeric() || "-_.+#".contains(*c);
@@ -178,18 +177,18 @@ fn languages(digest: &Digest) -> Vec<&'static str> {
     counted.into_iter().map(|(_, language)| language).collect()
 }
 
-/// The kinds with the most signs of them, those of the table's order first among equals.
+/// The kinds of work with the most evidence; ties in table order.
 fn kinds(digest: &Digest) -> Vec<&'static str> {
-    let asked = digest
+    let prompts = digest
         .prompts
         .iter()
         .take(50)
-        .map(|said| prose(&said.text).to_lowercase())
+        .map(|prompt| prose(&prompt.text).to_lowercase())
         .collect::<Vec<_>>()
         .join("\n");
     let paths: Vec<String> = digest.changed.keys().map(|path| format!("/{}", path.to_lowercase())).collect();
     let signs = |work: &Work| {
-        let words = work.words.iter().filter(|word| stands_in(&asked, word)).count();
+        let words = work.words.iter().filter(|word| stands_in(&prompts, word)).count();
         let run = work
             .commands
             .iter()
@@ -204,7 +203,8 @@ fn kinds(digest: &Digest) -> Vec<&'static str> {
     counted.into_iter().map(|(_, work)| work.tag).collect()
 }
 
-/// As a word of its own; a Chinese one anywhere. `SCENARIO:slow`, `--fix` and `feature/build` are names of something.
+/// Whether the word occurs by itself; a Chinese word may occur anywhere. `SCENARIO:slow`, `--fix` and `feature/build`
+/// are names.
 fn stands_in(text: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || "_-:/=@".contains(c);
     let bounded = |at: usize| {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_tagged_by_what_it_was_about() {
+    fn a_session_is_tagged_by_its_subject() {
         for (digest, expected) in [
             (
                 digest("fix the crash in the pager", &["src/pager.rs"], &["cargo test"]),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_few_and_each_is_one_word() {
+    fn tags_are_few_and_each_is_one_word() {
         let files: Vec<String> = (0..40).map(|n| format!("d/File {n}.py")).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         let tags = tags(&digest(

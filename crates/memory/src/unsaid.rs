@@ -1,51 +1,51 @@
-//! What a person wants to hear no more of, taken out of other words: of a name, a summary, or of what they are made from.
+//! Removes forgotten facts from other text: from a name, a summary, or the text they are derived from.
 //!
-//! Knows a forgotten fact by its id alone, a hash: whoever says the same in other words is not understood.
+//! Knows a forgotten fact only by its ID, a hash, and so does not recognise the same statement in other words.
 
 use crate::digest::Digest;
+use crate::entry::{fact_id, normal};
 use crate::facts::fact_text;
 use crate::name::{of_nothing, shortened};
 use crate::prose::{is_han, plain, sentences, shown_chars, without_tags};
-use crate::{fact_id, normal};
 use record::Role;
 use std::collections::BTreeSet;
 
-/// A run of fewer letters than this is no quotation: "sqlite" alone gives nothing away.
+/// A shorter run of letters is not a quotation: "sqlite" alone discloses nothing.
 const FEWEST: usize = 8;
 
 impl Digest {
-    /// As if the sentences that were forgotten had never been said: neither a name nor a summary is made of them, and no
-    /// model is told. What the person said is taken out by whole sentences, for one that begins alike may settle
-    /// something else; what an agent repeated of it, wherever it stands.
+    /// The digest as if the forgotten sentences had never been said: no name or summary is derived from them, and no
+    /// model sees them. From the user's text whole sentences are removed, because a sentence that begins alike may
+    /// state a different decision. From an agent's text every repetition is removed.
     #[must_use]
     pub fn without(mut self, forgotten: &BTreeSet<String>) -> Digest {
-        let said = self.prompts.iter().chain(&self.turns).map(|said| said.text.as_str());
-        let texts = said.chain([self.last_reply.as_str()]).chain(self.commits.iter().map(String::as_str));
-        let unsaid: Vec<String> =
+        let messages = self.prompts.iter().chain(&self.turns).map(|message| message.text.as_str());
+        let texts = messages.chain([self.last_reply.as_str()]).chain(self.commits.iter().map(String::as_str));
+        let forgotten_texts: Vec<String> =
             texts.flat_map(|text| forgotten_in(text, &self.project, forgotten)).collect();
-        if unsaid.is_empty() {
+        if forgotten_texts.is_empty() {
             return self;
         }
-        self.titles.retain(|(title, _)| !carries(title, &unsaid));
-        self.commits.retain(|commit| !carries(commit, &unsaid));
-        self.last_reply = unrepeated(&left_of(&self.last_reply, &self.project, forgotten), &unsaid);
-        for said in self.prompts.iter_mut().chain(&mut self.turns) {
-            said.text = left_of(&said.text, &self.project, forgotten);
-            if said.role != Role::User {
-                said.text = unrepeated(&said.text, &unsaid);
+        self.titles.retain(|(title, _)| !carries(title, &forgotten_texts));
+        self.commits.retain(|commit| !carries(commit, &forgotten_texts));
+        self.last_reply = unrepeated(&left_of(&self.last_reply, &self.project, forgotten), &forgotten_texts);
+        for message in self.prompts.iter_mut().chain(&mut self.turns) {
+            message.text = left_of(&message.text, &self.project, forgotten);
+            if message.role != Role::User {
+                message.text = unrepeated(&message.text, &forgotten_texts);
             }
         }
-        self.unsaid = unsaid;
+        self.unsaid = forgotten_texts;
         self
     }
 }
 
-/// Whether a sentence is one of those: read as it was when it became a fact, without its markup, or as it stands.
+/// Whether a sentence is forgotten, read without its markup as when it became a fact, or as written.
 fn is_forgotten(sentence: &str, project: &str, forgotten: &BTreeSet<String>) -> bool {
     [&fact_text(sentence), sentence].iter().any(|text| forgotten.contains(&fact_id(project, text)))
 }
 
-/// The sentences of a text, and what is quoted in it, of which the ids were forgotten.
+/// The sentences and quotations in a text whose IDs are forgotten.
 pub(crate) fn forgotten_in(text: &str, project: &str, forgotten: &BTreeSet<String>) -> Vec<String> {
     if forgotten.is_empty() {
         return Vec::new();
@@ -56,27 +56,27 @@ pub(crate) fn forgotten_in(text: &str, project: &str, forgotten: &BTreeSet<Strin
     whole.filter(|piece| is_forgotten(piece, project, forgotten)).map(fact_text).collect()
 }
 
-/// A text without the sentences that were forgotten. One that has none of them stays as it is.
+/// The text without its forgotten sentences. A text that has none is returned unchanged.
 fn left_of(text: &str, project: &str, forgotten: &BTreeSet<String>) -> String {
     let bare = without_tags(text);
-    let gone = |sentence: &&str| is_forgotten(sentence, project, forgotten);
-    if !sentences(&bare).iter().any(gone) {
+    let is_gone = |sentence: &&str| is_forgotten(sentence, project, forgotten);
+    if !sentences(&bare).iter().any(is_gone) {
         return text.to_string();
     }
     let left = |line: &str| {
-        let (out, kept): (Vec<&str>, Vec<&str>) = sentences(line).into_iter().partition(gone);
+        let (out, kept): (Vec<&str>, Vec<&str>) = sentences(line).into_iter().partition(is_gone);
         if out.is_empty() { line.to_string() } else { kept.join(" ") }
     };
     bare.lines().map(left).collect::<Vec<_>>().join("\n")
 }
 
-/// What an agent said without what it repeats of such words, whatever markup it put into them. A sentence that says
-/// most of them in its own way goes as a whole: no fact is made of it.
+/// An agent's text without its repetitions of forgotten sentences, in any markup. A sentence that restates most of one
+/// in other words is removed as a whole; no fact is derived from it.
 fn unrepeated(text: &str, unsaid: &[String]) -> String {
     let left = |sentence: &str| {
-        let said = plain(sentence);
-        let rest = taken_out(&said, unsaid, "");
-        let is_same = rest == said;
+        let text = plain(sentence);
+        let rest = taken_out(&text, unsaid, "");
+        let is_same = rest == text;
         if carries(&rest, unsaid) {
             String::new()
         } else if is_same {
@@ -87,21 +87,21 @@ fn unrepeated(text: &str, unsaid: &[String]) -> String {
     };
     let line = |line: &str| {
         let parts: Vec<&str> = sentences(line);
-        let told: Vec<String> = parts.iter().map(|sentence| left(sentence)).collect();
-        if told == parts { line.to_string() } else { told.join(" ") }
+        let kept: Vec<String> = parts.iter().map(|sentence| left(sentence)).collect();
+        if kept == parts { line.to_string() } else { kept.join(" ") }
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 // ---- names
 
-/// Whether a name is made of such words: it is often only a part of the sentence, or a few words of it in another order.
-/// That it begins alike says nothing: "we decided to use" begins many a sentence.
+/// Whether a name is made of forgotten text: it is often only a part of the sentence, or a few of its words in another
+/// order. A common beginning is not enough: "we decided to use" begins many sentences.
 pub(crate) fn carries(name: &str, unsaid: &[String]) -> bool {
     unsaid.iter().any(|words| is_part(name, words) || has_the_end(name, words) || shares_words(name, words))
 }
 
-/// Whether a name made of what is left still says the words, whole or cut.
+/// Whether a name derived from the remaining text still contains the forgotten text, whole or truncated.
 pub(crate) fn still_says(name: &str, unsaid: &[String]) -> bool {
     let goes_on = |end: usize| name[end..].trim_start().starts_with(char::is_alphanumeric);
     unsaid.iter().any(|words| {
@@ -114,23 +114,23 @@ fn is_part(name: &str, words: &str) -> bool {
     there.len() >= FEWEST && ways(words).iter().any(|way| runs(&letters(way), &there).next().is_some())
 }
 
-/// Two thirds of the sentence up to its end, which is what tells it from others.
+/// Whether the name contains the last two thirds of the sentence, which distinguish it from others.
 fn has_the_end(name: &str, words: &str) -> bool {
     let (there, all) = (letters(name), letters(words));
     let end = &all[all.len() - needed(all.len()).min(all.len())..];
     runs(&there, end).next().is_some()
 }
 
-/// Two thirds of what a name says: "Parser kept in pages" of "keep the parser in pages".
+/// Whether the sentence contains two thirds of the name's words: "Parser kept in pages" and "keep the parser in pages".
 fn shares_words(name: &str, words: &str) -> bool {
     let (name, words) = (normal(name), normal(words));
-    let telling = |word: &&str| word.chars().count() >= 4 && !SAID_OF_ANYTHING.contains(word);
-    let said: Vec<&str> = name.split(' ').filter(telling).collect();
-    let shared = said.iter().filter(|word| words.split(' ').any(|other| other == **word)).count();
-    shared > 0 && shared * 3 >= said.len() * 2
+    let is_specific = |word: &&str| word.chars().count() >= 4 && !SAID_OF_ANYTHING.contains(word);
+    let specific: Vec<&str> = name.split(' ').filter(is_specific).collect();
+    let shared = specific.iter().filter(|word| words.split(' ').any(|other| other == **word)).count();
+    shared > 0 && shared * 3 >= specific.len() * 2
 }
 
-/// Every second decision has one of these.
+/// Words that occur in every second decision.
 #[rustfmt::skip] // a table
 const SAID_OF_ANYTHING: &[&str] = &["decided", "always", "never", "from", "with", "have", "should", "must", "instead"];
 
@@ -140,13 +140,14 @@ fn needed(letters: usize) -> usize {
 
 // ---- texts
 
-/// A text without such words, and `left` where they stood; where the text is cut, without how they begin.
+/// The text with forgotten text replaced by `left`. Where the text is truncated, the beginning of a forgotten sentence
+/// is replaced too.
 pub(crate) fn taken_out(text: &str, unsaid: &[String], left: &str) -> String {
     unsaid.iter().fold(text.to_string(), |text, words| without_words(text, words, left))
 }
 
 fn without_words(mut text: String, words: &str, left: &str) -> String {
-    // Behind what was put in place of words there are only others.
+    // Do not search the replacement again.
     let mut from = 0;
     while let Some((start, end)) = find(&text[from..], words).or_else(|| find_cut(&text[from..], words)) {
         text.replace_range(from + start..from + end, left);
@@ -155,13 +156,13 @@ fn without_words(mut text: String, words: &str, left: &str) -> String {
     text
 }
 
-/// How a sentence may stand elsewhere: a path in it may have become the name of a file.
+/// The forms in which a sentence may occur: a path in it may have been shortened to its file name.
 fn ways(words: &str) -> Vec<String> {
     let (whole, short) = (words.to_string(), shortened(words));
     if short == whole { vec![whole] } else { vec![whole, short] }
 }
 
-/// All of the words, from where one begins to where one ends, with the mark that ends a sentence.
+/// The range of the whole sentence, at word boundaries, including its final punctuation.
 fn find(text: &str, words: &str) -> Option<(usize, usize)> {
     let there = letters(text);
     ways(words).iter().find_map(|way| {
@@ -177,7 +178,7 @@ fn find(text: &str, words: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// How the words begin, before the sign that a text was cut there.
+/// The range of a truncated beginning of the sentence, including the `…`.
 fn find_cut(text: &str, words: &str) -> Option<(usize, usize)> {
     text.match_indices('…').find_map(|(cut, sign)| {
         let there = letters(&text[..cut]);
@@ -192,16 +193,16 @@ fn find_cut(text: &str, words: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// No word goes on over this place.
+/// Whether there is a word boundary at this position.
 fn is_apart(text: &str, at: usize) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_han(c));
     !(is_word(text[..at].chars().next_back()) && is_word(text[at..].chars().next()))
 }
 
-/// A letter in lower case, with where it begins and ends.
+/// A lower-case letter with its start and end.
 type Letter = (char, usize, usize);
 
-/// Letters and digits alone: marks and blanks are set by everybody as they like, and a summary quotes markup as it was typed.
+/// Letters and digits only: punctuation and spacing vary, and a summary quotes markup as typed.
 fn letters(text: &str) -> Vec<Letter> {
     let low = |c: char| c.to_lowercase().next().unwrap_or(c);
     let all = shown_chars(text).filter(|(_, c)| c.is_alphanumeric());
@@ -212,13 +213,13 @@ fn is_same(a: &[Letter], b: &[Letter]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0)
 }
 
-/// Where the second stands in the first.
+/// Positions at which `part` occurs in `all`.
 fn runs(all: &[Letter], part: &[Letter]) -> impl Iterator<Item = usize> {
     let windows = if part.is_empty() { 0 } else { (all.len() + 1).saturating_sub(part.len()) };
     (0..windows).filter(|at| is_same(&all[*at..at + part.len()], part))
 }
 
-/// What a session is called when its name has to go and nothing is there to make another of.
+/// The name of a session whose name was removed and for which there is nothing to derive another from.
 pub(crate) fn nameless(source: &str, project: &str, started_at: record::Stamp) -> String {
     of_nothing(&Digest {
         source: source.to_string(),
@@ -238,7 +239,7 @@ mod tests {
     const FACT: &str = "We decided to keep SQLite for the orders";
 
     #[test]
-    fn words_are_taken_out_however_they_are_written() {
+    fn forgotten_text_is_removed_in_any_spelling() {
         for (text, left) in [
             (
                 "The user said: “We decided to keep SQLite for the orders. Go on”.",
@@ -258,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_a_part_of_them_carries_them() {
-        for (name, carried) in [
+    fn a_name_made_of_forgotten_text_is_recognised() {
+        for (name, expected) in [
             ("Keep SQLite for the orders", true),
             ("We decided to keep SQLite for the orders, then test", true),
             ("Keep the parser fast", false),
@@ -269,7 +270,7 @@ mod tests {
             ("We decided to keep SQLite…", true),
             ("We decided to keep Postgres", false),
         ] {
-            assert_eq!(carries(name, &[FACT.to_string()]), carried, "{name}");
+            assert_eq!(carries(name, &[FACT.to_string()]), expected, "{name}");
         }
         let path = ["Never touch src/db/store.rs by hand".to_string()];
         assert!(carries("Never touch store.rs by hand", &path), "a path became the name of its file");
@@ -277,9 +278,9 @@ mod tests {
     }
 
     fn asked(prompts: &[&str], reply: &str) -> Digest {
-        let said =
+        let prompt =
             |text: &&str| Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: (*text).into() };
-        let prompts: Vec<Said> = prompts.iter().map(said).collect();
+        let prompts: Vec<Said> = prompts.iter().map(prompt).collect();
         let (project, last_reply) = ("/p".into(), reply.into());
         Digest {
             source: "codex".into(),
@@ -291,9 +292,9 @@ mod tests {
         }
     }
 
-    /// "Never use" without what was never to be used would say the opposite.
+    /// Without its object, "Never use" would state the opposite.
     #[test]
-    fn a_sentence_that_begins_alike_stays_whole() {
+    fn a_sentence_with_the_same_beginning_is_kept() {
         for (gone, prompts, name, facts) in [
             (
                 "We decided to use Redis",
@@ -317,15 +318,15 @@ mod tests {
                 &["我们决定用 Redis 存会话，订单另说", "我们决定用 Kafka"],
             ),
         ] {
-            let told = derive(&asked(prompts, "").without(&BTreeSet::from([fact_id("/p", gone)])));
-            let left: Vec<&str> = told.facts.iter().map(|noted| noted.text.as_str()).collect();
-            assert_eq!((told.name.as_str(), &left[..]), (name, facts));
-            assert!(facts.iter().all(|fact| told.summary.contains(fact)), "{}", told.summary);
+            let derived = derive(&asked(prompts, "").without(&BTreeSet::from([fact_id("/p", gone)])));
+            let left: Vec<&str> = derived.facts.iter().map(|noted| noted.text.as_str()).collect();
+            assert_eq!((derived.name.as_str(), &left[..]), (name, facts));
+            assert!(facts.iter().all(|fact| derived.summary.contains(fact)), "{}", derived.summary);
         }
     }
 
     #[test]
-    fn a_sentence_is_known_again_in_its_markup() {
+    fn a_sentence_is_recognised_in_its_markup() {
         for prompt in [
             "We decided to keep [walruses](http://x.example/a) in the cellar behind the old brewery because it is cool there.",
             "<ide_opened_file>x</ide_opened_file> We decided to keep walruses in the cellar. Write the plan",
@@ -336,35 +337,37 @@ mod tests {
                 asked(&[prompt], "Noted: we decided to keep [walruses](http://y.example) in the cellar.");
             let fact = derive(&digest).facts.remove(0).text;
             let digest = digest.without(&BTreeSet::from([fact_id("/p", &fact)]));
-            let told = derive(&digest);
-            let all = format!("{} {} {}", told.name, told.summary, crate::ask(&digest).text);
+            let derived = derive(&digest);
+            let all = format!("{} {} {}", derived.name, derived.summary, crate::ask(&digest).text);
             let cellar = "we decided to keep walruses in the cellar";
             let said_short = fact.to_lowercase() == cellar;
-            assert!(!told.name.contains("walrus") && told.name.len() > 3, "{prompt}: {}", told.name);
+            assert!(!derived.name.contains("walrus") && derived.name.len() > 3, "{prompt}: {}", derived.name);
             assert!(!all.contains("brewery") && !all.contains("We decided"), "{prompt}: {all}");
             assert!(!said_short || !all.contains("walrus"), "{prompt}: {all}");
-            assert!(told.facts.is_empty());
+            assert!(derived.facts.is_empty());
         }
     }
 
-    /// A name that comes of something else and says it all the same.
+    /// A name derived from something else that still contains the forgotten text.
     #[test]
-    fn a_name_that_still_says_it_gives_way() {
-        for (name, says) in [
+    fn a_name_that_still_contains_it_is_replaced() {
+        for (name, expected) in [
             ("Ok: we decided to keep SQLite for the orders", true),
             ("We decided to keep SQLite for…", true),
             ("We decided to keep SQLite for the orders of 2026", false),
         ] {
-            assert_eq!(still_says(name, &[FACT.to_string()]), says, "{name}");
+            assert_eq!(still_says(name, &[FACT.to_string()]), expected, "{name}");
         }
         let digest = Digest { unsaid: vec![FACT.into()], ..asked(&[&format!("Hm: {FACT}")], "") };
         assert_eq!(derive(&digest).name, "Session in p");
     }
 
     #[test]
-    fn a_session_is_told_as_if_it_had_not_been_said() {
-        let said = |text: &str| Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
-        let prompts = vec![said(&format!("{FACT}. Now write the pager")), said("add a test for the pager")];
+    fn a_session_is_summarised_without_forgotten_text() {
+        let prompt =
+            |text: &str| Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
+        let prompts =
+            vec![prompt(&format!("{FACT}. Now write the pager")), prompt("add a test for the pager")];
         let digest = Digest {
             source: "codex".into(),
             project: "/p".into(),
@@ -375,10 +378,14 @@ mod tests {
             ..Digest::default()
         };
         let forgotten = BTreeSet::from([fact_id("/p", FACT)]);
-        let told = derive(&digest.clone().without(&forgotten));
-        assert_eq!(told.name, "Write the pager");
-        assert!(!told.summary.contains("SQLite") && told.summary.contains("pager"), "{}", told.summary);
-        assert!(told.facts.is_empty());
+        let derived = derive(&digest.clone().without(&forgotten));
+        assert_eq!(derived.name, "Write the pager");
+        assert!(
+            !derived.summary.contains("SQLite") && derived.summary.contains("pager"),
+            "{}",
+            derived.summary
+        );
+        assert!(derived.facts.is_empty());
         assert!(!crate::ask(&digest.clone().without(&forgotten)).text.contains("SQLite"));
         assert!(derive(&digest.without(&BTreeSet::new())).name.contains("SQLite"), "nothing was forgotten");
     }

@@ -1,9 +1,9 @@
-//! The phrases by which prompts are understood: what is polite, what says nothing, what was pasted, what settles something, what
-//! is an order. English and Chinese first, the commonest of a few others.
+//! Phrase tables for interpreting prompts: politeness, fillers, signs of pasted text, of decisions and of instructions.
+//! English and Chinese first, then the most common phrases of a few other languages.
 //!
-//! Does not know how they are looked for.
+//! Does not know how the tables are applied.
 
-/// What clients put into a prompt in their own words, up to the end of the tag.
+/// Tags that clients insert into a prompt, with their content.
 #[rustfmt::skip] // a table
 pub(crate) const MACHINE_TAGS: &[&str] = &[
     "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr", "command-name",
@@ -12,7 +12,7 @@ pub(crate) const MACHINE_TAGS: &[&str] = &[
     "user_instructions", "INSTRUCTIONS", "task-notification", "attachment", "document", "file",
 ];
 
-/// A line that begins so is the client's, or stands for a picture.
+/// A line with such a prefix was inserted by the client or represents an image.
 #[rustfmt::skip] // a table
 pub(crate) const MACHINE_LINES: &[&str] = &[
     "Caveat: The messages below", "[Image", "[image", "[Pasted text", "[Request interrupted", "[data:",
@@ -20,7 +20,7 @@ pub(crate) const MACHINE_LINES: &[&str] = &[
     "This session is being continued from a previous conversation",
 ];
 
-/// Words that begin a line of a log, a trace, a diff or a shell.
+/// Prefixes of lines of a log, a stack trace, a diff or a shell.
 #[rustfmt::skip] // a table
 pub(crate) const PASTED: &[&str] = &[
     "at ", "File \"", "Traceback", "Caused by", "$ ", "% ", ">>> ", "> ", "❯", "+++", "---", "@@",
@@ -30,7 +30,7 @@ pub(crate) const PASTED: &[&str] = &[
     "<?", "<!", "|",
 ];
 
-/// Titles that say nothing but that there is a session.
+/// Titles without content.
 #[rustfmt::skip] // a table
 pub(crate) const EMPTY_TITLES: &[&str] = &[
     "new session", "new chat", "new conversation", "untitled", "warmup", "conversation", "session", "chat",
@@ -38,7 +38,7 @@ pub(crate) const EMPTY_TITLES: &[&str] = &[
     "新会话", "无标题",
 ];
 
-/// What comes before the matter, the longest of a beginning first. Taken off again and again.
+/// Polite beginnings, the longest of each group first. Removed repeatedly.
 #[rustfmt::skip] // a table
 pub(crate) const OPENERS: &[&str] = &[
     "i would like you to ", "i'd like you to ", "i want you to ", "i need you to ", "i would like to ",
@@ -56,7 +56,7 @@ pub(crate) const OPENERS: &[&str] = &[
     "peux-tu ", "pouvez-vous ", "tu peux ",
 ];
 
-/// How a prompt begins that tells an agent who to be, in lower case.
+/// How a prompt begins that assigns the agent a role, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const ROLES: &[&str] = &[
     "you are a ", "you are an ", "you are the ", "you're a ", "you're an ", "you are now a", "act as ", "act like ",
@@ -64,7 +64,7 @@ pub(crate) const ROLES: &[&str] = &[
     "take the role ", "your role is ", "你是一", "你现在是", "你扮演", "扮演", "你作为", "作为一名", "作为一个",
 ];
 
-/// What is written in capitals, as people type it.
+/// Words written in capitals, as people type them.
 #[rustfmt::skip] // a table
 pub(crate) const ACRONYMS: &[&str] = &[
     "api", "apis", "aws", "cd", "ci", "cli", "cors", "cpu", "css", "csv", "db", "dns", "gcp", "gpu", "html", "http",
@@ -91,7 +91,7 @@ pub(crate) const QUESTIONS: &[&str] = &[
     "was ", "has ", "have ", "warum", "wie ", "cómo", "por qué", "comment", "pourquoi",
 ];
 
-/// What is said in every session and names none.
+/// Phrases that occur in every session and name none.
 #[rustfmt::skip] // a table
 pub(crate) const FILLERS: &[&str] = &[
     "hi", "hello", "hey", "yo", "test", "testing", "ping", "continue", "go on", "go ahead", "proceed",
@@ -109,7 +109,7 @@ pub(crate) const FILLERS: &[&str] = &[
     "merci", "bonjour", "はい", "続けて", "こんにちは", "お願いします",
 ];
 
-/// Words that point at something said elsewhere, or belong to any request.
+/// Words that refer to something said elsewhere, or fit any request.
 #[rustfmt::skip] // a table
 pub(crate) const POINTING: &[&str] = &[
     "it", "this", "that", "these", "those", "them", "the", "a", "an", "to", "and", "or", "of", "for", "in",
@@ -120,7 +120,7 @@ pub(crate) const POINTING: &[&str] = &[
     "can", "so", "first", "second", "next", "step", "steps",
 ];
 
-/// Anywhere in a sentence these say that something is settled.
+/// Phrases that state a decision anywhere in a sentence.
 #[rustfmt::skip] // a table
 pub(crate) const SETTLED: &[&str] = &[
     "we decided", "we've decided", "we have decided", "i decided", "i've decided", "i have decided",
@@ -136,13 +136,13 @@ pub(crate) const SETTLED: &[&str] = &[
     "定下来", "就按",
 ];
 
-/// Only where a sentence begins so: "the build always fails" decides nothing.
+/// Only at the beginning of a sentence: "the build always fails" is not a decision.
 #[rustfmt::skip] // a table
 pub(crate) const BEGINNINGS: &[&str] = &[
     "always ", "never ever ", "never ", "stop using ", "prefer ", "do not use ", "don't use ",
 ];
 
-/// How a sentence begins that asks for something, in lower case.
+/// First words of a request, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const REQUESTS: &[&str] = &[
     "fix", "add", "use", "make", "do", "write", "keep", "run", "update", "change", "rename", "move", "remove", "delete",
@@ -150,7 +150,7 @@ pub(crate) const REQUESTS: &[&str] = &[
     "don't", "go", "continue", "stop", "leave", "drop", "replace", "clean",
 ];
 
-/// A sentence that asks or supposes settles nothing.
+/// A question or a condition is not a decision.
 #[rustfmt::skip] // a table
 pub(crate) const UNSETTLED: &[&str] = &[
     "?", "？", "吗", "是否", "要不要", "should we", "shall we", "do we", "what if", "maybe", "perhaps",
@@ -159,33 +159,33 @@ pub(crate) const UNSETTLED: &[&str] = &[
     "never mind", "也许", "可能",
 ];
 
-/// What begins a line of a mail's head, or of a commit's, in lower case.
+/// Header names of mails and commits, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const HEADERS: &[&str] = &[
     "from:", "to:", "cc:", "subject:", "date:", "sent:", "reply-to:", "author:", "von:", "an:", "betreff:",
     "发件人", "收件人", "抄送", "主题：", "主题:", "发送时间", "日期：", "日期:",
 ];
 
-/// What a program puts on a line of its own before what it passes on, in lower case.
+/// Lines that a program prints before forwarded text, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const PASSED_ON: &[&str] = &[
     "forwarded message", "original message", "begin forwarded message", "原始邮件", "转发邮件",
 ];
 
-/// How a line ends, behind a name or a date, before what somebody wrote, in lower case.
+/// How a line ends, after a name or a date, before a quoted text, in lower case.
 pub(crate) const WROTE: &[&str] = &["wrote:", "schrieb:", "写道：", "写道:"];
 
-/// Who is nobody else, in lower case.
+/// First-person pronouns, in lower case.
 pub(crate) const ONESELF: &[&str] = &["i", "we", "ich", "wir", "我", "我们"];
 
-/// How a mail begins or ends, in lower case, by itself or before a name.
+/// How a mail begins or ends, in lower case, alone or before a name.
 #[rustfmt::skip] // a table
 pub(crate) const GREETINGS: &[&str] = &[
     "hi", "hi all", "hello", "hello all", "dear", "best", "best regards", "kind regards", "regards", "cheers", "thanks",
     "祝好", "你好", "您好", "大家好", "各位好",
 ];
 
-/// In a sentence that ends in a colon: what follows may be somebody else's, in lower case.
+/// In a sentence that ends in a colon: the text after it may be by someone else. In lower case.
 #[rustfmt::skip] // a table
 pub(crate) const FOREIGN_KINDS: &[&str] = &[
     "mail", "e-mail", "email", "log", "logs", "output", "notes", "minutes", "transcript", "document", "doc",
@@ -193,21 +193,21 @@ pub(crate) const FOREIGN_KINDS: &[&str] = &[
     "changelog", "comment", "comments", "邮件", "日志", "会议记录", "会议纪要", "聊天记录", "文档", "文章", "报错", "输出", "原文",
 ];
 
-/// Of these, what a line that says no more brings: "Notes:" is more often the person's own heading.
+/// The subset that is enough on a line by itself: "Notes:" is more often the user's own heading.
 #[rustfmt::skip] // a table
 pub(crate) const BARE_KINDS: &[&str] = &[
     "mail", "e-mail", "email", "log", "logs", "output", "minutes", "transcript", "slack", "chat", "trace",
     "邮件", "日志", "会议记录", "会议纪要", "聊天记录", "报错", "输出", "原文",
 ];
 
-/// Of these, what people say to each other: a decision at its end is theirs too.
+/// The subset that is written by people to each other: a decision at its end is theirs too.
 #[rustfmt::skip] // a table
 pub(crate) const TALKED_KINDS: &[&str] = &[
     "mail", "e-mail", "email", "notes", "minutes", "transcript", "message", "slack", "chat", "discussion", "thread",
     "issue", "ticket", "comment", "comments", "邮件", "会议记录", "会议纪要", "聊天记录", "原文",
 ];
 
-/// How the person goes on behind what a program printed, in lower case, besides asking for something.
+/// How the user continues after program output, in lower case, besides making a request.
 #[rustfmt::skip] // a table
 pub(crate) const RESUMED: &[&str] = &[
     "from now on", "going forward", "we decided", "we've decided", "we have decided", "i decided", "i've decided",
@@ -215,27 +215,27 @@ pub(crate) const RESUMED: &[&str] = &[
     "从今往后", "我们决定", "我决定", "以后", "记住", "统一", "不要再", "别再", "永远不要",
 ];
 
-/// It is, where one of these stands before it: "rules for our logs:" are the person's own.
+/// The text is by someone else if one of these precedes the kind: "rules for our logs:" are the user's own.
 #[rustfmt::skip] // a table
 pub(crate) const SHOWN: &[&str] = &[
     "here", "here's", "below", "following", "see", "got", "received", "attached", "this is", "says", "from",
     "如下", "以下", "这是", "看", "收到",
 ];
 
-/// A line that begins so is code.
+/// Prefixes of lines of code.
 #[rustfmt::skip] // a table
 pub(crate) const CODE_MARKS: &[&str] = &[
     "from __", "if (", "for (", "while (", "fn ", "pub ", "SELECT ", "#include", "}",
 ];
 
-/// So does many a sentence: "let me know", "class names are short".
+/// Prefixes of code that also begin sentences: "let me know", "class names are short".
 #[rustfmt::skip] // a table
 pub(crate) const SPOKEN_CODE_MARKS: &[&str] = &[
     "def ", "class ", "return ", "import ", "public ", "private ", "func ", "function ", "const ", "let ", "var ",
     "select ",
 ];
 
-/// What a person puts before a line of their own, and what is nobody's name, in lower case.
+/// Labels that users put before their own lines and that are not people's names, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const OWN_LABELS: &[&str] = &[
     "note", "rule", "rules", "important", "decision", "convention", "task", "goal", "todo", "bug", "question",
@@ -247,40 +247,40 @@ pub(crate) const OWN_LABELS: &[&str] = &[
     "样式", "格式", "提交", "提交信息", "提交说明", "注释", "代码", "测试", "文档", "部署", "发布", "日志", "错误", "安全", "性能", "语言", "依赖", "分支",
 ];
 
-/// Who speaks in any chat, in lower case.
+/// Speakers in any chat, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const SPEAKERS: &[&str] = &[
     "user", "assistant", "me", "you", "human", "ai", "bot", "system", "claude", "chatgpt", "gpt", "gemini", "copilot",
     "agent", "用户", "助手", "我", "你", "客服", "老板", "同事",
 ];
 
-/// How the commonest Chinese names of people begin, without those that begin other words.
+/// First characters of the most common Chinese personal names, except those that begin other words.
 pub(crate) const FAMILIES: &[char] = &[
     '小', '老', '张', '王', '李', '赵', '刘', '陈', '杨', '吴', '徐', '孙', '朱', '胡', '郭', '罗', '郑',
     '谢',
 ];
 
-/// What is said to a person and not to a machine, in lower case, as a whole turn or its first word.
+/// Said to a person rather than to a machine, as a whole turn or its first word, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const TURNS: &[&str] = &[
     "fine", "agreed", "yes", "yeah", "yep", "no", "ok", "okay", "sure", "great", "nice", "cool", "thanks", "hi", "hello",
     "hey", "lol", "right", "sounds", "lgtm", "+1", "好", "好的", "行", "对", "可以", "同意", "没问题", "谢谢", "嗯", "收到",
 ];
 
-/// Somebody else's decision, told: in lower case.
+/// Phrases that report another person's decision, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const REPORTED: &[&str] = &[
     " says we ", " says that we ", " said we ", " said that we ", " wrote that we ", " claims we ",
     "according to ", "写道", "他说", "她说", "他们说", "文档说", "文档里说", "文档里写", "邮件里说", "邮件说", "据说", "有人说",
 ];
 
-/// What of a sentence is told of others ends before one of these, in lower case.
+/// A reported statement ends before one of these, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const TURNING: &[&str] = &[
     "; ", "；", ", but ", " but ", " however ", "，但", "，不过", "，可是", "，然而", "，所以",
 ];
 
-/// Or with a comma before the person's own word.
+/// Or at a comma before the user's own statement.
 #[rustfmt::skip] // a table
 pub(crate) const OWN_WORD: &[&str] = &[
     "we decided", "we've decided", "we have decided", "i decided", "i've decided", "i have decided", "from now on",
@@ -288,7 +288,7 @@ pub(crate) const OWN_WORD: &[&str] = &[
     "以后都", "以后不要", "统一用",
 ];
 
-/// What stands in such a sentence, in lower case. A word that is one by itself stands with blanks around it.
+/// Phrases that occur in instructions, in lower case. A word that counts only by itself has spaces around it.
 #[rustfmt::skip] // a table
 pub(crate) const SIGNS: &[&str] = &[
     "://", "www.", " curl ", " wget ", " sudo ", " ssh ", " scp ", " nc ", " eval", " exec ", "rm -", "| sh",
@@ -301,12 +301,12 @@ pub(crate) const SIGNS: &[&str] = &[
     "打开", "忽略之前", "忽略以上", "忽略前面", "密码", "密钥", "令牌", "系统提示",
 ];
 
-/// What has one of them in it and sends nobody anywhere, in lower case.
+/// Harmless phrases that contain one of them, in lower case.
 #[rustfmt::skip] // a table
 pub(crate) const HARMLESS: &[&str] = &[
     " open a pr ", " open prs ", " open a pull request ", " open a merge request ", " open an issue ", " open a ticket ",
 ];
 
-/// Commands that only look around.
+/// Commands that only inspect.
 pub(crate) const QUIET: &[&str] =
     &["ls", "cd", "pwd", "echo", "cat", "true", "sleep", "which", "head", "tail"];

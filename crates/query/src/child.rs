@@ -1,8 +1,9 @@
-//! Runs a jq program in a child of ourselves, because a model may have written it: a program can overflow the
-//! stack, fill memory or never end, and only a process can be stopped whatever it does.
+//! Runs a jq program in a child process of the same binary. A model may have written the program: it can overflow the
+//! stack, exhaust memory or never end, and only a process can always be stopped.
 //!
-//! The parent (`Runner`) feeds records to the child's standard input and takes results from its output; the
-//! child (`work`) limits itself before it reads the program. The child has no environment and no open files.
+//! The parent (`Runner`) feeds records to the child's standard input and reads results from its output; the child
+//! (`work`) limits itself before it reads the program. The child has no environment and no open files. Does not know
+//! what the records mean.
 
 use crate::Error;
 use crate::program::{Program, takes_array};
@@ -15,10 +16,10 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How much a program may use.
+/// Resource limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For one record; an array of all records gets as much again for every 20 MB of it.
+    /// For one record; an array of all records gets the same again for every 20 MB.
     pub time: Duration,
     pub memory: u64,
     /// Results of one run of the program, in values and in bytes.
@@ -29,10 +30,10 @@ pub struct Limits {
 pub const LIMITS: Limits =
     Limits { time: Duration::from_secs(2), memory: 512 << 20, values: 1_000_000, bytes: 64 << 20 };
 
-/// The hidden command under which the binary becomes the child.
+/// The hidden subcommand that turns the binary into the child.
 pub const COMMAND: &str = "internal-jq";
 
-/// What the child says first: the filter is compiled, records may come.
+/// The first output of the child: the filter is compiled and records may follow.
 const READY: &[u8] = b"ready";
 
 const BAD_FILTER: i32 = 65;
@@ -43,9 +44,9 @@ const NO_WATCH: i32 = 69;
 
 // ---- the parent
 
-/// A program at work in its child. A thread writes to it and one reads from it, each a bounded number of batches
-/// ahead: who feeds it takes results meanwhile, so that neither side waits for the other for ever and a slow
-/// reader holds everything up instead of filling memory.
+/// A program running in its child. One thread writes to the child and one reads from it, each a bounded number of
+/// batches ahead. Feeding also takes results, so that neither side waits for the other forever, and a slow consumer
+/// slows everything down instead of filling memory.
 pub struct Runner {
     child: Child,
     input: Option<mpsc::SyncSender<Vec<u8>>>,
@@ -56,38 +57,37 @@ pub struct Runner {
     first: bool,
 }
 
-/// What goes through a pipe at once.
+/// The size of a write to the pipe.
 const BATCH: usize = 64 * 1024;
-/// Batches that may wait on either side.
+/// The number of batches queued on either side.
 const AHEAD: usize = 2;
 
 impl Runner {
-    /// Starts `exe` as the child and waits until it has compiled the filter, so that its errors are immediate.
-    /// Compiling is the child's too: a filter of nothing but brackets overflows the stack of who parses it.
+    /// Starts `exe` as the child and waits until it has compiled the filter, so that its errors are reported
+    /// immediately. The child also compiles: a filter of nothing but brackets overflows the stack of the process that
+    /// parses it.
     pub fn start(exe: &Path, filter: &str, slurp: bool) -> Result<Runner, Error> {
         let mut child = spawn(exe).map_err(|e| Error::Child(e.to_string()))?;
-        let (Some(stdin), Some(output), Some(complaints)) =
+        let (Some(stdin), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(Error::Child("no pipes".to_string()));
+            return Err(Error::Child("cannot open pipes".to_string()));
         };
         let (send, results) = mpsc::sync_channel(AHEAD);
-        let (input, given) = mpsc::sync_channel(AHEAD);
-        std::thread::spawn(move || write_all(stdin, &given));
-        let readers = vec![
-            std::thread::spawn(move || lines(output, &send)),
-            std::thread::spawn(move || words(complaints)),
-        ];
+        let (input, batches) = mpsc::sync_channel(AHEAD);
+        std::thread::spawn(move || write_all(stdin, &batches));
+        let readers =
+            vec![std::thread::spawn(move || lines(output, &send)), std::thread::spawn(move || words(errors))];
         let array = slurp || takes_array(filter);
         let input = Some(input);
         let mut runner = Runner { child, input, results, readers, batch: Vec::new(), array, first: true };
         let head = serde_json::json!({ "filter": filter, "array": array });
         runner.batch = format!("{head}\n").into_bytes();
         runner.pass_on(&mut |_| true);
-        // The child answers with one word before it reads any record.
+        // The child prints one word before it reads any record.
         if runner.results.recv().ok().is_none_or(|lines| lines != [READY]) {
             runner.end()?;
-            return Err(Error::Child("it ended before it began".to_string()));
+            return Err(Error::Child("the child exited before it was ready".to_string()));
         }
         if array {
             runner.batch.push(b'[');
@@ -95,8 +95,8 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Feeds one record, a JSON text, and hands on the results that have come meanwhile. False: no more is
-    /// wanted, by the child or by who takes the results.
+    /// Feeds one record, a JSON text, and passes on the results that are available. Returns false if the child or the
+    /// consumer wants no more.
     pub fn feed(&mut self, record: &[u8], each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
         if self.array && !std::mem::take(&mut self.first) {
             self.batch.push(b',');
@@ -108,7 +108,7 @@ impl Runner {
         self.batch.len() < BATCH || self.pass_on(each)
     }
 
-    /// No more records: waits for the rest of the results, handing each on. False from `each` stops the child.
+    /// Ends the input and passes on the remaining results. If `each` returns false, the child is stopped.
     pub fn finish(mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
         if self.array {
             self.batch.extend_from_slice(b"]\n");
@@ -117,13 +117,13 @@ impl Runner {
         self.input = None;
         while let Ok(results) = self.results.recv() {
             if !results.into_iter().all(&mut *each) {
-                return Ok(()); // and with the runner the child
+                return Ok(()); // dropping the runner kills the child
             }
         }
         self.end()
     }
 
-    /// Gives the batch to the writing thread; while that is busy, takes results.
+    /// Sends the batch to the writing thread; takes results while that is busy.
     fn pass_on(&mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
         let mut batch = std::mem::take(&mut self.batch);
         loop {
@@ -141,12 +141,12 @@ impl Runner {
         }
     }
 
-    /// Waits for the child's end, and tells how it ended.
+    /// Waits for the child to exit and returns its outcome.
     fn end(&mut self) -> Result<(), Error> {
         self.input = None;
         let status = self.child.wait().map_err(|e| Error::Child(e.to_string()))?;
-        let said = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
-        verdict(status, said.trim())
+        let message = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
+        verdict(status, message.trim())
     }
 }
 
@@ -163,23 +163,23 @@ fn spawn(exe: &Path) -> std::io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-/// A child that stopped reading says why on its way out.
-fn write_all(mut stdin: ChildStdin, given: &mpsc::Receiver<Vec<u8>>) {
-    while let Ok(batch) = given.recv() {
+/// Writes batches until the child stops reading; the child reports the reason when it exits.
+fn write_all(mut stdin: ChildStdin, batches: &mpsc::Receiver<Vec<u8>>) {
+    while let Ok(batch) = batches.recv() {
         if stdin.write_all(&batch).is_err() {
             return;
         }
     }
 }
 
-/// Hands lines on in batches: as many as have arrived, up to a batch's size.
+/// Passes lines on in batches: as many as have arrived, up to the batch size.
 fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
     let mut output = BufReader::with_capacity(BATCH, output);
     let (mut batch, mut size) = (Vec::new(), 0);
     loop {
         let mut line = Vec::new();
         let read = output.read_until(b'\n', &mut line);
-        // A line without its end was cut off with the child.
+        // An incomplete line was cut off when the child ended.
         let whole = read.is_ok() && line.pop() == Some(b'\n');
         if whole {
             size += line.len();
@@ -198,25 +198,23 @@ fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
     }
 }
 
-/// The child's complaint; a stack overflow makes the runtime chatty, so only the head is kept.
-fn words(complaints: impl Read) -> String {
+/// The child's error output. A stack overflow makes the runtime verbose, so only the beginning is kept.
+fn words(errors: impl Read) -> String {
     let mut text = Vec::new();
-    let _ = complaints.take(4096).read_to_end(&mut text);
+    let _ = errors.take(4096).read_to_end(&mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn verdict(status: ExitStatus, said: &str) -> Result<(), Error> {
+fn verdict(status: ExitStatus, message: &str) -> Result<(), Error> {
     match status.code() {
         Some(0) => Ok(()),
-        Some(BAD_FILTER) => Err(Error::Filter(said.to_string())),
-        Some(FAILED) => Err(Error::Failed(said.to_string())),
-        Some(TOO_LONG) => {
-            Err(Error::Stopped(format!("it took longer than {} s for one input", LIMITS.time.as_secs())))
-        }
-        Some(NO_WATCH) => Err(Error::Child(said.to_string())),
-        Some(TOO_MUCH) => Err(Error::Stopped("it produced too many results".to_string())),
+        Some(BAD_FILTER) => Err(Error::Filter(message.to_string())),
+        Some(FAILED) => Err(Error::Failed(message.to_string())),
+        Some(TOO_LONG) => Err(Error::Stopped(format!("more than {} s for one input", LIMITS.time.as_secs()))),
+        Some(NO_WATCH) => Err(Error::Child(message.to_string())),
+        Some(TOO_MUCH) => Err(Error::Stopped("too many results".to_string())),
         _ => Err(Error::Stopped(format!(
-            "it ran out of stack or of its {} MB of memory; a filter that takes one record at a time needs less",
+            "stack or memory limit of {} MB exceeded; a filter over single records needs less",
             LIMITS.memory >> 20
         ))),
     }
@@ -224,10 +222,10 @@ fn verdict(status: ExitStatus, said: &str) -> Result<(), Error> {
 
 // ---- the child
 
-/// What the child does: reads the program and records from `input`, writes results to `output`. Returns its
-/// exit code and what to complain of.
+/// The child's main function: reads the program and records from `input`, writes results to `output`. Returns the exit
+/// code and the error message.
 pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
-    // The thread comes first: the limits allow no further one, and without it nothing would limit the time.
+    // Start the thread first: the limits allow no further one, and without it nothing would limit the time.
     let watch = match Watch::start() {
         Ok(watch) => watch,
         Err(e) => return (NO_WATCH, e.to_string()),
@@ -245,7 +243,7 @@ pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
 }
 
 fn limit_self() {
-    // Whatever ends the parent ends the child.
+    // The child dies with its parent.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let limit = |resource, n| {
         let _ = setrlimit(resource, Rlimit { current: Some(n), maximum: Some(n) });
@@ -279,12 +277,12 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Ve
         }
         number += 1;
         watch.expect(LIMITS.time * (1 + (n / (20 << 20)) as u32));
-        run_one(&program, &record, output).map_err(|(code, said)| {
+        run_one(&program, &record, output).map_err(|(code, message)| {
             let place = if head["array"] == true { String::new() } else { format!("record {number}: ") };
-            (code, if code == FAILED { place + &said } else { said })
+            (code, if code == FAILED { place + &message } else { message })
         })?;
         watch.rest();
-        // A reader that shows results as they come should not wait for a full buffer.
+        // A consumer that shows results as they arrive should not wait for a full buffer.
         if number % 64 == 1 {
             output.flush().map_err(|e| (FAILED, e.to_string()))?;
         }
@@ -293,25 +291,25 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Ve
 
 fn run_one(program: &Program, record: &[u8], output: &mut impl Write) -> Verdict<()> {
     let (mut values, mut bytes) = (0, 0);
-    let mut trouble = None;
+    let mut failure = None;
     let ran = program.run(record, &mut |value| {
         let line = format!("{value}\n");
         values += 1;
         bytes += line.len() as u64;
         if values > LIMITS.values || bytes > LIMITS.bytes {
-            trouble = Some((TOO_MUCH, String::new()));
+            failure = Some((TOO_MUCH, String::new()));
         } else if let Err(e) = output.write_all(line.as_bytes()) {
-            trouble = Some((FAILED, e.to_string()));
+            failure = Some((FAILED, e.to_string()));
         }
-        trouble.is_none()
+        failure.is_none()
     });
-    match (trouble, ran) {
-        (Some(trouble), _) => Err(trouble),
+    match (failure, ran) {
+        (Some(failure), _) => Err(failure),
         (None, ran) => ran.map_err(|e| (FAILED, plain(&e))),
     }
 }
 
-/// The message without the sentence that the parent will put before it.
+/// The message without the prefix that the parent adds.
 fn plain(error: &Error) -> String {
     match error {
         Error::Filter(m) | Error::Failed(m) | Error::Stopped(m) | Error::Child(m) | Error::Pattern(m) => {
@@ -320,7 +318,7 @@ fn plain(error: &Error) -> String {
     }
 }
 
-/// Ends the process when one input takes too long, from a thread of its own: the program cannot be asked to stop.
+/// Ends the process if one input takes too long. Runs in its own thread, because the program cannot be interrupted.
 struct Watch(Arc<AtomicU64>);
 
 impl Watch {
@@ -331,7 +329,7 @@ impl Watch {
             loop {
                 std::thread::sleep(Duration::from_millis(20));
                 if started.elapsed().as_millis() as u64 > watched.load(Ordering::Relaxed) {
-                    #[allow(clippy::exit)] // this thread's whole purpose
+                    #[allow(clippy::exit)] // the purpose of this thread
                     std::process::exit(TOO_LONG);
                 }
             }
@@ -343,7 +341,7 @@ impl Watch {
     fn expect(&self, within: Duration) {
         let now = STARTED.get().map_or(Duration::ZERO, Instant::elapsed);
         self.0.store((now + within).as_millis() as u64, Ordering::Relaxed);
-        // The kernel watches too, in case the thread cannot: this process has used no more than `now`.
+        // The kernel enforces the limit too, in case the thread cannot: the process has used at most `now`.
         let seconds = (now + within).as_secs() + 2;
         let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: None });
     }
@@ -352,7 +350,7 @@ impl Watch {
         self.0.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Does something whose time is not the program's.
+    /// Runs a closure without counting its time.
     fn apart<T>(&self, work: impl FnOnce() -> T) -> T {
         let (deadline, began) = (self.0.swap(u64::MAX, Ordering::Relaxed), Instant::now());
         let done = work();
@@ -361,7 +359,7 @@ impl Watch {
     }
 }
 
-/// Output to a reader who may take his time.
+/// Output that does not count the time spent waiting for the reader.
 struct Patient<'w, W> {
     to: W,
     watch: &'w Watch,

@@ -1,4 +1,6 @@
-//! Failures by name: how often, where, since when.
+//! Groups failures by signature: how often, where, since when.
+//!
+//! Does not know how a signature is computed.
 
 use record::{Cell, Line, Stamp, signature::pattern};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +19,7 @@ struct Group {
     pattern: String,
 }
 
-/// How much of one occurrence is shown.
+/// Maximum length of the sample message.
 const SHOWN: usize = 500;
 
 impl Failures {
@@ -37,7 +39,7 @@ impl Failures {
         group.last = group.last.max(at);
     }
 
-    /// The most frequent first, then by name.
+    /// Most frequent first, then by signature.
     pub fn lines(self, least: u64) -> Vec<Line<'static>> {
         let mut groups: Vec<_> = self.0.into_iter().filter(|(_, g)| g.count >= least).collect();
         groups.sort_by(|(a, x), (b, y)| y.count.cmp(&x.count).then(a.cmp(b)));

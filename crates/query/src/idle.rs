@@ -1,16 +1,18 @@
-//! Where a session stood still: gaps between one thing said and the next.
+//! Finds idle gaps in a session: the time between one message and the next.
+//!
+//! Does not know what filled the gap.
 
 use record::{Cell, Line, Stamp};
 use std::sync::Arc;
 
-/// One thing that happened, in order within its session.
+/// One event, in order within its session.
 #[derive(Clone, Debug)]
 pub struct Moment {
     pub session: Arc<str>,
     pub turn: u32,
     pub at: Stamp,
     pub until: Stamp,
-    /// What it was: `prompt`, `reply`, …
+    /// The kind of event: `prompt`, `reply`, …
     pub what: &'static str,
 }
 

@@ -1,6 +1,6 @@
-//! Questions over records: a jq program, a pattern, sequences of tools, failures by name, files by use.
+//! Analyses over records: a jq program, a pattern, sequences of tools, failures by signature, files by use.
 //!
-//! Knows records, in the order they are handed in. Knows nothing of files on disk, agents or sockets.
+//! Receives records in order. Does not know files on disk, agents or sockets.
 
 pub mod child;
 pub mod failures;
@@ -16,19 +16,19 @@ use std::sync::Arc;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the pattern is not a regular expression: {0}")]
+    #[error("invalid regular expression: {0}")]
     Pattern(String),
-    #[error("the jq filter is not valid: {0}")]
+    #[error("invalid jq filter: {0}")]
     Filter(String),
-    #[error("the jq filter failed: {0}")]
+    #[error("jq filter failed: {0}")]
     Failed(String),
-    #[error("the jq filter was stopped: {0}")]
+    #[error("jq filter stopped: {0}")]
     Stopped(String),
-    #[error("the jq filter could not be run: {0}")]
+    #[error("cannot run the jq filter: {0}")]
     Child(String),
 }
 
-/// What the questions here need to know of a tool call.
+/// The parts of a tool call that the analyses here use.
 #[derive(Clone, Debug)]
 pub struct Used {
     pub session: Arc<str>,

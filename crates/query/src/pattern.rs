@@ -1,5 +1,7 @@
-//! `--pattern`: a regular expression with bounds, so that neither a person's slip nor a model's ambition costs
-//! more than reading the text.
+//! `--pattern`: a regular expression with limits, so that neither a typo nor a model's ambition costs more than reading
+//! the text.
+//!
+//! Does not know which text it is matched against.
 
 use crate::Error;
 use regex::{Regex, RegexBuilder};
@@ -12,7 +14,7 @@ pub struct Pattern(Regex);
 impl Pattern {
     pub fn new(pattern: &str) -> Result<Pattern, Error> {
         if pattern.len() > LONGEST {
-            return Err(Error::Pattern(format!("it has {} bytes, {LONGEST} are allowed", pattern.len())));
+            return Err(Error::Pattern(format!("{} bytes exceed the limit of {LONGEST}", pattern.len())));
         }
         let built =
             RegexBuilder::new(pattern).size_limit(1 << 20).dfa_size_limit(1 << 20).nest_limit(50).build();

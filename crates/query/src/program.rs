@@ -1,7 +1,7 @@
-//! A jq program, compiled and run over one value at a time.
+//! A jq program, compiled and run on one value at a time.
 //!
-//! Cut down to what only computes: nothing that reads the environment, the clock or further input, writes
-//! beside its output, or ends the process. It can still loop and eat memory: `child` bounds that.
+//! Restricted to pure computation: no access to the environment, the clock or further input, no side output, no exit.
+//! It can still loop and exhaust memory; `child` limits that. Does not know where a value comes from.
 
 use crate::Error;
 use jaq_core::load::{Arena, File, Loader};
@@ -11,7 +11,7 @@ use jaq_json::Val;
 /// Longer than any filter a person types.
 pub const LONGEST: usize = 4096;
 
-/// Functions taken out, with the definitions that stand on them.
+/// Removed functions, with the definitions that depend on them.
 const REFUSED: &[&str] = &[
     "debug",
     "debug_empty",
@@ -29,7 +29,7 @@ const REFUSED: &[&str] = &[
     "mktime_local",
 ];
 
-/// A filter that begins like this is meant for the array of all records; any other for each record.
+/// A filter that begins like this is applied to the array of all records; any other to each record.
 const ARRAY_STARTS: &[&str] = &[
     ".[",
     "[.[",
@@ -51,7 +51,7 @@ const ARRAY_STARTS: &[&str] = &[
     "all(",
 ];
 
-/// How Loci decides what a filter gets, in the words of the help.
+/// How Loci decides the input of a filter, for the help.
 pub const RULE: &str = "A filter gets one record at a time, as in `select(.status == \"error\")`. One that begins \
 like a filter over an array (`.[`, `map(`, `group_by(`, `sort_by(`, `length`, `reduce .[`, …) gets all records as \
 one array. To force one record at a time, begin with `. | `.";
@@ -72,7 +72,7 @@ pub struct Program(jaq_core::Filter<Data>);
 impl Program {
     pub fn compile(code: &str) -> Result<Program, Error> {
         if code.len() > LONGEST {
-            return Err(Error::Filter(format!("it has {} bytes, {LONGEST} are allowed", code.len())));
+            return Err(Error::Filter(format!("{} bytes exceed the limit of {LONGEST}", code.len())));
         }
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let defs = defs.filter(|def| !REFUSED.contains(&def.name));
@@ -85,7 +85,7 @@ impl Program {
         filter.map(Program).map_err(|errors| Error::Filter(compile_message(&errors)))
     }
 
-    /// Runs the program on one JSON value and hands each result on; false from `each` ends it.
+    /// Runs the program on one JSON value and passes on each result; stops if `each` returns false.
     pub fn run(&self, input: &[u8], each: &mut dyn FnMut(&Val) -> bool) -> Result<(), Error> {
         let input = jaq_json::read::parse_single(input).map_err(|e| Error::Failed(e.to_string()))?;
         let ctx = Ctx::<Data>::new(&self.0.lut, Vars::new([]));
@@ -132,7 +132,7 @@ fn compile_message(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
         if REFUSED.contains(&name.trim_start_matches('$')) {
             return format!("`{name}` is not available here");
         }
-        format!("there is no {} `{name}`", undefined.as_str())
+        format!("unknown {} `{name}`", undefined.as_str())
     });
     words.collect::<Vec<_>>().join("; ")
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_give_what_jq_gives() {
+    fn filters_return_the_results_of_jq() {
         for (filter, input, expected) in [
             (".tool", r#"{"tool":"Bash"}"#, vec!["\"Bash\""]),
             ("select(.status == \"error\") | .n", r#"{"status":"ok","n":1}"#, vec![]),
@@ -173,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong() {
+    fn errors_name_the_cause() {
         for (filter, words) in [
             (".[", "expected"),
-            ("frobnicate", "no filter `frobnicate`"),
+            ("frobnicate", "unknown filter `frobnicate`"),
             ("env", "`env` is not available here"),
             ("$ENV", "$ENV"),
             ("input", "not available"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_or_records_by_how_the_filter_begins() {
+    fn the_beginning_of_a_filter_selects_its_input() {
         for array in [
             ".[] | .tool",
             ".[0]",

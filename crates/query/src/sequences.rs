@@ -1,6 +1,6 @@
-//! Which tools follow which: runs of two to five calls that recur, with how often they succeed.
+//! Finds recurring sequences of two to five tool calls, with their success rate.
 //!
-//! A run never crosses from one session or turn into another.
+//! A sequence never crosses a session or turn boundary. Does not know what a tool does.
 
 use crate::Used;
 use record::{Cell, Line, Stamp, Status};
@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub const LENGTHS: std::ops::RangeInclusive<usize> = 2..=5;
-/// Places listed for one pattern; the count goes on.
+/// Occurrences listed per pattern; counting continues.
 const LISTED: usize = 100;
 
 #[derive(Default)]
 pub struct Sequences {
-    /// The calls of the current turn, at most as many as the longest run.
+    /// The latest calls of the current turn, at most as many as the longest sequence.
     recent: Vec<Used>,
     found: BTreeMap<Vec<Arc<str>>, Found>,
     only: Option<Vec<String>>,
@@ -28,13 +28,13 @@ struct Found {
 }
 
 impl Sequences {
-    /// `Read -> Edit`, `Read->Edit` and `Read → Edit` name one run.
+    /// `Read -> Edit`, `Read->Edit` and `Read → Edit` denote the same sequence.
     pub fn new(pattern: Option<&str>) -> Sequences {
         let split = |p: &str| p.replace('→', "->").split("->").map(|t| t.trim().to_string()).collect();
         Sequences { only: pattern.map(split), ..Sequences::default() }
     }
 
-    /// Takes the calls session by session, in order.
+    /// Adds a call. Calls must be added session by session, in order.
     pub fn add(&mut self, call: Used) {
         if let Some(last) = self.recent.last()
             && (last.run != call.run || last.turn != call.turn)
@@ -58,7 +58,7 @@ impl Sequences {
         }
     }
 
-    /// Patterns met at least `least` times, the most frequent first, then the longer, then by name.
+    /// Patterns with at least `least` occurrences, the most frequent first, then the longer, then by name.
     pub fn lines(self, least: u64) -> Vec<Line<'static>> {
         let mut found: Vec<_> = self.found.into_iter().filter(|(_, f)| f.count >= least).collect();
         found.sort_by(|(a, x), (b, y)| y.count.cmp(&x.count).then(b.len().cmp(&a.len())).then(a.cmp(b)));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_counted_within_a_turn() {
+    fn sequences_are_counted_within_a_turn() {
         let found = patterns(None, 1);
         assert_eq!(found[0], ("Read -> Edit".to_string(), 2, 1.0));
         assert_eq!(found[1], ("Read -> Edit -> Bash".to_string(), 1, 0.0));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_and_a_threshold_narrow_it() {
+    fn a_pattern_and_a_threshold_narrow_the_result() {
         assert_eq!(patterns(Some("Edit→Bash"), 1), [("Edit -> Bash".to_string(), 1, 0.0)]);
         assert_eq!(patterns(None, 2).len(), 1);
     }

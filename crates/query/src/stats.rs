@@ -1,4 +1,6 @@
-//! Counts: calls, failures and sessions, in total or by tool, day, session, project, source or status.
+//! Counts calls, failures and sessions, in total or by tool, day, session, project, source or status.
+//!
+//! Does not know how a group is chosen: the caller names it.
 
 use record::{Cell, Line, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,7 @@ impl Stats {
         }
     }
 
-    /// The most calls first, then by name; days in their own order.
+    /// Most calls first, then by name; days in their own order.
     pub fn lines(self, name: &'static str) -> Vec<Line<'static>> {
         let mut groups: Vec<_> = self.0.into_iter().collect();
         if name != "day" {

@@ -1,4 +1,6 @@
-//! Files by what was done to them: read, edited, written, and when.
+//! Files by use: read, edited, written, and when.
+//!
+//! Does not read the files.
 
 use crate::Used;
 use record::{Cell, Line, Stamp, Status};
@@ -13,7 +15,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// What a tool does to the file it names, under the names that agents give their tools.
+    /// The effect of a tool on the file it names, for the tool names of all agents.
     pub fn of(tool: &str) -> Option<Act> {
         match tool {
             "Read" | "NotebookRead" | "read" | "read_file" | "view_image" | "view" => Some(Act::Read),
@@ -47,7 +49,7 @@ struct Uses {
     timeline: Vec<(Act, Used)>,
 }
 
-/// What the question is: the list of files, each file's timeline, or only those that were changed often.
+/// The output: the list of files, the timeline of each file, or only files that changed often.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     List,
@@ -56,7 +58,7 @@ pub enum Shape {
 }
 
 impl Touched {
-    /// Notes one use of a file; `keep` its place in the timeline.
+    /// Records one use of a file; `keep` also adds it to the timeline.
     pub fn add(&mut self, file: &str, act: Act, call: &Used, keep: bool) {
         let uses = self.0.entry(file.to_string()).or_default();
         uses.counts[act as usize] += 1;
@@ -69,7 +71,7 @@ impl Touched {
         }
     }
 
-    /// Timelines by file name; lists with the most used first.
+    /// Timelines sorted by file name; lists with the most used first.
     pub fn lines(self, shape: Shape) -> Vec<Line<'static>> {
         let mut files: Vec<_> = self.0.into_iter().collect();
         if let Shape::Churn(least) = shape {

@@ -1,4 +1,4 @@
-//! A tool call: what the agent asked a tool to do, what came back, and whether it worked.
+//! A tool call: the agent's input, the tool's output, and whether it succeeded.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Default)]
 #[repr(u8)]
@@ -8,7 +8,7 @@ pub enum Status {
     /// No result was written: still running, or the client was killed.
     #[default]
     Pending,
-    /// A result was written that does not say.
+    /// The result does not state whether the call succeeded.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl Status {
     }
 }
 
-/// A whole call, read from its source. `input` is JSON text as the agent wrote it.
+/// A complete call, read from its source. `input` is JSON text as the agent wrote it.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     pub id: String,
@@ -42,7 +42,7 @@ pub struct Call {
     /// JSON text: a string, as the model saw it. None while there is no result.
     pub output: Option<String>,
     pub status: Status,
-    /// Decoded text of what went wrong.
+    /// Decoded text of the error.
     pub error: Option<String>,
     pub duration_ms: Option<i64>,
     pub exit_code: Option<i64>,
@@ -50,7 +50,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// `mcp__server__tool` names the server it came from.
+    /// The MCP server named in `mcp__server__tool`.
     pub fn mcp_server(tool: &str) -> Option<&str> {
         let (server, _) = tool.strip_prefix("mcp__")?.rsplit_once("__")?;
         (!server.is_empty()).then_some(server)

@@ -1,5 +1,5 @@
-//! One value of one record, and how it is written as JSON or as a TSV field. A record on its way out is a
-//! `Line`: named cells in the order of the contract.
+//! One value of one record, and how it is written as JSON or as a TSV field. A record to print is a `Line`:
+//! named cells in the order of the contract.
 //!
 //! Does not know which record it belongs to.
 
@@ -14,14 +14,14 @@ pub enum Cell<'a> {
     Int(i64),
     Float(f64),
     Text(Cow<'a, str>),
-    /// JSON text that is valid already and is passed on byte for byte.
+    /// Valid JSON text, passed on byte for byte.
     Json(Cow<'a, str>),
     Time(Stamp),
     List(Vec<Cell<'a>>),
     Object(Line<'a>),
 }
 
-/// The named values of one record. A `Null` is left out when written.
+/// The named values of one record. `Null` values are omitted when it is written.
 pub type Line<'a> = Vec<(&'a str, Cell<'a>)>;
 
 impl<'a> Cell<'a> {
@@ -29,7 +29,7 @@ impl<'a> Cell<'a> {
         Cell::Text(s.into())
     }
 
-    /// Nothing is said of what is not known: an absent value is a missing field.
+    /// An absent value becomes `Null`, which is omitted from the record.
     pub fn opt<T>(value: Option<T>, make: impl FnOnce(T) -> Cell<'a>) -> Cell<'a> {
         value.map_or(Cell::Null, make)
     }
@@ -38,7 +38,7 @@ impl<'a> Cell<'a> {
         Cell::Int(n.try_into().unwrap_or(i64::MAX))
     }
 
-    /// About how many bytes it takes to print, as far as that is cheap to say.
+    /// An estimate of the printed size in bytes, where it is cheap to compute.
     pub fn size(&self) -> usize {
         match self {
             Cell::Text(s) | Cell::Json(s) => s.len() + s.len() / 16,
@@ -78,7 +78,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// TSV: tabs, line ends and backslashes are escaped, so that one record stays one line and `cut` works.
+    /// TSV: escapes tabs, line ends and backslashes, so that one record stays one line and `cut` works.
     pub fn write_tsv(&self, out: &mut Vec<u8>) {
         match self {
             cell if cell.is_null() => {}
@@ -119,12 +119,12 @@ fn escape_tsv(s: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes `{"a":1,…}` without the nulls.
+/// Writes `{"a":1,…}` without nulls.
 pub fn write_object(line: &[(&str, Cell<'_>)], out: &mut Vec<u8>) {
     write_fields(line.iter(), out);
 }
 
-/// The same for some fields of a record.
+/// Writes some fields of a record as an object, without nulls.
 pub fn write_fields<'a, 'c: 'a>(fields: impl Iterator<Item = &'a (&'a str, Cell<'c>)>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_leaves_out_what_is_not_known() {
+    fn a_record_omits_unknown_values() {
         let line: Line<'_> = vec![
             ("tool", Cell::text("Ba\"sh\n")),
             ("error", Cell::Null),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tsv_field_never_holds_a_tab_or_a_line_end() {
+    fn a_tsv_field_never_contains_a_tab_or_a_line_end() {
         let mut out = Vec::new();
         Cell::text("a\tb\nc\\d\r").write_tsv(&mut out);
         assert_eq!(out, b"a\\tb\\nc\\\\d\\r");

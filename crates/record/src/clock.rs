@@ -1,4 +1,5 @@
-//! What time it is, and what "since 3 days ago" means. The only reader of "now" in Loci.
+//! The current time, and times relative to it such as "since 3 days ago". No other module in Loci reads the
+//! system clock.
 
 use crate::Stamp;
 use jiff::tz::TimeZone;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A clock that tests can stop: `Clock::At` answers the same moment for ever.
+/// A clock that tests can stop: `Clock::At` always returns the same time.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
     System,
@@ -14,7 +15,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    #[allow(clippy::disallowed_methods)] // the one place
+    #[allow(clippy::disallowed_methods)] // the only place that reads the clock
     pub fn now(self) -> Stamp {
         match self {
             Clock::System => Stamp(jiff::Timestamp::now().as_millisecond()),
@@ -22,8 +23,8 @@ impl Clock {
         }
     }
 
-    /// `7d`, `12h`, `30m`, `2w`, `today`, `yesterday`, a date, or an RFC 3339 moment. A bare date is midnight
-    /// in the machine's own time zone, as a person means it.
+    /// Parses `7d`, `12h`, `30m`, `2w`, `today`, `yesterday`, a date, or an RFC 3339 time. A bare date is
+    /// midnight in the machine's own time zone, as a person means it.
     pub fn moment(self, text: &str) -> Option<Stamp> {
         let text = text.trim();
         if let Some(span) = span(text) {
@@ -42,7 +43,7 @@ impl Clock {
         Some(Stamp::parse(text.as_bytes())).filter(|s| s.is_some())
     }
 
-    /// The same words for the end of a window: a day lasts until its last millisecond.
+    /// Parses the same formats for the end of a range: a day lasts until its last millisecond.
     pub fn moment_until(self, text: &str) -> Option<Stamp> {
         let start = self.moment(text)?;
         let day = matches!(text.trim(), "today" | "yesterday")
@@ -55,14 +56,14 @@ impl Clock {
         Some(Stamp(local(next)?.0 - 1))
     }
 
-    /// Year, month, day, hour and minute where the user is; a stopped clock stands in Greenwich.
+    /// Year, month, day, hour and minute in the user's time zone; a stopped clock uses UTC.
     pub fn local(self, at: Stamp) -> Option<[i64; 5]> {
         let zone = match self {
             Clock::System => zone(),
             Clock::At(_) => TimeZone::UTC,
         };
-        let there = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone);
-        let (date, time) = (there.date(), there.time());
+        let zoned = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone);
+        let (date, time) = (zoned.date(), zoned.time());
         Some([
             i64::from(date.year()),
             i64::from(date.month()),
@@ -84,11 +85,11 @@ fn local(date: jiff::civil::Date) -> Option<Stamp> {
     Some(Stamp(zoned.timestamp().as_millisecond()))
 }
 
-/// Who travels is in another zone after so long, also for a process that stays.
+/// How long the time zone is cached. Short enough that a long-running process notices when its user travels.
 const TRAVELS: Duration = Duration::from_mins(1);
 
-/// The machine's own time zone, read once in a while.
-#[allow(clippy::disallowed_methods)] // the one place
+/// The machine's own time zone, cached for `TRAVELS`.
+#[allow(clippy::disallowed_methods)] // the only place that reads the clock
 fn zone() -> TimeZone {
     static LAST: Mutex<Option<(Instant, TimeZone)>> = Mutex::new(None);
     let Ok(mut last) = LAST.lock() else { return TimeZone::system() };
@@ -102,20 +103,21 @@ fn zone() -> TimeZone {
     zone
 }
 
-/// What this process was told to take for its time zone, instead of the machine's.
-#[allow(clippy::disallowed_methods)] // the one place
+/// The value of `TZ`, which overrides the machine's time zone for this process.
+#[allow(clippy::disallowed_methods)] // the only place that reads `TZ`
 pub fn told_zone() -> Option<String> {
     std::env::var_os("TZ").map(|name| name.to_str().unwrap_or("?").to_string())
 }
 
-#[allow(clippy::disallowed_methods)] // the one place
+#[allow(clippy::disallowed_methods)] // the only place that reads `TZDIR`
 fn zones() -> PathBuf {
     let set = std::env::var_os("TZDIR").filter(|place| !place.is_empty());
     set.map_or_else(|| PathBuf::from("/usr/share/zoneinfo"), PathBuf::from)
 }
 
-/// One file, where the library would first list every zone that the machine knows: 1,300 files here, which cost a hook more than
-/// all else it does for most prompts. None for what is not as simple as that, such as `CET-1CEST`.
+/// Reads a single file, where the library would first list every zone on the machine: 1,300 files here, which
+/// cost a hook more than all its other work for most prompts. Returns None for anything more complex, such as
+/// `CET-1CEST`.
 fn read_zone(named: Option<&str>, zones: &Path) -> Option<TimeZone> {
     let file = match named {
         None => PathBuf::from("/etc/localtime"),
@@ -125,7 +127,7 @@ fn read_zone(named: Option<&str>, zones: &Path) -> Option<TimeZone> {
     TimeZone::tzif("", &std::fs::read(file).ok()?).ok()
 }
 
-/// `Europe/Berlin`: nothing that leads elsewhere.
+/// Whether this is a plain name such as `Europe/Berlin` that cannot lead out of the zone directory.
 fn is_plain(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+/".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(fine)
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_has_a_place_on_the_calendar() {
+    fn a_time_has_local_calendar_fields() {
         let clock = Clock::At(Stamp(0));
         assert_eq!(clock.local(Stamp::parse(b"2026-11-15T12:34:56.000Z")), Some([2026, 11, 15, 12, 34]));
         assert_eq!(clock.local(Stamp::NONE), None);
@@ -161,7 +163,7 @@ mod tests {
         let noon = jiff::Timestamp::from_second(1_794_744_000).unwrap();
         let mut compared = 0;
         for name in ["Europe/Berlin", ":Asia/Shanghai", "America/St_Johns", "UTC", "Etc/GMT+5"] {
-            let Some(ours) = read_zone(Some(name), &zones) else { continue }; // a machine without zones
+            let Some(ours) = read_zone(Some(name), &zones) else { continue }; // a machine without a zone database
             let theirs = TimeZone::get(name.trim_start_matches(':')).unwrap();
             assert_eq!(ours.to_datetime(noon), theirs.to_datetime(noon), "{name}");
             compared += 1;
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_moments() {
+    fn relative_and_absolute_times_are_parsed() {
         let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00.000Z"));
         for (text, expected) in [
             ("7d", "2026-11-08T12:00:00.000Z"),
@@ -187,7 +189,7 @@ mod tests {
             assert_eq!(clock.moment(text).unwrap().to_string(), expected, "{text}");
         }
         let day = clock.moment_until("2026-11-01").unwrap().0 - clock.moment("2026-11-01").unwrap().0;
-        assert!((82_799_999..=90_000_000).contains(&day), "a day, whatever the clocks do: {day}");
+        assert!((82_799_999..=90_000_000).contains(&day), "a day, including clock changes: {day}");
         assert_eq!(clock.moment_until("7d"), clock.moment("7d"));
         for bad in ["", "soon", "-3d", "d", "99999999999999999999d", "2026-99-01"] {
             assert!(clock.moment(bad).is_none(), "{bad}");

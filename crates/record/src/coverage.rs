@@ -1,4 +1,5 @@
-//! How much of a transcript was understood, and what was wrong with the rest. Damage is counted, never raised.
+//! How much of a transcript was understood, and what was wrong with the rest. Damage is counted, never raised
+//! as an error.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,13 +8,13 @@ use std::path::PathBuf;
 pub enum ProblemKind {
     /// The file could not be opened or read.
     Unreadable,
-    /// A line is not a record, and nothing in it could be saved.
+    /// A line is not a record, and nothing could be salvaged from it.
     BadLine,
-    /// A line was damaged; the records named in `note` were saved out of it.
+    /// A line was damaged; the records named in `note` were salvaged from it.
     Salvaged,
-    /// The last line is not finished yet: normal while an agent writes.
+    /// The last line is incomplete: normal while an agent writes.
     Unfinished,
-    /// Longer than the reader's limit.
+    /// The line is longer than the reader's limit.
     LineTooLong,
     /// The file changed between finding a record and reading it.
     Moved,
@@ -44,9 +45,9 @@ impl ProblemKind {
         }
     }
 
-    /// Whether something was lost that a complete answer would have had.
+    /// Whether a complete response would have contained more.
     pub fn is_loss(self) -> bool {
-        // What was saved is told beside the damaged line it was saved from, which is the loss.
+        // Salvaged records are reported beside the damaged line they came from, and that line is the loss.
         !matches!(self, ProblemKind::Unfinished | ProblemKind::Salvaged)
     }
 }
@@ -59,22 +60,22 @@ pub struct Problem {
     pub note: String,
 }
 
-/// What was read of one file or of many. `adds_up` holds, always.
+/// Line counts of one file or of many. `adds_up` always holds.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub files: u64,
     pub bytes: u64,
     pub lines: u64,
-    /// Became part of a session, message or call.
+    /// Lines that became part of a session, message or call.
     pub understood: u64,
-    /// Of a known type that carries no conversation.
+    /// Lines of a known type without conversation content.
     pub ignored: u64,
     pub blank: u64,
     pub bad: u64,
     pub salvaged: u64,
     pub unfinished: u64,
     pub lossy_utf8: u64,
-    /// Types and fields nobody has told us about, with how often they occur.
+    /// Types and fields that the parser does not know, with how often they occur.
     pub unknown_types: BTreeMap<String, u64>,
     pub unknown_fields: BTreeMap<String, u64>,
 }

@@ -1,7 +1,7 @@
-//! The words Loci speaks: what a session, a message and a tool call are, how a moment in time and an error
-//! are named, and how one record becomes one line of output.
+//! The domain types: sessions, messages and tool calls, how times and errors are named, and how one record
+//! becomes one line of output.
 //!
-//! Knows nothing of files, agents' formats, sockets or terminals.
+//! Does not know files, agents' formats, sockets or terminals.
 
 pub mod call;
 pub mod cell;
@@ -23,8 +23,9 @@ pub use session::{Session, TitleOrigin};
 pub use signature::signature;
 pub use stamp::Stamp;
 
-/// A 64-bit name for some bytes: two rows with the same key are copies of one event. At ten million keys a false
-/// match has odds of about one in 400,000. Catalogue and archive hold keys, so it is written out here and stays.
+/// A 64-bit hash of some bytes: two rows with the same key are copies of one event. At ten million keys a
+/// false match has odds of about one in 400,000. The catalogue and the archive store keys, so the algorithm
+/// is written out here and never changes.
 pub fn key(domain: u8, parts: &[&[u8]]) -> u64 {
     let start = stirred(u64::from(domain).wrapping_mul(STIR[0]));
     stirred(parts.iter().fold(start, |key, part| folded(key, part)))
@@ -32,7 +33,7 @@ pub fn key(domain: u8, parts: &[&[u8]]) -> u64 {
 
 const STIR: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
 
-/// Eight bytes at a time; the length closes a part, so that two parts are not one.
+/// Hashes eight bytes at a time. The length closes each part, so that two parts never hash like one.
 fn folded(mut key: u64, part: &[u8]) -> u64 {
     let mut words = part.chunks_exact(8);
     for word in &mut words {

@@ -1,4 +1,4 @@
-//! A message: what a person, the agent or the machinery between them said.
+//! A message written by a person, by the agent or by the client software between them.
 
 use crate::Stamp;
 
@@ -19,10 +19,10 @@ impl Role {
     }
 }
 
-/// Declares the kinds once: the word in the output, and its place in a row's byte.
+/// Declares the kinds once, each with its word in the output. The order is the value stored in a row's byte.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// What a message really is. Many entries carry the role "user" and were typed by nobody.
+        /// What a message really is. Many entries have the role "user" although no person typed them.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Kind { $($(#[$doc])* $name,)* }
@@ -34,30 +34,30 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A person typed it (or a script gave it as the prompt).
+    /// Typed by a person, or passed by a script as the prompt.
     Prompt = "prompt",
     /// A slash command, as the client wraps it.
     Command = "command",
     CommandOutput = "command_output",
-    /// A shell command typed by the person (`!ls`), and what it printed.
+    /// A shell command typed by the person (`!ls`), and its output.
     Shell = "shell",
     ShellOutput = "shell_output",
-    /// What a hook put before the model.
+    /// Text that a hook added to the context.
     Hook = "hook",
-    /// The summary that stands for history after a compaction.
+    /// The summary that replaces the history after a compaction.
     CompactionSummary = "compaction_summary",
-    /// A background task reports.
+    /// The report of a background task.
     Notification = "notification",
     Interruption = "interruption",
-    /// Anything else the client says in the user's name: caveats, skill bodies, reminders.
+    /// Anything else the client writes in the user's name: caveats, skill bodies, reminders.
     Meta = "meta",
-    /// What an agent asked its subagent to do.
+    /// The task an agent gave its subagent.
     Task = "task",
-    /// Surroundings the client describes: environment, instructions files.
+    /// The surroundings as the client describes them: environment, instruction files.
     Context = "context",
     /// The agent's answer.
     Reply = "reply",
-    /// The provider failed and the client wrote it down as an answer.
+    /// The provider failed, and the client recorded the failure as a reply.
     ApiError = "api_error",
 }
 
@@ -67,7 +67,8 @@ impl Kind {
     }
 }
 
-/// What the provider counted for one reply. `cache_write` includes `cache_write_1h`, which costs more.
+/// Token counts the provider reported for one reply. `cache_write` includes `cache_write_1h`, which costs
+/// more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tokens {
     pub input: u32,
@@ -85,7 +86,8 @@ impl Tokens {
     }
 
     #[must_use]
-    /// A streamed reply repeats its counts on every line and only the last may be final: the largest is true.
+    /// A streamed reply repeats its counts on every line and only the last may be final, so the largest is
+    /// correct.
     pub fn max(self, other: Tokens) -> Tokens {
         Tokens {
             input: self.input.max(other.input),
@@ -97,7 +99,7 @@ impl Tokens {
     }
 }
 
-/// A whole message, read from its source.
+/// A complete message, read from its source.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     pub id: String,

@@ -1,8 +1,9 @@
-//! A row: the little that a survey of a transcript keeps of one message or tool call, and where its bytes
-//! lie. Copies are recognised, results joined and order made on rows alone; text is read again from its
-//! place only for the records that are printed. 120 bytes each, so that ten million fit on a disk, not in memory.
+//! A row: the little that a survey of a transcript keeps of one message or tool call, and the position of its
+//! bytes. Deduplicating copies, joining results and sorting work on rows alone; text is read again from its
+//! position only for the records that are printed. 120 bytes each, so that ten million fit on a disk, not in
+//! memory.
 //!
-//! Does not hold text.
+//! Does not contain text.
 
 use crate::{Kind, Stamp, Status, Tokens};
 
@@ -12,38 +13,38 @@ pub enum RowKind {
     #[default]
     Message,
     Call,
-    /// A result whose call was not met in the same file before it.
+    /// A result whose call did not occur earlier in the same file.
     Result,
 }
 
-pub const COPIED: u8 = 1; // the entry itself says that it was copied from another session
-pub const SIDECHAIN: u8 = 2; // said by or to a subagent
-pub const WARM_UP: u8 = 4; // the client talking to itself at its start: paid for, said by nobody
-pub const USAGE_ONLY: u8 = 8; // a count of tokens without a message of its own
+pub const COPIED: u8 = 1; // the entry itself states that it was copied from another session
+pub const SIDECHAIN: u8 = 2; // written by or to a subagent
+pub const WARM_UP: u8 = 4; // the client's own start-up request: costs tokens, contains no message
+pub const USAGE_ONLY: u8 = 8; // a token count without a message of its own
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Rows with one key are one event, met several times.
+    /// Rows with the same key are the same event, found several times.
     pub key: u64,
     pub at: Stamp,
     /// When the result arrived, or the last block was written.
     pub until: Stamp,
-    /// Where it begins: a byte offset in a line file, an ordinal elsewhere.
+    /// Where it starts: a byte offset in a line-based file, an ordinal elsewhere.
     pub place: u64,
-    /// Where its last line or its result begins.
+    /// Where its last line or its result starts.
     pub end: u64,
     pub file: u32,
     pub end_file: u32,
-    /// Which session of `file` it belongs to.
+    /// The session within `file` that it belongs to.
     pub session: u32,
     pub turn: u32,
     pub sequence: u32,
-    /// Tool or model, by its number in the table of names.
+    /// Index of the tool or model in the table of names.
     pub name: u32,
-    /// How many lines were joined into it.
+    /// How many lines were joined into this row.
     pub lines: u32,
     pub tokens: Tokens,
-    /// The beginning of the id, for a stable order among equal times.
+    /// The first bytes of the id, for a stable order among equal times.
     pub id: [u8; 24],
     pub row: RowKind,
     pub detail: u8,

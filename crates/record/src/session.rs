@@ -10,7 +10,7 @@ pub enum TitleOrigin {
     Custom,
     /// The agent named it.
     Agent,
-    /// Nobody did: it is the beginning of the first prompt.
+    /// Neither did: it is the beginning of the first prompt.
     FirstPrompt,
 }
 
@@ -29,7 +29,7 @@ impl TitleOrigin {
     }
 }
 
-/// What is known of a session once its transcript has been read. The counts leave out copies.
+/// The properties of a session once its transcript has been read. The counts exclude copies.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub session_id: Arc<str>,
@@ -71,24 +71,24 @@ impl Session {
         }
     }
 
-    /// Whether `--session` names it: by a prefix of its own id or of its agent's.
+    /// Whether `--session` selects it: by a prefix of its own id or of its agent's.
     pub fn is_called(&self, prefix: &str) -> bool {
         let agent = self.agent_id.as_deref().unwrap_or("");
         self.session_id.starts_with(prefix)
             || (!agent.is_empty() && agent.starts_with(prefix.trim_start_matches("agent-")))
     }
 
-    /// Where it was held: its project, or the directory it was begun in.
+    /// Where the session took place: its project, or the directory it was started in.
     pub fn place(&self) -> &str {
         if self.project.is_empty() { &self.cwd } else { &self.project }
     }
 
-    /// What it is called; nothing where nobody said anything.
+    /// The title; empty if the session has none.
     pub fn name(&self) -> &str {
         self.title.as_ref().map_or("", |(title, _)| title)
     }
 
-    /// Whether it was held in a directory or below it.
+    /// Whether the session took place in a directory or below it.
     pub fn is_of(&self, directory: &Path) -> bool {
         let below = |path: &str| !path.is_empty() && Path::new(path).starts_with(directory);
         below(&self.project) || below(&self.cwd)

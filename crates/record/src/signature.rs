@@ -1,10 +1,11 @@
-//! The name of a failure: the same for the same failure in another session, directory, line or hour.
+//! The signature of a failure: the same for the same failure in another session, directory, line or hour.
 //!
-//! `signature("Bash", text)` is `Bash-` and eight hex digits of what is left of the text when paths, numbers,
-//! hashes, ids and times are taken out. The digits are FNV-1a, so they are the same on every machine and in
-//! every version: people paste them.
+//! `signature("Bash", text)` is `Bash-` and eight hex digits: the FNV-1a hash of the text with paths,
+//! numbers, hashes, ids and times removed. FNV-1a gives the same digits on every machine and in every
+//! version, because people paste them.
 
-/// How much of an error takes part: the head says what went wrong, the tail is the log of this one time.
+/// How many characters of an error are hashed: the head states the error, the tail is the log of this one
+/// occurrence.
 const HEAD: usize = 400;
 
 pub fn signature(tool: &str, error: &str) -> String {
@@ -18,10 +19,11 @@ fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(FNV_PRIME))
 }
 
-/// The text of an error without what changes from one occurrence to the next: `<path>`, `<id>`, `<n>`.
+/// The text of an error with the parts that change between occurrences replaced: `<path>`, `<id>`, `<n>`.
 pub fn pattern(error: &str) -> String {
     let mut out = String::new();
-    // Colours and tags are taken out of the head alone, with room for what goes: errors can be megabytes.
+    // Colours and tags are stripped from the head only, with a margin for the stripped characters: errors can
+    // be megabytes.
     let enough = error.char_indices().nth(4 * HEAD).map_or(error, |(end, _)| &error[..end]);
     let head: String = plain(enough).chars().take(HEAD).collect();
     for word in head.split_whitespace() {
@@ -33,7 +35,7 @@ pub fn pattern(error: &str) -> String {
     out
 }
 
-/// Without terminal colours and the client's own wrapping tag.
+/// Strips terminal colours and the client's own wrapping tag.
 fn plain(error: &str) -> String {
     let error = error.strip_prefix("<tool_use_error>").unwrap_or(error);
     let error = error.strip_suffix("</tool_use_error>").unwrap_or(error);
@@ -85,7 +87,7 @@ fn class(body: &str) -> Option<&'static str> {
     (digits >= 4 && body.bytes().all(clock) && body.contains([':', '-'])).then_some("<time>")
 }
 
-/// `main.py:12:7` and `main.py:9:31` are one failure.
+/// `main.py:12:7` and `main.py:9:31` are the same failure.
 fn push_digits(body: &str, out: &mut String) {
     let mut in_number = false;
     for c in body.chars() {
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_failure_has_one_name() {
+    fn the_same_failure_has_one_signature() {
         for (a, b) in [
             ("File not found: /home/a/x.rs", "File not found: /srv/work/y/z.rs"),
             ("panicked at src/main.rs:12:5", "panicked at src/main.rs:99:41"),
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn different_failures_have_different_names() {
+    fn different_failures_have_different_signatures() {
         let texts =
             ["File not found", "Permission denied", "AssertionError: expected a got b", "Exit code 3\nboom"];
         let mut seen: Vec<String> = texts.iter().map(|t| signature("Bash", t)).collect();
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn names_never_change() {
+    fn signatures_never_change() {
         assert_eq!(signature("Bash", "Exit code 3\nAssertionError: expected 42 got 41"), "Bash-33b41987");
     }
 }

@@ -1,10 +1,10 @@
-//! A moment, in milliseconds: how transcripts write it, how Loci prints it, which day it falls on.
+//! A point in time in milliseconds: how transcripts write it, how Loci prints it, which day it falls on.
 //!
-//! Does not know what time it is now: that is `clock`.
+//! Does not know the current time: see [`crate::clock`].
 
 use std::fmt;
 
-/// Milliseconds since 1970-01-01 UTC. `Stamp::NONE` is "the record does not say" and sorts first.
+/// Milliseconds since 1970-01-01 UTC. `Stamp::NONE` means that the record has no time; it sorts first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp(pub i64);
 
@@ -23,13 +23,14 @@ impl Stamp {
         self != Stamp::NONE
     }
 
-    /// Reads RFC 3339 as every agent writes it (`2026-11-14T22:58:34.112Z`) without the calendar library, and
-    /// anything else RFC 3339 allows through it.
+    /// Parses RFC 3339 as agents write it (`2026-11-14T22:58:34.112Z`) without the calendar library, and
+    /// anything else RFC 3339 allows with it.
     pub fn parse(text: &[u8]) -> Stamp {
         fast(text).or_else(|| slow(text)).unwrap_or(Stamp::NONE)
     }
 
-    /// Seconds or milliseconds, told apart by size: 1e12 ms is the year 2001, 1e12 s the year 33,658.
+    /// Converts seconds or milliseconds, distinguished by size: 1e12 ms is the year 2001, 1e12 s the year
+    /// 33,658.
     pub fn from_number(n: f64) -> Stamp {
         if !n.is_finite() || n <= 0.0 {
             return Stamp::NONE;
@@ -56,7 +57,7 @@ impl fmt::Display for Stamp {
 }
 
 impl Stamp {
-    /// `2026-11-14T22:58:34.112Z`, or nothing. Every printed record has one, so the digits are set by hand.
+    /// `2026-11-14T22:58:34.112Z`, or empty. Every printed record has one, so the digits are written by hand.
     pub fn shown(self) -> Vec<u8> {
         if !self.is_some() {
             return Vec::new();
@@ -83,7 +84,7 @@ impl Stamp {
     }
 }
 
-/// Exactly `YYYY-MM-DDTHH:MM:SS[.mmm]Z`.
+/// Parses exactly `YYYY-MM-DDTHH:MM:SS[.mmm]Z`.
 fn fast(b: &[u8]) -> Option<Stamp> {
     let milli = match b.len() {
         24 if b[19] == b'.' => digits(&b[20..23])?,
@@ -137,7 +138,7 @@ mod tests {
     use super::Stamp;
 
     #[test]
-    fn reads_what_agents_write() {
+    fn times_are_parsed_as_agents_write_them() {
         for (text, shown) in [
             ("2026-11-14T22:58:34.112Z", "2026-11-14T22:58:34.112Z"),
             ("2026-11-14T22:58:34Z", "2026-11-14T22:58:34.000Z"),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_milliseconds_are_told_apart() {
+    fn seconds_and_milliseconds_are_distinguished() {
         assert_eq!(Stamp::from_number(1_794_698_919.0), Stamp::from_number(1_794_698_919_000.0));
         assert_eq!(Stamp::from_number(0.0), Stamp::NONE);
     }

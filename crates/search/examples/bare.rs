@@ -1,9 +1,9 @@
-//! What does the engine alone cost? The same texts, tokens and fields as the index's, handed straight to it: what
-//! `cargo xtask bench index` compares `loci index` with.
+//! Measures the cost of the engine alone: indexes the same texts, tokens and fields directly with tantivy. `cargo xtask
+//! bench index` compares `loci index` with it.
 //!
-//! `bare TEXTS FOLDER [THREADS]`. Knows no transcripts: the texts come from a file that `cargo xtask stages texts`
-//! writes, each with six numbers in front of it. Commits once, at the end.
-#![allow(clippy::print_stdout)] // says what it did to the person who runs it
+//! `bare TEXTS FOLDER [THREADS]`. Does not know transcripts: the texts come from a file written by `cargo xtask stages
+//! texts`, each preceded by six numbers. Commits once, at the end.
+#![allow(clippy::print_stdout)] // a command-line tool
 
 use loci_search::schema;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use tantivy::directory::MmapDirectory;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyDocument};
 
-/// As `loci index` is given.
+/// The same heap as `loci index` uses.
 const HEAP: usize = 48 << 20;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let threads: usize = rest.first().map_or(Ok(1), |word| word.parse())?;
     let folder = Path::new(folder);
-    // What another run left would be added to.
+    // The output of an earlier run would be added to.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder)?;
     let (docs, bytes) = index(&mut BufReader::with_capacity(1 << 18, File::open(texts)?), folder, threads)?;
@@ -46,16 +46,16 @@ fn index(
         .build();
     let mut writer: IndexWriter = engine.writer_with_options(options)?;
     let (mut docs, mut bytes) = (0, 0);
-    while let Some(text) = Said::read(from)? {
+    while let Some(entry) = Entry::read(from)? {
         let mut row = TantivyDocument::new();
-        bytes += text.text.len() as u64;
-        row.add_u64(fields.chat, u64::from(text.chat));
-        row.add_u64(fields.file, u64::from(text.file));
-        row.add_u64(fields.event, text.event);
-        row.add_i64(fields.at, text.at);
+        bytes += entry.text.len() as u64;
+        row.add_u64(fields.chat, u64::from(entry.chat));
+        row.add_u64(fields.file, u64::from(entry.file));
+        row.add_u64(fields.event, entry.event);
+        row.add_i64(fields.at, entry.at);
         row.add_u64(fields.turn, docs % 1000);
-        row.add_u64(fields.size, schema::bucket(text.text.len()));
-        row.add_text(fields.parts[text.part as usize], text.text);
+        row.add_u64(fields.size, schema::bucket(entry.text.len()));
+        row.add_text(fields.parts[entry.part as usize], entry.text);
         writer.add_document(row)?;
         docs += 1;
     }
@@ -63,7 +63,7 @@ fn index(
     Ok((docs, bytes))
 }
 
-struct Said {
+struct Entry {
     file: u32,
     chat: u32,
     event: u64,
@@ -72,8 +72,8 @@ struct Said {
     text: String,
 }
 
-impl Said {
-    fn read(from: &mut impl Read) -> io::Result<Option<Said>> {
+impl Entry {
+    fn read(from: &mut impl Read) -> io::Result<Option<Entry>> {
         let mut head = [0; 29];
         match from.read_exact(&mut head) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -84,7 +84,7 @@ impl Said {
         let mut text = vec![0; four(25) as usize];
         from.read_exact(&mut text)?;
         let text = String::from_utf8(text).map_err(io::Error::other)?;
-        Ok(Some(Said {
+        Ok(Some(Entry {
             file: four(0),
             chat: four(4),
             event: eight(8),

@@ -1,4 +1,4 @@
-//! How long is each conversation? A small file beside the index, so that a cold process needs one read for it.
+//! The length of each conversation, in a small file next to the index, so that a cold process needs one read for it.
 //!
 //! Does not know any words.
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "chats.";
 const ROW: usize = 12 + 4 * PARTS;
 
-/// What one file says in one chat: messages, and bytes of text by part. A chat may be told by several files.
+/// The share of one file in one chat: messages, and bytes of text by part. A chat may be spread over several files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) messages: u32,
@@ -23,23 +23,23 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn add(&mut self, part: Part, bytes: usize) {
         self.messages += 1;
-        let held = &mut self.bytes[part as usize];
-        *held = held.saturating_add(bytes as u32);
+        let total = &mut self.bytes[part as usize];
+        *total = total.saturating_add(bytes as u32);
     }
 
     fn join(&mut self, other: &Tally) {
         self.messages += other.messages;
-        for (held, more) in self.bytes.iter_mut().zip(other.bytes) {
-            *held = held.saturating_add(more);
+        for (total, more) in self.bytes.iter_mut().zip(other.bytes) {
+            *total = total.saturating_add(more);
         }
     }
 }
 
-/// The writer's view: by file and chat, so that a file can be taken back without looking at the others.
+/// The writer's view: by file and chat, so that a file can be dropped without reading the others.
 #[derive(Default)]
 pub(crate) struct Tallies {
     rows: BTreeMap<(u32, u32), Tally>,
-    /// The next message of a chat gets this number; it never runs backwards, so that neighbours stay told apart.
+    /// The turn of the next message of each chat; it never decreases, so that neighbours stay distinguishable.
     turns: FxHashMap<u32, u32>,
 }
 
@@ -62,7 +62,7 @@ impl Tallies {
         self.rows.retain(|(_, of), _| *of != chat);
     }
 
-    /// Rows in the order of chats; written whole and renamed, so that a reader sees one commit or the other.
+    /// Rows in the order of chats; written to a draft and renamed, so that a reader sees one commit or the other.
     pub(crate) fn write(&self, folder: &Path, stamp: u64) -> Result<(), Error> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|((_, chat), _)| *chat);
@@ -100,14 +100,14 @@ fn path(folder: &Path, stamp: u64) -> PathBuf {
 fn rows(folder: &Path, stamp: u64) -> Result<Vec<(u32, u32, Tally)>, Error> {
     let path = path(folder, stamp);
     let bytes = fs::read(&path).map_err(|error| Error::damaged(&path, &error))?;
-    let (bytes, told) = bytes.split_at(bytes.len().saturating_sub(8));
-    if bytes.len() % ROW != 0 || sum(bytes).to_le_bytes() != told {
-        return Err(Error::damaged(&path, &"it is not what was written"));
+    let (bytes, checksum) = bytes.split_at(bytes.len().saturating_sub(8));
+    if bytes.len() % ROW != 0 || sum(bytes).to_le_bytes() != checksum {
+        return Err(Error::damaged(&path, &"checksum mismatch"));
     }
     Ok(bytes.chunks_exact(ROW).map(row).collect())
 }
 
-/// FNV-1a: a number that another byte makes another. A conversation that does not exist must not be believed.
+/// FNV-1a checksum, so that a corrupt file does not invent conversations.
 fn sum(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -123,7 +123,7 @@ fn row(bytes: &[u8]) -> (u32, u32, Tally) {
     (chat, file, Tally { messages, bytes })
 }
 
-/// Removes the files of other commits. One that stays behind costs its bytes, nothing more.
+/// Removes the files of other commits. A file left behind only costs disk space.
 pub(crate) fn remove_others(folder: &Path, stamp: u64) {
     let keep = path(folder, stamp);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -134,13 +134,13 @@ pub(crate) fn remove_others(folder: &Path, stamp: u64) {
     }
 }
 
-/// The reader's view: each chat has a slot, and slots index the arrays that ranking counts in.
+/// The reader's view: each chat has a slot, and slots index the arrays of the ranking.
 #[derive(Clone, Default)]
 pub(crate) struct Chats {
     ids: Vec<u32>,
     tallies: Vec<Tally>,
     slots: FxHashMap<u32, u32>,
-    /// The same where ids are dense, which they are unless someone numbers chats by hashes.
+    /// The same as an array if IDs are dense, which they are unless the caller numbers chats by hashes.
     dense: Vec<u32>,
 }
 

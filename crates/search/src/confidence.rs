@@ -1,38 +1,40 @@
-//! How likely is the first chat the one that was meant? Of a hundred answers said to be 0.8, about eighty are right.
+//! Estimates the probability that the first chat is the one that was meant: of a hundred answers with confidence 0.8,
+//! about eighty are right.
 //!
-//! Does not know the chats: it is handed what a ranking shows of itself.
+//! Does not know the chats, only features of the ranking.
 
-/// What is known of an answer when it is given, each about 0 to 1.
+/// Features of a ranking, each about 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// How far the first is ahead of the second, as a share of its score.
+    /// The lead of the first chat over the second, as a share of its score.
     pub margin: f32,
-    /// The share of the query's rarity that the first chat has somewhere, and in its best message.
+    /// The share of the query's rarity that the first chat contains anywhere, and in its best message.
     pub covered: f32,
     pub together: f32,
-    /// The first chat's score as a share of what the query could reach.
+    /// The first chat's score as a share of the maximum for the query.
     pub score: f32,
-    /// How many words were looked for: one is 0, eight or more are 1.
+    /// The number of query words: one is 0, eight or more are 1.
     pub words: f32,
-    /// How common its matches are: the share of chats that match at all.
+    /// The share of all chats that match at all.
     pub spread: f32,
-    /// The share of the query's rarity that the first chat's title and the person in it say: what it is about, rather
-    /// than what it mentions. The model of search does without; who recommends unasked wants it.
+    /// The share of the query's rarity in the first chat's title and prompts: what the chat is about, rather than what
+    /// it mentions. Search does not use it; `recommend`, which runs unprompted, does.
     pub named: f32,
-    /// The same with every word worth the same: two characters of two Chinese words are a pair that is rare and means
-    /// nothing.
+    /// The same with equal weight for every word: two characters from two Chinese words form a pair that is rare and
+    /// meaningless.
     pub counted: f32,
-    /// The rarity of all that was looked for, in nats: a thousand chats are told apart by seven. Not from 0 to 1.
+    /// The total rarity of the query in nats: seven distinguish a thousand chats. Not limited to 0 to 1.
     pub mass: f32,
 }
 
-/// The logistic model. Fitted by `cargo xtask quality --fit` over `LoCoMo` and the needles, 2,182 answers:
-/// what is said and what is true are 0.026 apart on average over ten bins. Fewer words make the same margin less sure.
+/// The weights of the logistic model, fitted by `cargo xtask quality --fit` on `LoCoMo` and the needles, 2,182 answers:
+/// predicted and actual rates differ by 0.026 on average over ten bins. With fewer words the same margin is less
+/// certain.
 const WEIGHTS: [f32; 9] = [-4.219, 2.931, -1.392, 1.708, 3.115, 3.300, 0.303, 2.645, 1.191];
 
 impl Evidence {
-    /// What the model multiplies: a constant, the evidence, and two products that tell a clear answer from a clear
-    /// winner among poor ones.
+    /// The inputs of the model: a constant, the features, and two products that distinguish a clear answer from the
+    /// best of poor ones.
     pub fn inputs(&self) -> [f32; 9] {
         let Evidence { margin, covered, together, score, words, spread, .. } = *self;
         [1.0, margin, covered, together, score, words, spread, margin * covered, margin.sqrt()]

@@ -1,14 +1,14 @@
-//! Does the query name a day or a month? `7 July, 2023`, `May 2023`, `2023-07-07`, `2023年7月`.
+//! Recognises a day or month in a query: `7 July, 2023`, `May 2023`, `2023-07-07`, `2023年7月`.
 //!
-//! Does not know what day it is: "last month" becomes `from` and `to` before it comes here.
+//! Does not know the current date: "last month" becomes `from` and `to` before it gets here.
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAY: i64 = 86_400_000;
-/// What happened on a day is talked about on it and in the days after.
+/// A day's events are discussed on that day and on this many days after it.
 const AFTER: i64 = 7;
 
-/// A day or a month that was named.
+/// A named day or month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     year: Option<i64>,
@@ -17,7 +17,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// The first date in a phrase. A month alone is none: it may be a name, or the verb.
+    /// The first date in a phrase. A month alone does not count: it may be a name, or the verb.
     pub(crate) fn read(phrase: &str) -> Option<Named> {
         let lower = phrase.to_lowercase();
         let words: Vec<&str> =
@@ -28,7 +28,7 @@ impl Named {
             .or_else(|| chinese(&lower))
     }
 
-    /// Whether a moment, in milliseconds, is of that time or shortly after.
+    /// Whether a time in milliseconds is within that period or shortly after.
     pub(crate) fn holds(&self, at: i64) -> bool {
         let day = at.div_euclid(DAY);
         let year = self.year.unwrap_or_else(|| year_of(day - AFTER));
@@ -42,7 +42,7 @@ impl Named {
     }
 }
 
-/// A month's name with a day or a year beside it.
+/// A month name with a day or a year next to it.
 fn written(words: &[&str], at: usize) -> Option<Named> {
     let month = MONTHS.iter().position(|short| is_month(words[at], short))? as i64 + 1;
     let number = |at: Option<usize>| at.and_then(|at| words.get(at)).and_then(|word| digits(word));
@@ -100,14 +100,14 @@ fn chinese(text: &str) -> Option<Named> {
     (year.is_some() || day.is_some()).then_some(Named { year, month, day })
 }
 
-/// The number that a text ends in.
+/// The number at the end of a text.
 fn ending(text: &str) -> Option<i64> {
     let text = text.trim_end();
     let from = text.char_indices().rev().take_while(|(_, c)| c.is_ascii_digit()).last()?.0;
     text[from..].parse().ok()
 }
 
-/// Days since 1970, with years that begin in March so that a leap day comes last.
+/// Days since 1970, computed with years that begin in March so that the leap day comes last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_era = year.rem_euclid(400);
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phrases_and_the_dates_in_them() {
+    fn dates_are_parsed_from_phrases() {
         let named = |year, month, day| Some(Named { year, month, day });
         for (phrase, date) in [
             ("what happened on 7 July, 2023?", named(Some(2023), 7, Some(7))),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_holds_the_days_after_it() {
+    fn a_day_includes_the_days_after_it() {
         let at = |year, month, day| days(year, month, day) * DAY + 1;
         let day = Named { year: Some(2023), month: 12, day: Some(30) };
         assert!(day.holds(at(2023, 12, 30)) && day.holds(at(2024, 1, 3)));

@@ -1,25 +1,25 @@
-//! What can go wrong with the index, in words its user understands.
+//! Errors of the index, in terms the user understands.
 //!
-//! Does not know what is to be done about it: a rebuild is the caller's, who has the texts.
+//! Does not know the remedy: the caller rebuilds, because it has the texts.
 
 use std::path::{Path, PathBuf};
 use tantivy::TantivyError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Files are missing, cut off or not what they should be: build the index anew.
+    /// Files are missing, truncated or corrupt: rebuild the index.
     #[error("the text index in `{path}` is damaged: {why}")]
     Damaged { path: PathBuf, why: String },
-    /// Written by another version: build the index anew.
+    /// Written by another version: rebuild the index.
     #[error("the text index in `{path}` was written by another version of Loci")]
     Version { path: PathBuf },
-    /// Someone else is writing to it.
+    /// Another process is writing to the index.
     #[error("another process is writing to the text index in `{path}`")]
     Busy { path: PathBuf },
-    /// The disk is full, the folder may not be written to, and the like.
+    /// The disk is full, the folder is not writable, or another I/O error.
     #[error("the text index in `{path}`: {source}")]
     Io { path: PathBuf, source: std::io::Error },
-    /// The engine failed in a way that says nothing of the files.
+    /// The engine failed for a reason that says nothing about the files.
     #[error("the text index in `{path}`: {why}")]
     Engine { path: PathBuf, why: String },
 }
@@ -53,7 +53,7 @@ impl Error {
     }
 }
 
-/// A file that ends too early or holds something else, as opposed to a disk that refuses.
+/// Whether the file is truncated or corrupt, as opposed to a failing disk.
 fn is_damage(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     matches!(kind, InvalidData | NotFound | UnexpectedEof)

@@ -1,6 +1,6 @@
-//! Finds the conversations that a query means, best first.
+//! Finds the conversations that match a query, best first.
 //!
-//! Does not know how an answer is shown.
+//! Does not know how results are displayed.
 
 use crate::confidence::Evidence;
 use crate::date;
@@ -18,23 +18,23 @@ use crate::writer::Doc;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// As many chats are looked at message by message.
+/// The number of chats that are scored message by message.
 const CANDIDATES: usize = 64;
 
-/// What was found, and what was looked for.
+/// The results and the words that were searched.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     pub chats: Vec<ChatHit>,
-    /// Chats with any match at all.
+    /// The number of chats with any match.
     pub total_chats: usize,
-    /// How likely the first chat is the one that was meant; measured, see `confidence`.
+    /// The probability that the first chat is the one that was meant; calibrated, see `confidence`.
     pub confidence: f32,
-    /// What the confidence was told from.
+    /// The features the confidence was computed from.
     pub evidence: Evidence,
     pub terms: Terms,
-    /// Words that were looked for beside those that were asked for.
+    /// Words that were searched in addition to those of the query.
     pub expanded: BTreeMap<String, Vec<String>>,
-    /// How many chats `exclude` has left out.
+    /// The number of chats removed by [`Query::exclude`].
     pub excluded: usize,
 }
 
@@ -42,9 +42,9 @@ pub struct Found {
 pub struct ChatHit {
     pub chat: u32,
     pub score: f32,
-    /// How many of its messages match.
+    /// The number of matching messages.
     pub hits: usize,
-    /// The best of them, best first.
+    /// The best matches, best first.
     pub events: Vec<EventHit>,
 }
 
@@ -56,7 +56,7 @@ pub struct EventHit {
     pub score: f32,
 }
 
-/// A chat on its way to the answer.
+/// A chat while it is being ranked.
 struct Candidate {
     slot: usize,
     whole: f32,
@@ -65,19 +65,19 @@ struct Candidate {
 }
 
 impl Index {
-    /// Finds chats. `extra` are messages that are not in the index yet; they are ranked together with the rest.
+    /// Finds chats. `extra` are messages that are not in the index yet; they are ranked with the rest.
     pub fn find(&self, query: &Query, extra: &[Doc]) -> Result<Found, Error> {
         find(Some(self), query, extra, &TUNING)
     }
 
-    /// The same with other numbers, for those who look for better ones.
+    /// The same with other parameters, for tuning.
     #[doc(hidden)]
     pub fn find_tuned(&self, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
         find(Some(self), query, extra, tuning)
     }
 }
 
-/// Finds chats among messages that are in no index.
+/// Finds chats in messages that are in no index.
 pub fn find_among(query: &Query, docs: &[Doc]) -> Result<Found, Error> {
     find(None, query, docs, &TUNING)
 }
@@ -109,7 +109,7 @@ fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) ->
     Ok(Found { chats, total_chats, confidence, evidence, terms, expanded, excluded })
 }
 
-/// Chats in their order, and what they were judged by.
+/// Chats in order, with the features of the ranking.
 struct Ranked {
     candidates: Vec<Candidate>,
     total: usize,
@@ -127,8 +127,8 @@ fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Res
     for candidate in &candidates {
         wanted[candidate.slot] = true;
     }
-    // Where a rarer word tells which messages are meant, a second walk over the common ones would cost more than all
-    // the rest.
+    // If a rarer word identifies the relevant messages, a second pass over the common words would cost more than
+    // everything else.
     if !counts.iter().any(|count| !count.common && count.messages > 0) {
         sweep.common(terms, &counts, &wanted, &mut hits)?;
     }
@@ -149,7 +149,7 @@ fn sort(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
 }
 
-/// A chat of the time that is named in the query is more likely meant.
+/// Boosts chats from the time that the query names.
 fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candidates: &mut [Candidate]) {
     let Some(named) = query.intents.iter().find_map(|intent| date::Named::read(intent)) else { return };
     let all = rank::mass(terms, rare, |_| true);
@@ -160,11 +160,11 @@ fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candi
     }
 }
 
-/// As many chats are read, and as many messages of each.
+/// The number of chats whose text is read, and of messages in each.
 const READ_CHATS: usize = 12;
 const READ_MESSAGES: usize = 2;
 
-/// Reads the best messages of the best chats again and judges them by their text.
+/// Reads the best messages of the best chats again and adjusts their scores by their text.
 fn by_text(
     sweep: &mut Sweep,
     tuning: &Tuning,
@@ -174,7 +174,7 @@ fn by_text(
 ) -> Result<(), Error> {
     let by_term = terms.by_term();
     let mut scratch = Scratch::without_stems(terms.plain);
-    // What no text can make up for need not be read.
+    // Stop when no bonus could reach the lead.
     let most = tuning.together * rank::mass(terms, rare, |_| true);
     let mut leading = f32::MIN;
     for candidate in candidates.iter_mut().take(READ_CHATS) {
@@ -204,7 +204,7 @@ fn by_text(
     Ok(())
 }
 
-/// What the ranking shows of itself.
+/// Computes the features of a ranking.
 fn evidence(
     sweep: &Sweep,
     terms: &Terms,
@@ -237,23 +237,23 @@ fn evidence(
     }
 }
 
-/// Adds what else the things that were named are called.
+/// Adds synonyms from the vocabulary.
 fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<String>> {
     let mut expanded = BTreeMap::new();
     for (at, intent) in query.intents.iter().enumerate() {
-        for (said, others) in related::in_vocabulary(intent) {
-            terms.relate(at, &said, &others);
-            expanded.insert(said, others);
+        for (phrase, others) in related::in_vocabulary(intent) {
+            terms.relate(at, &phrase, &others);
+            expanded.insert(phrase, others);
         }
     }
     expanded
 }
 
-/// As many of the best messages are read to learn from.
+/// The number of best messages that expansion learns from.
 const READ: usize = 8;
 const READ_BYTES: usize = 16 << 10;
 
-/// Adds words that stand beside those that were asked for; `false` when there are none.
+/// Adds words that co-occur with those of the query; `false` if there are none.
 fn learn(
     sweep: &mut Sweep,
     ranked: &Ranked,
@@ -274,19 +274,19 @@ fn learn(
     let known: FxHashSet<String> =
         terms.words.iter().flat_map(|word| &word.forms).map(|form| form.term.clone()).collect();
     let all = sweep.messages();
-    let learnt = related::in_texts(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
-    if learnt.is_empty() {
+    let learned = related::in_texts(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
+    if learned.is_empty() {
         return Ok(false);
     }
-    terms.relate(0, "", &learnt);
-    expanded.insert(LEARNT.to_owned(), learnt);
+    terms.relate(0, "", &learned);
+    expanded.insert(LEARNT.to_owned(), learned);
     Ok(true)
 }
 
-/// What words from the user's own conversations are listed under: they belong to the query as a whole.
+/// The key under which words learned from the user's own conversations are listed: they belong to the query as a whole.
 const LEARNT: &str = "*";
 
-/// Shuts the chats in which an excluded term occurs; returns how many.
+/// Excludes the chats in which an excluded term occurs; returns how many.
 fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
     let everywhere = vec![true; sweep.chats.len()];
     let mut shut = FxHashSet::default();
@@ -306,7 +306,7 @@ fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error
     Ok(shut.len())
 }
 
-/// Every chat with a match, by all of its words, best first.
+/// Every matching chat, scored by all of its words, best first.
 fn by_chat(
     sweep: &Sweep,
     tuning: &Tuning,
@@ -329,14 +329,14 @@ fn by_chat(
     found
 }
 
-/// A chat's length, weighed as its words are.
+/// The length of a chat, weighted like its words.
 fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
     let bytes = sweep.chats.tally(slot).bytes;
     let parts = Part::ALL.into_iter().filter(|part| query.searches(*part));
     parts.map(|part| bytes[part as usize] as f32 * tuning.parts[part as usize]).sum()
 }
 
-/// Whether every unit that was typed occurs: an identifier as a whole or by all parts, Chinese by most pairs.
+/// Whether every typed unit occurs: an identifier as a whole or by all parts, Chinese by most pairs.
 fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
     let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
     for (at, word) in terms.words.iter().enumerate().filter(|(_, word)| !word.related) {

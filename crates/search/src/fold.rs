@@ -1,20 +1,20 @@
-//! Which letters are the same letter? Capitals and accents are folded away; CJK is told from other writing.
+//! Folds letters: removes case and accents, and distinguishes CJK from other scripts.
 //!
 //! Does not know where a word ends.
 
-/// U+00C0 to U+017F without their accents; `.` stands for what has no plain letter.
+/// U+00C0 to U+017F without accents; `.` marks characters without a plain letter.
 const LATIN: &str = "\
 AAAAAAACEEEEIIIIDNOOOOO.OUUUUYTsaaaaaaaceeeeiiiidnooooo.ouuuuyty\
 AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiIiJjKkkLlLlLlLlLlNnNnNnnNnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
 
-/// Written without spaces between words: Han, kana, hangul.
+/// Scripts without spaces between words: Han, kana, hangul.
 pub(crate) fn is_cjk(c: char) -> bool {
     matches!(c as u32,
         0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x2_0000..=0x2_ffff)
         && c.is_alphanumeric()
 }
 
-/// In lower case and without accents.
+/// Appends the text in lower case and without accents.
 pub(crate) fn push_folded(text: &str, into: &mut String) {
     if text.is_ascii() {
         let from = into.len();
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_and_what_they_become() {
+    fn letters_are_folded() {
         assert_eq!(LATIN.len(), 0x180 - 0xc0);
         for (text, folded) in
             [("É", "e"), ("ß", "s"), ("ÿ", "y"), ("Ż", "z"), ("ž", "z"), ("Ж", "ж"), ("Ā", "a")]

@@ -1,4 +1,4 @@
-//! Opens an index to look something up: one commit of it, whatever the writer does meanwhile.
+//! Opens an index for reading: one commit, unaffected by later writes.
 //!
 //! Does not know how conversations are ranked.
 
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use tantivy::SegmentReader;
 use tantivy::directory::MmapDirectory;
 
-/// Between reading what a commit holds and opening it, the writer may have gone on and removed a file.
+/// Between reading the metadata of a commit and opening it, the writer may have committed again and removed a file.
 const TRIES: usize = 5;
 
-/// A reader: what the last commit held when it was opened.
+/// A reader of the commit that was current when it was opened.
 pub struct Index {
     folder: PathBuf,
     engine: tantivy::Index,
@@ -24,7 +24,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// `None`: there is none yet. Neither locks nor writes, so a folder that may only be read will do.
+    /// `None` if there is no index yet. Takes no lock and writes nothing, so a read-only folder is sufficient.
     pub fn open(folder: &Path) -> Result<Option<Index>, Error> {
         let mut last = None;
         for _ in 0..TRIES {
@@ -58,17 +58,17 @@ impl Index {
         Ok(Some(Index { folder: folder.to_owned(), engine, fields, segments, chats, stamp }))
     }
 
-    /// The caller's number of the commit that is read.
+    /// The caller's sequence number of this commit.
     pub fn sequence(&self) -> u64 {
         self.stamp.sequence
     }
 
-    /// How many messages it holds.
+    /// The number of messages.
     pub fn len(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
     }
 
-    /// In how many messages a term occurs; a message with several parts may count for each.
+    /// The number of messages that contain a term; a message with several parts may count for each.
     pub fn frequency(&self, term: &str) -> u64 {
         let each = self.segments.iter().flat_map(|segment| {
             self.fields.parts.map(|field| {
@@ -83,7 +83,7 @@ impl Index {
         self.len() == 0
     }
 
-    /// Reads every byte and compares checksums; returns the names of files that are not as they were written.
+    /// Reads every byte and compares checksums; returns the names of damaged files.
     pub fn check(&self) -> Result<Vec<String>, Error> {
         let damaged = self.engine.validate_checksum().map_err(|error| self.failed(&error))?;
         let mut names: Vec<String> = damaged.iter().map(|path| path.to_string_lossy().into_owned()).collect();

@@ -1,27 +1,27 @@
-//! Here are some words, give me the conversations.
+//! Full-text search over conversations: tokens, index, ranking, snippets.
 //!
-//! Does not know where a text came from: the caller hands it in to be found, and again to be quoted.
+//! Does not know where a text comes from: the caller supplies it for indexing, and again for quoting.
 //!
-//! A [`Writer`] is handed messages ([`Doc`]) and commits them under a number of the caller's. An [`Index`] is one
-//! commit, opened to [`Index::find`] what a [`Query`] asks for: chats, best first, each with its best messages. The
-//! text of a message is not kept; whoever shows a hit reads it again and cuts a [`snippet`] from it.
+//! A [`Writer`] indexes messages ([`Doc`]) and commits them under a sequence number of the caller's. An [`Index`] is
+//! one commit, opened for reading. [`Index::find`] returns the chats that match a [`Query`], best first, each with its
+//! best messages. The text of a message is not stored; to display a hit, the caller reads it again and extracts a
+//! [`snippet`].
 //!
-//! - Chats should be numbered densely: ranking counts in arrays by chat. Events may be any number.
-//! - Messages of a chat are handed in in their order: a passage is a message with those before and after it.
-//! - What was appended a moment ago need not be committed to be found: it is handed to `find` as `extra`, and must
-//!   then not be in the index as well.
-//! - `Query::text` is called for about two dozen of the best messages. Without it words that stand together and
-//!   questions are not told from others, and `expand` has the vocabulary alone.
-//! - `Error::Damaged` and `Error::Version` ask for a rebuild: empty the folder and hand in everything again.
+//! - Chats should be numbered densely: ranking uses arrays indexed by chat. Events may be any number.
+//! - Messages of a chat are added in order: a passage is a message with its neighbours.
+//! - Messages that are not committed yet can be passed to `find` as `extra`; they must not be in the index as well.
+//! - `Query::text` is called for about two dozen of the best messages. Without it, phrases are not verified, questions
+//!   are not recognised, and `expand` uses the vocabulary alone.
+//! - `Error::Damaged` and `Error::Version` require a rebuild: empty the folder and index everything again.
 //!
-//! | file | what it answers |
+//! | files | question they answer |
 //! |---|---|
-//! | `token`, `fold`, `stem` | which words a text holds |
-//! | `schema`, `chats`, `writer`, `merge` | what is kept of a message, and how |
+//! | `token`, `fold`, `stem` | which words a text contains |
+//! | `schema`, `chats`, `writer`, `merge` | what is stored of a message, and how |
 //! | `index`, `sweep` | where a word occurs |
-//! | `query`, `near`, `related`, `date` | what is looked for |
-//! | `rank`, `verify`, `confidence`, `find` | which chat is meant, and how surely |
-//! | `snippet` | what is shown of it |
+//! | `query`, `near`, `related`, `date` | what a query looks for |
+//! | `rank`, `verify`, `confidence`, `find` | which chat is meant, and with what confidence |
+//! | `snippet` | what to display of it |
 
 mod chats;
 mod confidence;
@@ -35,7 +35,7 @@ mod near;
 mod query;
 mod rank;
 mod related;
-#[doc(hidden)] // for what is measured beside the index, with the same fields and words
+#[doc(hidden)] // for benchmarks that use the same fields and tokens
 pub mod schema;
 mod snippet;
 mod stem;

@@ -1,17 +1,17 @@
-//! Which segments are put together, and when? Few enough to search fast, small enough to merge in little memory.
+//! Decides which segments to merge, and when: few enough for fast search, small enough to merge in little memory.
 //!
-//! Does not know what a segment holds.
+//! Does not know what a segment contains.
 
 use tantivy::SegmentMeta;
 use tantivy::merge_policy::{MergeCandidate, MergePolicy};
 
-/// A merge holds its doc ids and term ordinals in memory: about 150 bytes a document, so 45 MB at this size.
+/// A merge keeps doc IDs and term ordinals in memory: about 150 bytes per document, so 45 MB at this size.
 const MOST_DOCS: u32 = 300_000;
-/// As many of one size make one of the next.
+/// The number of segments of one size that are merged into one of the next.
 const WIDTH: usize = 8;
-/// Segments below this are of one size: commits of a few lines each.
+/// Segments below this size count as equal: commits of a few lines each.
 const SMALL: u32 = 4096;
-/// From this share of deleted documents on, a segment is written anew.
+/// A segment with at least this share of deleted documents is rewritten.
 const DELETED: f32 = 0.3;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl MergePolicy for Bounded {
     }
 }
 
-/// Of segments of about one size: enough of them that fit together, otherwise those with much deleted.
+/// Among segments of about one size: enough that fit together, otherwise those with many deleted documents.
 fn within_level(level: &[&SegmentMeta]) -> Vec<MergeCandidate> {
     let mut docs = 0;
     let fitting = level
@@ -47,7 +47,7 @@ fn within_level(level: &[&SegmentMeta]) -> Vec<MergeCandidate> {
     if fitting.len() >= WIDTH {
         return vec![MergeCandidate(fitting.iter().map(|segment| segment.id()).collect())];
     }
-    let worn =
+    let is_sparse =
         |segment: &&&SegmentMeta| segment.num_deleted_docs() as f32 > segment.max_doc() as f32 * DELETED;
-    level.iter().filter(worn).map(|segment| MergeCandidate(vec![segment.id()])).collect()
+    level.iter().filter(is_sparse).map(|segment| MergeCandidate(vec![segment.id()])).collect()
 }

@@ -1,6 +1,7 @@
-//! Which words of the index are nearly the same? Misspelt ones, and longer ones that begin alike.
+//! Finds words in the index that are nearly equal to those of a query: misspelled ones, and longer ones with the same
+//! beginning.
 //!
-//! Does not know what a word means: related words are found in `related`.
+//! Does not know what a word means: for related words see `related`.
 
 use crate::error::Error;
 use crate::index::Index;
@@ -13,18 +14,18 @@ use tantivy::Term;
 use tantivy::query::FuzzyTermQuery;
 use tantivy::termdict::TermDictionary;
 
-/// As many forms are taken for one word, the nearest and then the most frequent.
+/// The maximum number of forms per word, the nearest and then the most frequent.
 const MOST: usize = 24;
-/// What a form counts for, by how many letters differ, and that of a longer word which begins alike.
+/// The weight of a form by edit distance, and of a longer word with the same beginning.
 const BY_DISTANCE: [f32; 3] = [1.0, 0.6, 0.35];
 const LONGER: f32 = 0.3;
-/// A stem that the word begins with: the stem of a misspelt word is not found by stemming.
+/// The weight of a stem that begins the word: stemming does not find the stem of a misspelled word.
 const SHORTER: f32 = 0.4;
-/// An ending has at most so many letters, and what it ends at least so many.
+/// The maximum length of an ending, and the minimum length of a stem.
 const ENDING: usize = 4;
 const STEM: usize = 4;
 
-/// How many letters may differ: none in a short word, where every neighbour is another word.
+/// The allowed edit distance: none in a short word, where every neighbour is another word.
 fn allowed(term: &str) -> u8 {
     match term.chars().count() {
         0..4 => 0,
@@ -33,7 +34,7 @@ fn allowed(term: &str) -> u8 {
     }
 }
 
-/// Adds to every word of a query the forms that are nearly it.
+/// Adds nearly equal forms to every word of a query.
 pub(crate) fn add_forms(index: Option<&Index>, extra: &[Doc], terms: &mut Terms) -> Result<(), Error> {
     let added = try_add(index, extra, terms);
     added.map_err(|error| {
@@ -61,14 +62,14 @@ fn try_add(index: Option<&Index>, extra: &[Doc], terms: &mut Terms) -> tantivy::
     Ok(())
 }
 
-/// A single CJK character is in the index only where it stands alone: the pairs that hold it are its forms.
+/// A single CJK character is indexed only where it occurs alone, so the pairs that contain it are added as forms.
 pub(crate) fn add_pairs(index: Option<&Index>, terms: &mut Terms) -> Result<(), Error> {
     let Some(index) = index else { return Ok(()) };
     for word in terms.words.iter_mut().filter(|word| is_single_cjk(word)) {
         let mut found: FxHashMap<String, (f32, u32)> = FxHashMap::default();
         let known = dictionaries(index).map_err(|error| index.failed(&error))?;
         for inverted in &known {
-            // From the first kana on, everything that is CJK.
+            // All CJK terms, beginning with the first kana.
             let stream = inverted.terms().range().ge("\u{3040}").into_stream();
             let mut stream = stream.map_err(|error| index.failed(&error.into()))?;
             while let Some((key, info)) = stream.next() {
@@ -116,7 +117,7 @@ fn collect(
     };
     let distance = allowed(term);
     if distance > 0 {
-        // The field of the term is of no matter: only its automaton is asked for.
+        // The field of the term does not matter: only its automaton is used.
         let query = FuzzyTermQuery::new(
             Term::from_field_text(tantivy::schema::Field::from_field_id(0), term),
             distance,
@@ -150,8 +151,8 @@ fn collect(
 }
 
 fn add(found: &mut FxHashMap<String, (f32, u32)>, term: &str, weight: f32, frequency: u32) {
-    let held = found.entry(term.to_owned()).or_default();
-    *held = (held.0.max(weight), held.1 + frequency);
+    let entry = found.entry(term.to_owned()).or_default();
+    *entry = (entry.0.max(weight), entry.1 + frequency);
 }
 
 fn keep_best(word: &mut Word, found: FxHashMap<String, (f32, u32)>) {
@@ -164,7 +165,7 @@ fn keep_best(word: &mut Word, found: FxHashMap<String, (f32, u32)>) {
     }
 }
 
-/// What another word counts for in place of this one; `None` when it is not near.
+/// The weight of another word in place of this one; `None` if it is not near.
 fn weight(term: &str, other: &str) -> Option<f32> {
     if let Some(distance) = distance(term, other, usize::from(allowed(term))) {
         return Some(BY_DISTANCE[distance.min(2)]);
@@ -176,7 +177,7 @@ fn weight(term: &str, other: &str) -> Option<f32> {
     shorter.then_some(SHORTER)
 }
 
-/// How many letters were left out, added, changed or swapped, if not more than `most`.
+/// The number of letters removed, added, changed or swapped, if at most `most`.
 fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > most {
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_how_far_they_are_apart() {
+    fn edit_distances_are_bounded() {
         for (one, other, apart) in [
             ("cache", "cache", Some(0)),
             ("cache", "cahce", Some(1)),

@@ -1,6 +1,6 @@
-//! What is asked for? A query as the caller states it, and the words that are looked up for it.
+//! A query as the caller states it, and the words that are looked up for it.
 //!
-//! Does not know what the index holds: whether a word occurs is found out elsewhere.
+//! Does not know whether a word occurs in the index.
 
 use crate::fold::is_cjk;
 use crate::schema::Part;
@@ -17,7 +17,7 @@ pub enum Scope {
     Both,
 }
 
-/// Whose words are searched. Titles are the scope's.
+/// Whose text is searched. Titles are controlled by the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     pub person: bool,
@@ -25,7 +25,7 @@ pub struct Parts {
     pub tool: bool,
     pub client: bool,
     pub system: bool,
-    /// What Loci itself printed.
+    /// Output of Loci itself.
     pub echo: bool,
 }
 
@@ -35,31 +35,31 @@ impl Default for Parts {
     }
 }
 
-/// A question to the index. `Query::new` has the defaults of the product.
+/// A search request. `Query::new` sets the product's defaults.
 pub struct Query<'a> {
-    /// One or several phrases; a chat that answers any of them is found.
+    /// One or several phrases; a chat that matches any of them is found.
     pub intents: Vec<String>,
     /// Every word must occur somewhere in the chat.
     pub match_all: bool,
-    /// Words that are nearly the same count as well, for less.
+    /// Nearly equal words match as well, with less weight.
     pub fuzzy: bool,
-    /// Related words count as well, for less.
+    /// Related words match as well, with less weight.
     pub expand: bool,
-    /// Chats in which one of these occurs are left out; of several words, when one message has them all.
+    /// Chats in which one of these occurs are excluded; several words must occur in one message.
     pub exclude: Vec<String>,
-    /// Words that very many messages hold are not looked for: they cost most and tell no conversation from another. A query
-    /// of nothing else finds nothing.
+    /// Skip words that occur in very many messages: they cost most and do not distinguish conversations. A query of
+    /// only such words finds nothing.
     pub telling: bool,
     pub scope: Scope,
     pub parts: Parts,
     /// Milliseconds, both inclusive.
     pub from: Option<i64>,
     pub to: Option<i64>,
-    /// Chats that may be found; all when it is not given.
+    /// Chats that may be found; all if not set.
     pub allowed: Option<&'a dyn Fn(u32) -> bool>,
     pub limit_chats: usize,
     pub limit_hits_per_chat: usize,
-    /// Reads a message's text again. Without it phrases are not verified and nothing is learnt for `expand`.
+    /// Reads the text of a message. Without it phrases are not verified and `expand` learns nothing.
     pub text: Option<&'a dyn Fn(u64) -> Option<String>>,
 }
 
@@ -101,29 +101,29 @@ impl Query<'_> {
     }
 }
 
-/// A term of the index that counts for a word, and how much.
+/// A term of the index that counts as a word, with its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Form {
     pub(crate) term: String,
     pub(crate) weight: f32,
 }
 
-/// A word that is looked up: what the index calls it, and what else counts for it.
+/// A word that is looked up: its term in the index, and other terms that count as it.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub(crate) forms: Vec<Form>,
     pub(crate) kind: Kind,
-    /// How much it counts among the words of its query.
+    /// Its weight among the words of the query.
     pub(crate) weight: f32,
-    /// Which of the phrases it belongs to.
+    /// The index of the phrase it belongs to.
     pub(crate) intent: usize,
-    /// Which run of characters it was typed in: an identifier's parts, a Chinese sentence's pairs.
+    /// The run of characters it was typed in: the parts of an identifier, the pairs of a Chinese sentence.
     pub(crate) unit: usize,
-    /// Nobody typed it: it is related to what was typed.
+    /// Whether it was not typed, but is related to a typed word.
     pub(crate) related: bool,
 }
 
-/// What was searched: the words of a query, for snippets and for whoever wants to know.
+/// The words of a query that were searched, for snippets and for display.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     pub(crate) words: Vec<Word>,
@@ -131,7 +131,7 @@ pub struct Terms {
     pub(crate) plain: bool,
 }
 
-/// A part of an identifier says less than the identifier, and a pair of characters less than a word.
+/// A part of an identifier weighs less than the identifier, and a pair of characters less than a word.
 const PIECE: f32 = 0.5;
 const PAIR: f32 = 0.7;
 
@@ -144,7 +144,7 @@ pub(crate) fn is_stop(word: &str) -> bool {
     STOP.contains(word)
 }
 
-/// What a related word counts for beside the one that was typed.
+/// The weight of a related word relative to the typed one.
 const RELATED: f32 = 0.5;
 
 impl Terms {
@@ -159,20 +159,20 @@ impl Terms {
             let (mut words, stop): (Vec<_>, Vec<_>) =
                 read(intent.as_ref(), at, plain).into_iter().partition(|(_, stop)| !stop);
             if words.is_empty() {
-                words = stop; // "what is it" has nothing else to be found by
+                words = stop; // "what is it" consists of stop words only
             }
             terms.words.extend(words.into_iter().map(|(word, _)| word));
         }
         terms
     }
 
-    /// Every word of a phrase, stop words as well: `out of memory` is not `memory`.
+    /// Every word of a phrase, including stop words: `out of memory` is not `memory`.
     pub(crate) fn literally(phrase: &str, plain: bool) -> Terms {
         let words = read(phrase, 0, plain).into_iter().map(|(word, _)| word).collect();
         Terms { words, intents: 1, plain }
     }
 
-    /// What the index is asked for, in the order it was typed.
+    /// The terms that are looked up, in the order they were typed.
     pub fn list(&self) -> Vec<String> {
         let mut seen = FxHashSet::default();
         let first = self.words.iter().filter(|word| !word.related).filter_map(|word| word.forms.first());
@@ -183,12 +183,12 @@ impl Terms {
         self.words.is_empty()
     }
 
-    /// Lets other words count for one that was said. For a single word they are further forms of it; for several
-    /// words, or for one that was not typed, they are words of their own.
-    pub(crate) fn relate(&mut self, intent: usize, said: &str, others: &[String]) {
-        let said: Vec<String> = tokens(said, self.plain);
+    /// Adds related words for a phrase of the query. For a single word they become further forms of it; for several
+    /// words, or for a word that was not typed, they become words of their own.
+    pub(crate) fn relate(&mut self, intent: usize, phrase: &str, others: &[String]) {
+        let phrase: Vec<String> = tokens(phrase, self.plain);
         let known = self.words.iter().position(|word| {
-            said.len() == 1 && word.intent == intent && !word.related && word.forms[0].term == said[0]
+            phrase.len() == 1 && word.intent == intent && !word.related && word.forms[0].term == phrase[0]
         });
         let mut single = Vec::new();
         for other in others {
@@ -202,7 +202,7 @@ impl Terms {
                 })),
             }
         }
-        single.retain(|form| !said.contains(&form.term));
+        single.retain(|form| !phrase.contains(&form.term));
         match known {
             Some(at) => {
                 let forms = &mut self.words[at].forms;
@@ -214,7 +214,7 @@ impl Terms {
         }
     }
 
-    /// Which words a term of the index counts for.
+    /// The words that each term of the index counts as.
     pub(crate) fn by_term(&self) -> FxHashMap<&str, Vec<(usize, f32)>> {
         let mut found: FxHashMap<&str, Vec<(usize, f32)>> = FxHashMap::default();
         for (at, word) in self.words.iter().enumerate() {
@@ -232,7 +232,7 @@ impl Word {
     }
 }
 
-/// How many words of a phrase say what is looked for: stop words say how.
+/// The number of words in a phrase that are not stop words.
 pub fn content_words(phrase: &str) -> usize {
     read(phrase, 0, false).iter().filter(|(_, stop)| !stop).count()
 }
@@ -250,7 +250,7 @@ fn tokens(phrase: &str, plain: bool) -> Vec<String> {
     found
 }
 
-/// The words of one phrase, each once, and whether it is a stop word.
+/// The words of a phrase, each once, and whether it is a stop word.
 fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
     let mut found: Vec<(Word, bool)> = Vec::new();
     let mut scratch = Scratch::without_stems(plain);
@@ -278,7 +278,7 @@ fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
     found
 }
 
-/// The stem, and the word as it was typed: the whole of an identifier is kept without stemming.
+/// The stem, and the word as typed: an identifier as a whole is indexed without stemming.
 fn forms(term: &str, raw: &str, kind: Kind) -> Vec<Form> {
     let mut forms = vec![Form { term: term.to_owned(), weight: 1.0 }];
     if kind == Kind::Word && raw != term && raw.chars().all(char::is_alphanumeric) {
@@ -287,7 +287,7 @@ fn forms(term: &str, raw: &str, kind: Kind) -> Vec<Form> {
     forms
 }
 
-/// A single CJK character is in the index only where it stands alone; it is looked for within the pairs.
+/// A single CJK character is indexed only where it occurs alone; elsewhere it is found within pairs.
 pub(crate) fn is_single_cjk(word: &Word) -> bool {
     let mut chars = word.forms[0].term.chars();
     matches!((chars.next(), chars.next()), (Some(only), None) if is_cjk(only))
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_and_what_is_looked_up() {
+    fn queries_are_split_into_terms() {
         let cases: &[(&str, &[&str])] = &[
             ("What did Caroline research?", &["carolin", "research"]),
             ("what is it", &["what", "is", "it"]),

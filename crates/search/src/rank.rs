@@ -1,31 +1,31 @@
-//! Which conversation is meant? Scores chats by all their words and by their best passage.
+//! Scores chats by all their words and by their best passage.
 //!
-//! Does not know where an occurrence comes from: it is handed counts.
+//! Does not know where an occurrence comes from: it receives counts.
 
 use crate::query::Terms;
 use crate::schema::{PARTS, Part};
 use crate::sweep::{Count, Hit, Message, Place};
 
-/// The numbers of the ranking, found by trying others on the benchmark set (`cargo xtask quality`).
+/// The parameters of the ranking, tuned on the benchmark set (`cargo xtask quality`).
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    /// What an occurrence counts for, by part.
+    /// The weight of an occurrence, by part.
     pub parts: [f32; PARTS],
-    /// Saturation and length in a whole chat.
+    /// Saturation and length normalisation for a whole chat.
     pub k1: f32,
     pub b: f32,
-    /// The same in a passage.
+    /// The same for a passage.
     pub passage_k1: f32,
     pub passage_b: f32,
-    /// What a neighbouring message counts for in a passage.
+    /// The weight of a neighbouring message in a passage.
     pub decay: f32,
-    /// The passage's share of the score.
+    /// The share of the passage in the score.
     pub passage: f32,
-    /// What words that stand close together add.
+    /// The bonus for words that are close together.
     pub together: f32,
-    /// What a person's question loses: the answer is meant, not the one who asked.
+    /// The penalty for a user's question: the answer is wanted, not the message with the question.
     pub asked: f32,
-    /// What a chat of the time that the query names gains, as a share of the query's rarity.
+    /// The bonus for a chat from the time that the query names, as a share of the query's rarity.
     pub dated: f32,
 }
 
@@ -42,21 +42,21 @@ pub const TUNING: Tuning = Tuning {
     dated: 0.1,
 };
 
-/// How far a passage reaches on both sides of its middle.
+/// The number of messages on both sides that belong to a passage.
 const REACH: u32 = 2;
 
-/// A message and what of the query it holds.
+/// A message with the query words it contains.
 #[derive(Clone, Debug)]
 pub(crate) struct Matched {
     pub(crate) place: Place,
     pub(crate) part: Part,
     pub(crate) message: Message,
-    /// Word and weighed count.
+    /// Word and weighted count.
     pub(crate) words: Vec<(u16, f32)>,
     pub(crate) score: f32,
 }
 
-/// A word's rarity: among chats, and among messages.
+/// The rarity of a word: among chats, and among messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rarity {
     pub(crate) chats: f32,
@@ -71,7 +71,7 @@ pub(crate) fn rarity(count: &Count, chats: usize, messages: u64) -> Rarity {
     }
 }
 
-/// BM25 over the whole chat, with an occurrence weighed by who said it.
+/// BM25 over the whole chat, with occurrences weighted by part.
 pub(crate) fn chat_score(
     tuning: &Tuning,
     terms: &Terms,
@@ -89,20 +89,20 @@ pub(crate) fn chat_score(
     score
 }
 
-/// The rarity of all that was typed, and of what of it passes.
+/// The total rarity of the typed words that pass.
 pub(crate) fn mass(terms: &Terms, rare: &[Rarity], mut passes: impl FnMut(usize) -> bool) -> f32 {
     let typed = terms.words.iter().zip(rare).enumerate().filter(|(_, (word, _))| !word.related);
     typed.filter(|(at, _)| passes(*at)).map(|(_, (word, rare))| word.weight * rare.messages).sum()
 }
 
-/// Joins the occurrences of one chat to messages, in their order.
+/// Groups the occurrences in one chat by message, in order.
 pub(crate) fn join(tuning: &Tuning, hits: &[Hit], mut message: impl FnMut(Place) -> Message) -> Vec<Matched> {
     let mut found: Vec<Matched> = Vec::new();
     for hit in hits {
         let times = hit.times * tuning.parts[hit.part as usize];
         match found.last_mut().filter(|last| last.place == hit.place) {
             Some(last) => match last.words.last_mut().filter(|(word, _)| *word == hit.word) {
-                Some((_, held)) => *held += times,
+                Some((_, sum)) => *sum += times,
                 None => last.words.push((hit.word, times)),
             },
             None => found.push(Matched {
@@ -118,7 +118,7 @@ pub(crate) fn join(tuning: &Tuning, hits: &[Hit], mut message: impl FnMut(Place)
     found
 }
 
-/// Scores every message with its neighbours; returns the best.
+/// Scores every message together with its neighbours; returns the best score.
 pub(crate) fn passages(
     tuning: &Tuning,
     terms: &Terms,

@@ -1,7 +1,6 @@
-//! Which other words are said when this is meant? From a small vocabulary, and from what stands beside it in the
-//! user's own conversations.
+//! Finds related words: from a small vocabulary, and from co-occurrence in the user's own conversations.
 //!
-//! Does not know spelling: words that are nearly the same are found in `near`.
+//! Does not know spelling: for nearly equal words see `near`.
 
 use crate::fold::is_cjk;
 use crate::token::{Kind, Scratch, Tokens};
@@ -9,12 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Groups of words, and for each word the groups it is in.
+/// Groups of words, and for each word the groups that contain it.
 struct Vocabulary {
     groups: Vec<Vec<&'static str>>,
     /// By its tokens, joined by a space.
     latin: FxHashMap<String, Vec<usize>>,
-    /// As it is written: Chinese is looked for within the query.
+    /// As written: Chinese words are searched within the query.
     cjk: Vec<(&'static str, usize)>,
     longest: usize,
 }
@@ -39,7 +38,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     vocabulary
 });
 
-/// The words of a phrase as the index has them, without the parts of identifiers.
+/// The terms of a phrase as indexed, without the parts of identifiers.
 fn stems(text: &str) -> Vec<String> {
     let mut scratch = Scratch::default();
     let mut tokens = Tokens::new(text, &mut scratch);
@@ -52,7 +51,7 @@ fn stems(text: &str) -> Vec<String> {
     found
 }
 
-/// What a phrase names, and what else that is called.
+/// The vocabulary words in a phrase, with their synonyms.
 pub(crate) fn in_vocabulary(phrase: &str) -> BTreeMap<String, Vec<String>> {
     let vocabulary = &*VOCABULARY;
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -78,11 +77,11 @@ pub(crate) fn in_vocabulary(phrase: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// Notes a group under the word of it that was said.
-fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], said: impl Fn(&str) -> bool) {
-    let Some(word) = group.iter().find(|word| said(word)) else { return };
+/// Adds a group under its word that occurs in the phrase.
+fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], occurs: impl Fn(&str) -> bool) {
+    let Some(word) = group.iter().find(|word| occurs(word)) else { return };
     let others = found.entry(word.replace('_', " ")).or_default();
-    for other in group.iter().filter(|other| !said(other)) {
+    for other in group.iter().filter(|other| !occurs(other)) {
         let other = other.replace('_', " ");
         if !others.contains(&other) {
             others.push(other);
@@ -90,11 +89,11 @@ fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], said: impl Fn
     }
 }
 
-/// As many words are taken from the user's own texts.
+/// The maximum number of words learned from the user's texts.
 const LEARNT: usize = 4;
 
-/// The words that stand in several of the best hits and seldom elsewhere, as they are written there. `frequency`
-/// says in how many of `all` messages a term occurs.
+/// The words that occur in several of the best hits and rarely elsewhere, as they are written there. `frequency`
+/// returns in how many of `all` messages a term occurs.
 pub(crate) fn in_texts(
     texts: &[String],
     known: &FxHashSet<String>,
@@ -108,9 +107,9 @@ pub(crate) fn in_texts(
         let mut once = FxHashSet::default();
         let mut tokens = Tokens::new(text, &mut scratch);
         while let Some(token) = tokens.advance() {
-            let tells =
+            let is_candidate =
                 token.kind != Kind::Piece && token.text.len() >= 4 && !crate::query::is_stop(token.text);
-            if tells && !known.contains(token.text) && once.insert(token.text.to_owned()) {
+            if is_candidate && !known.contains(token.text) && once.insert(token.text.to_owned()) {
                 let written = text[token.place.clone()].to_owned();
                 seen.entry(token.text.to_owned()).or_insert((0, written)).0 += 1;
             }
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_else_it_is_called() {
+    fn synonyms_are_found_in_the_vocabulary() {
         let found = in_vocabulary("虚拟列表滚动很卡");
         assert!(found["虚拟列表"].contains(&"virtual list".to_owned()));
         assert!(found["很卡"].contains(&"stutter".to_owned()));
@@ -144,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn words_are_learnt_from_the_best_hits() {
+    fn words_are_learned_from_the_best_hits() {
         let texts = ["the frobnicator uses a glorp", "glorp again, with the frobnicator", "something else"];
         let known = FxHashSet::from_iter(["frobnic".to_owned()]);
         let texts: Vec<String> = texts.map(str::to_owned).to_vec();
-        let learnt = in_texts(&texts, &known, 1000, false, |term| if term == "glorp" { 2 } else { 900 });
-        assert_eq!(learnt, ["glorp"]);
+        let learned = in_texts(&texts, &known, 1000, false, |term| if term == "glorp" { 2 } else { 900 });
+        assert_eq!(learned, ["glorp"]);
     }
 }

@@ -1,6 +1,6 @@
-//! What does the index hold of a message? Its words by who said them, and the numbers that lead back to it.
+//! The fields of the index: a message's words by who said them, and the numbers that identify it.
 //!
-//! Does not know the text: that is indexed, not stored, and the caller reads it again where it lies.
+//! Does not store the text: it is indexed only, and the caller reads it again from its source.
 
 use crate::token::{Scratch, Tokens};
 use tantivy::schema::{
@@ -8,26 +8,26 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
-/// Raised whenever words are cut otherwise or fields change; an older index is then built anew.
+/// Incremented whenever tokenisation or fields change; an older index is then rebuilt.
 pub(crate) const VERSION: u32 = 4;
 
 const TOKENIZER: &str = "loci";
 
-/// How many parts there are.
+/// The number of parts.
 pub const PARTS: usize = 7;
 
-/// Who or what said it. The order is that of the fields.
+/// Who or what said it, in the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Person,
     Assistant,
     Tool,
     Title,
-    /// What the client says in the person's name: commands and what they print, reminders, surroundings.
+    /// Text from the client in the user's name: commands and their output, reminders, environment.
     Client,
-    /// What hooks and the provider say.
+    /// Text from hooks and the provider.
     System,
-    /// What Loci itself printed into a transcript: no news, and found only by whoever asks for it.
+    /// Output of Loci in a transcript: repeats other text, and is found only on request.
     Echo,
 }
 
@@ -48,7 +48,7 @@ impl Part {
     }
 }
 
-/// Names of the numbers, which columns are asked for by.
+/// Names of the numeric columns.
 pub(crate) const CHAT: &str = "chat";
 pub(crate) const EVENT: &str = "event";
 pub(crate) const AT: &str = "at";
@@ -62,14 +62,14 @@ pub struct Fields {
     pub file: Field,
     pub event: Field,
     pub at: Field,
-    /// Which message of its chat it is: neighbours are told by it.
+    /// The message's position in its chat, which determines its neighbours.
     pub turn: Field,
-    /// About how long it is, see `bucket`.
+    /// Its approximate length, see `bucket`.
     pub size: Field,
 }
 
-/// No positions: they are more than half of an index, and what they answer is answered from the text of the few
-/// best. No field norms: a message has one part, so one small number serves all four.
+/// No positions: they are more than half of an index, and the text of the few best results answers the same questions.
+/// No field norms: a message has one part, so one small number serves all four.
 pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let words = TextFieldIndexing::default()
@@ -91,7 +91,7 @@ pub fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// Lengths in steps of about a fifth: enough to judge by, and 6 bits in the index instead of 20.
+/// Lengths in steps of about a fifth: precise enough, and 6 bits in the index instead of 20.
 pub fn bucket(bytes: usize) -> u64 {
     ((bytes.max(1) as f32).log2() * 4.0) as u64
 }
@@ -105,7 +105,7 @@ pub fn register(index: &tantivy::Index, plain: bool) {
     index.tokenizers().register(TOKENIZER, TextAnalyzer::from(tokenizer));
 }
 
-/// Our tokens as the engine wants them.
+/// Our tokeniser behind the engine's interface.
 #[derive(Clone)]
 struct Words {
     scratch: Scratch,

@@ -1,6 +1,6 @@
-//! Where in a text is what was asked for? The densest place, cut out with its surroundings.
+//! Extracts the densest match from a text, with its surroundings.
 //!
-//! Does not know colours: it says where the words stand, and whoever shows them decides how.
+//! Does not know colours: it returns the positions of the words, and the caller decides how to display them.
 
 use crate::query::Terms;
 use crate::token::{Kind, Scratch, Tokens};
@@ -19,8 +19,8 @@ struct Match {
     weight: f32,
 }
 
-/// The best `window` characters on both sides of the densest match; `…` stands where something was cut off. The
-/// beginning of the text when nothing matches.
+/// The densest match with `window` characters on both sides; `…` marks omitted text. The beginning of the text if
+/// nothing matches.
 pub fn snippet(text: &str, terms: &Terms, window: usize) -> Snippet {
     let matches = matches(text, terms);
     let (from, to) = densest(&matches, (window * 3).max(24));
@@ -49,13 +49,13 @@ fn matches(text: &str, terms: &Terms) -> Vec<Match> {
     found
 }
 
-/// A text shorter than this is read as a whole.
+/// A shorter text is tokenised as a whole.
 const SHORT: usize = 4096;
-/// How much is read around a place where a word may stand.
+/// The number of bytes read around a possible match.
 const AROUND: usize = 160;
 
-/// Where in a long text a word may stand: cutting all of it into words costs more than everything else an answer needs.
-/// Each stretch ends between words. The whole text where nothing is found so: a word may be written with accents.
+/// The parts of a long text in which a word may occur: tokenising all of it would cost more than everything else in a
+/// response. Each part ends between words. The whole text if nothing is found: a word may be written with accents.
 fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<usize>> {
     let whole = std::iter::once(0..text.len()).collect();
     if text.len() < SHORT {
@@ -64,7 +64,7 @@ fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<
     let lower = text.to_ascii_lowercase();
     let mut places: Vec<usize> = Vec::new();
     for term in terms {
-        // The end of a word is what stemming changes.
+        // Stemming changes the end of a word.
         let cut = if term.is_ascii() && term.len() > 4 { term.len() - 2 } else { term.len() };
         places.extend(memchr::memmem::find_iter(lower.as_bytes(), &term.as_bytes()[..cut]).take(64));
     }
@@ -81,7 +81,7 @@ fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<
     if stretches.is_empty() { whole } else { stretches }
 }
 
-/// The next border between words, before a place or behind it.
+/// The nearest word boundary before or after a position.
 fn between(text: &str, at: usize, behind: bool) -> usize {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let bytes = text.as_bytes();
@@ -92,7 +92,7 @@ fn between(text: &str, at: usize, behind: bool) -> usize {
     bytes[..at].iter().rposition(blank).map_or(0, |n| n + 1)
 }
 
-/// The run of matches within so many bytes that holds most different words; the first of several.
+/// The run of matches within `width` bytes with the most different words; the first of several.
 fn densest(matches: &[Match], width: usize) -> (usize, usize) {
     let (mut best, mut range) = (0.0, (0, 0));
     for from in 0..matches.len() {
@@ -101,8 +101,8 @@ fn densest(matches: &[Match], width: usize) -> (usize, usize) {
             if found.place.end - matches[from].place.start > width {
                 break;
             }
-            let again = seen.contains(&found.word);
-            score += if again { found.weight * 0.1 } else { found.weight };
+            let is_repeated = seen.contains(&found.word);
+            score += if is_repeated { found.weight * 0.1 } else { found.weight };
             seen.push(found.word);
             if score > best {
                 (best, range) = (score, (from, to));
@@ -121,14 +121,14 @@ fn forward(text: &str, from: usize, chars: usize) -> usize {
 }
 
 fn cut(text: &str, place: Range<usize>, matches: &[Match]) -> Snippet {
-    let mut shown = String::with_capacity(place.len() + 6);
+    let mut output = String::with_capacity(place.len() + 6);
     if place.start > 0 {
-        shown.push('…');
+        output.push('…');
     }
-    let shift = shown.len();
-    shown.push_str(&text[place.clone()]);
+    let shift = output.len();
+    output.push_str(&text[place.clone()]);
     if place.end < text.len() {
-        shown.push('…');
+        output.push('…');
     }
     let mut highlights: Vec<Range<usize>> = Vec::new();
     for found in
@@ -140,7 +140,7 @@ fn cut(text: &str, place: Range<usize>, matches: &[Match]) -> Snippet {
             None => highlights.push(range),
         }
     }
-    Snippet { text: shown, highlights }
+    Snippet { text: output, highlights }
 }
 
 #[cfg(test)]
@@ -149,32 +149,32 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_densest_place_is_shown() {
+    fn the_densest_match_is_shown() {
         let text = format!(
             "{}cache {}the cache eviction policy{}",
             "x ".repeat(99),
             "y ".repeat(99),
             " z".repeat(99)
         );
-        let shown = snippet(&text, &Terms::new(&["cache eviction"]), 8);
-        assert_eq!(shown.text, "…y y the cache eviction policy …");
-        let words: Vec<&str> = shown.highlights.iter().map(|range| &shown.text[range.clone()]).collect();
+        let result = snippet(&text, &Terms::new(&["cache eviction"]), 8);
+        assert_eq!(result.text, "…y y the cache eviction policy …");
+        let words: Vec<&str> = result.highlights.iter().map(|range| &result.text[range.clone()]).collect();
         assert_eq!(words, ["cache", "eviction"]);
     }
 
     #[test]
-    fn pairs_of_characters_are_one_highlight() {
-        let shown = snippet("昨天虚拟列表滚动很卡", &Terms::new(&["虚拟列表"]), 2);
-        assert_eq!(shown.text, "昨天虚拟列表滚动…");
-        assert_eq!(&shown.text[shown.highlights[0].clone()], "虚拟列表");
+    fn adjacent_pairs_are_one_highlight() {
+        let result = snippet("昨天虚拟列表滚动很卡", &Terms::new(&["虚拟列表"]), 2);
+        assert_eq!(result.text, "昨天虚拟列表滚动…");
+        assert_eq!(&result.text[result.highlights[0].clone()], "虚拟列表");
     }
 
     proptest! {
         #[test]
-        fn highlights_lie_in_the_snippet(text in "[a-c卡é …]{0,80}", query in "[a-c卡]{1,3}", window in 0_usize..20) {
-            let shown = snippet(&text, &Terms::new(&[query]), window);
-            for range in shown.highlights {
-                prop_assert!(shown.text.get(range).is_some());
+        fn highlights_are_inside_the_snippet(text in "[a-c卡é …]{0,80}", query in "[a-c卡]{1,3}", window in 0_usize..20) {
+            let result = snippet(&text, &Terms::new(&[query]), window);
+            for range in result.highlights {
+                prop_assert!(result.text.get(range).is_some());
             }
         }
     }

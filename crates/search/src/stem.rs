@@ -1,12 +1,12 @@
-//! What is a word without its ending? `caching`, `caches` and `cached` are one.
+//! Stems English words: `caching`, `caches` and `cached` share one stem.
 //!
-//! Does not know which words have endings: it is asked about plain English letters alone.
+//! Does not know which words have endings: the caller passes plain English letters only.
 
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// Words repeat, and a stem costs more than a comparison: the last word of each slot is remembered.
+/// Words repeat, and stemming costs more than a comparison: each slot caches its last word.
 const SLOTS: usize = 4096;
 
 pub(crate) struct Stems {
@@ -21,7 +21,7 @@ impl Default for Stems {
 }
 
 impl Clone for Stems {
-    /// What was seen is not worth copying.
+    /// The cache is not worth copying.
     fn clone(&self) -> Stems {
         Stems::default()
     }

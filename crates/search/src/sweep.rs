@@ -1,7 +1,7 @@
-//! How often does each word occur in each conversation? Walks the postings of the words, and the messages that are
-//! not in the index yet.
+//! Counts the occurrences of each word in each conversation, by reading the postings of the words and the messages that
+//! are not in the index yet.
 //!
-//! Does not know what an occurrence is worth.
+//! Does not know how occurrences are scored.
 
 use crate::chats::Chats;
 use crate::error::Error;
@@ -18,35 +18,35 @@ use tantivy::columnar::ColumnValues;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 
-/// Occurrences of a word in more messages than this are counted by chat and not kept one by one.
+/// The occurrences of a word in more messages than this are counted by chat and not collected.
 const KEPT: u64 = 20_000;
-/// A word of more messages than this is left out where only words that tell count: 1 in 40 messages of a history of 1 GB.
+/// With `Query::telling`, a word in more messages than this is dropped: 1 in 40 messages of a history of 1 GB.
 const TELLING: u64 = 5_000;
-/// The engine keeps postings in blocks of so many.
+/// The engine stores postings in blocks of this size.
 const BLOCK: usize = 128;
 
-/// Where a message lies: a document of a segment, or one of those handed in.
+/// The position of a message: a document of a segment, or one of the extra messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) segment: u32,
     pub(crate) doc: u32,
 }
 
-/// The segment of what is not in the index yet.
+/// The segment number of messages that are not in the index yet.
 const EXTRA: u32 = u32::MAX;
 
-/// A word occurs in a message.
+/// An occurrence of a word in a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
     pub(crate) place: Place,
     pub(crate) slot: u32,
     pub(crate) word: u16,
     pub(crate) part: Part,
-    /// How often, weighed by how near the form is to the word.
+    /// The number of occurrences, weighted by the similarity of the form to the word.
     pub(crate) times: f32,
 }
 
-/// What is known of a message without reading it.
+/// The stored attributes of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) event: u64,
@@ -55,14 +55,14 @@ pub(crate) struct Message {
     pub(crate) bytes: f32,
 }
 
-/// One word's occurrences.
+/// The occurrences of one word.
 #[derive(Default)]
 pub(crate) struct Count {
-    /// By slot and part. Empty when it occurs nowhere.
+    /// By slot and part. Empty if the word occurs nowhere.
     pub(crate) times: Vec<[f32; PARTS]>,
     pub(crate) chats: u32,
     pub(crate) messages: u64,
-    /// Too many to be kept one by one.
+    /// Whether there are too many to collect individually.
     pub(crate) common: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Sweep<'a> {
         Sweep { index, query, extra, chats, gates, turns, columns }
     }
 
-    /// All messages, those of the index and those handed in.
+    /// The number of messages, in the index and extra.
     pub(crate) fn messages(&self) -> u64 {
         self.index.map_or(0, Index::len) + self.extra.len() as u64
     }
@@ -120,7 +120,7 @@ impl<'a> Sweep<'a> {
         self.gates[slot] = Gate::Shut;
     }
 
-    /// Whether a chat may be found. The caller is asked once for each.
+    /// Whether a chat may be found. The caller's predicate is evaluated once per chat.
     fn open(&mut self, slot: usize) -> bool {
         if self.gates[slot] == Gate::Unknown {
             let allowed = self.query.allowed.is_none_or(|allowed| allowed(self.chats.id(slot)));
@@ -129,7 +129,7 @@ impl<'a> Sweep<'a> {
         self.gates[slot] == Gate::Open
     }
 
-    /// Counts every word by chat, and keeps the occurrences of all but common ones.
+    /// Counts every word by chat, and collects the occurrences of all but common words.
     pub(crate) fn count(&mut self, terms: &Terms) -> Result<(Vec<Count>, Vec<Hit>), Error> {
         let mut counts: Vec<Count> = terms.words.iter().map(|_| Count::default()).collect();
         for (at, messages) in self.frequencies(terms)?.into_iter().enumerate() {
@@ -153,7 +153,7 @@ impl<'a> Sweep<'a> {
         Ok((counts, hits))
     }
 
-    /// The occurrences of common words in some chats alone.
+    /// Collects the occurrences of common words in the wanted chats.
     pub(crate) fn common(
         &mut self,
         terms: &Terms,
@@ -172,14 +172,14 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Takes words out of a query that too many messages hold.
+    /// Removes words that occur in too many messages from a query.
     pub(crate) fn leave_common(&self, terms: &mut Terms) -> Result<(), Error> {
         let mut found = self.frequencies(terms)?.into_iter();
         terms.words.retain(|_| found.next().is_none_or(|messages| messages <= TELLING));
         Ok(())
     }
 
-    /// In how many messages each word occurs at most, from the dictionaries alone.
+    /// An upper bound of the number of messages with each word, from the term dictionaries alone.
     fn frequencies(&self, terms: &Terms) -> Result<Vec<u64>, Error> {
         let mut found = vec![0; terms.words.len()];
         let Some(index) = self.index else { return Ok(found) };
@@ -200,12 +200,12 @@ impl<'a> Sweep<'a> {
         Ok(found)
     }
 
-    /// In how many messages of the index a term occurs.
+    /// The number of messages in the index that contain a term.
     pub(crate) fn frequency(&self, term: &str) -> u64 {
         self.index.map_or(0, |index| index.frequency(term))
     }
 
-    /// Every occurrence of the words that are wanted, in messages that may be found.
+    /// Visits every occurrence of the wanted words in messages that may be found.
     fn walk(
         &mut self,
         terms: &Terms,
@@ -252,7 +252,7 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Block by block: a common word has a posting for every other message, and a column is fastest asked for many.
+    /// Processes whole blocks: a common word has a posting for every other message, and columns are fastest in batches.
     fn walk_postings(
         &mut self,
         index: &Index,
@@ -284,7 +284,7 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// The same for messages that are not in the index: few, so they are read as a text is.
+    /// The same for messages that are not in the index; they are few, so their text is tokenised.
     fn walk_extra(&mut self, terms: &Terms, wanted: &dyn Fn(usize) -> bool, visit: &mut impl FnMut(Hit)) {
         if self.extra.is_empty() {
             return;
@@ -305,14 +305,14 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// What is known of a message without reading it.
+    /// The stored attributes of a message.
     pub(crate) fn message(&mut self, place: Place) -> Result<Message, Error> {
         if place.segment == EXTRA {
             let (doc, (_, turn)) = (&self.extra[place.doc as usize], self.turns[place.doc as usize]);
             let bytes = bytes_of(bucket(doc.text.len()));
             return Ok(Message { event: doc.event, at: doc.at, turn, bytes });
         }
-        let Some(index) = self.index else { return Ok(Message::default()) }; // a segment is an index's
+        let Some(index) = self.index else { return Ok(Message::default()) }; // segments exist only in an index
         let columns = self.columns(index, place.segment as usize).map_err(|error| index.failed(&error))?;
         Ok(Message {
             event: columns.event.get_val(place.doc),
@@ -322,7 +322,7 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    /// The text of a message: at hand, or read by the caller.
+    /// The text of a message: from `extra`, or read by the caller.
     pub(crate) fn text(&mut self, place: Place) -> Result<Option<Cow<'a, str>>, Error> {
         if place.segment == EXTRA {
             return Ok(Some(Cow::Borrowed(self.extra[place.doc as usize].text)));
@@ -333,10 +333,10 @@ impl<'a> Sweep<'a> {
     }
 
     fn columns(&mut self, index: &Index, segment: usize) -> tantivy::Result<&Columns> {
-        let held = &mut self.columns[segment];
-        match held {
+        let cached = &mut self.columns[segment];
+        match cached {
             Some(columns) => Ok(columns),
-            None => Ok(held.insert(Columns::open(&index.segments[segment])?)),
+            None => Ok(cached.insert(Columns::open(&index.segments[segment])?)),
         }
     }
 }
@@ -362,7 +362,7 @@ fn forms<'t>(
     words.flat_map(|(at, word)| word.forms.iter().map(move |form| (at, form)))
 }
 
-/// How often each word occurs in a text, in the order of words.
+/// How often each word occurs in a text, ordered by word.
 pub(crate) fn occurrences(
     text: &str,
     by_term: &FxHashMap<&str, Vec<(usize, f32)>>,

@@ -1,30 +1,30 @@
-//! Which words does a text hold? One pass: words, identifiers with their parts, pairs of CJK characters.
+//! Splits a text into tokens in one pass: words, identifiers with their parts, pairs of CJK characters.
 //!
-//! Does not know which words matter: a stop word is a token like any other, and is judged where a query is read.
+//! Does not know which words matter: a stop word is a token like any other, and is handled when a query is parsed.
 
 use crate::fold::{is_cjk, push_folded};
 use crate::stem::Stems;
 use std::ops::Range;
 
-/// Longer runs are base64, hashes of images and signatures, which nobody types.
+/// Longer runs are base64, image hashes and signatures, which no one types.
 const LONGEST: usize = 64;
-/// An identifier of more parts than this is a minified line or a key, and is kept as a whole alone.
+/// An identifier with more parts than this is a minified line or a key, and is indexed only as a whole.
 const MOST_PARTS: usize = 8;
 
-/// What a token is of the text it came from.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A word of its own, stemmed when it is plain English letters.
+    /// A word by itself, stemmed if it consists of plain English letters.
     Word,
-    /// An identifier of several parts, joined and in lower case: `fooBar`, `foo_bar` and `foo-bar` are one.
+    /// An identifier of several parts, joined and in lower case: `fooBar`, `foo_bar` and `foo-bar` are equal.
     Whole,
     /// One part of such an identifier.
     Piece,
-    /// Two neighbouring CJK characters, or a single one that stands alone.
+    /// Two neighbouring CJK characters, or a single one that occurs alone.
     Cjk,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Debug)]
 pub struct Token<'a> {
     pub text: &'a str,
@@ -32,10 +32,10 @@ pub struct Token<'a> {
     pub place: Range<usize>,
 }
 
-/// What one text after another is read with: buffers, and the stems that were already found.
+/// Reusable state of the tokeniser: buffers and cached stems.
 #[derive(Clone, Default)]
 pub struct Scratch {
-    /// Parts of the identifier that was just read, last first.
+    /// Parts of the last identifier, in reverse order.
     pending: Vec<(Range<usize>, Kind)>,
     parts: Vec<Range<usize>>,
     buffer: String,
@@ -45,7 +45,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Words as they are written, in lower case: what the ablation compares with.
+    /// `plain`: words as written, in lower case, without stemming; for the ablation.
     pub fn without_stems(plain: bool) -> Scratch {
         Scratch { plain, ..Scratch::default() }
     }
@@ -55,7 +55,7 @@ impl Scratch {
 pub struct Tokens<'a> {
     text: &'a str,
     at: usize,
-    /// The last CJK character, and whether it already was in a pair.
+    /// The last CJK character, and whether it was already part of a pair.
     cjk: Option<(usize, bool)>,
     scratch: &'a mut Scratch,
 }
@@ -66,7 +66,7 @@ impl<'a> Tokens<'a> {
         Tokens { text, at: 0, cjk: None, scratch }
     }
 
-    /// The next token; its text lives until the next call.
+    /// The next token; its text is valid until the next call.
     pub fn advance(&mut self) -> Option<Token<'_>> {
         let (kind, place) = self.next_place()?;
         Some(Token { text: &self.scratch.buffer, kind, place })
@@ -89,12 +89,12 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What `advance` has read, for a stream that shows it later.
+    /// The text of the last token.
     pub(crate) fn text(&self) -> &str {
         &self.scratch.buffer
     }
 
-    /// Reads on by one run or one CJK character. `Some(None)` is "nothing here, go on".
+    /// Reads one run or one CJK character. `Some((None, _))`: no token here, continue.
     fn step(&mut self) -> Option<(Option<Range<usize>>, Kind)> {
         if self.cjk.is_none() {
             let rest = &self.text.as_bytes()[self.at..];
@@ -120,15 +120,15 @@ impl<'a> Tokens<'a> {
         Some((self.run(), Kind::Word))
     }
 
-    /// A CJK character that stands alone is a token; one that was in a pair is not again.
+    /// A CJK character that occurs alone is a token; one that was part of a pair is not repeated.
     fn lone_cjk(&mut self) -> Option<Range<usize>> {
         let (from, paired) = self.cjk.take()?;
         let length = self.text[from..].chars().next().map_or(0, char::len_utf8);
         (!paired).then_some(from..from + length)
     }
 
-    /// Reads a run of word characters with its joints. A plain word is returned; of an identifier, whole and parts
-    /// are left pending.
+    /// Reads a run of word characters and joints. Returns a plain word; the whole and the parts of an identifier are
+    /// left pending.
     fn run(&mut self) -> Option<Range<usize>> {
         let Scratch { parts, pending, .. } = &mut *self.scratch;
         parts.clear();
@@ -147,7 +147,7 @@ impl<'a> Tokens<'a> {
 }
 
 impl Scratch {
-    /// Puts a token's text into the buffer: lower case, without joints and accents, stemmed where that is due.
+    /// Puts a token's text into the buffer: lower case, without joints and accents, stemmed where applicable.
     fn fill(&mut self, text: &str, kind: Kind) {
         self.buffer.clear();
         match kind {
@@ -165,12 +165,12 @@ impl Scratch {
     }
 }
 
-/// English letters alone, and enough of them that an ending can be one: `css` and `aws` stay what they are.
+/// English letters only, and enough of them to have an ending: `css` and `aws` are not stemmed.
 fn is_plain(word: &str) -> bool {
     word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Joints are left out, so that all ways to write one name meet, except between digits: 1.23 is not 12.3.
+/// Removes joints, so that all spellings of a name are equal, except between digits: 1.23 is not 12.3.
 fn fill_whole(text: &str, buffer: &mut String) {
     let numeric = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
     push_folded(text, buffer);
@@ -188,7 +188,7 @@ enum Class {
     Other,
 }
 
-/// A run of word characters: where it stands and where reading goes on; its parts are put into `parts`.
+/// Reads a run of word characters: returns its range and where to continue; its parts are put into `parts`.
 fn read_run(text: &str, from: usize, parts: &mut Vec<Range<usize>>) -> (Range<usize>, usize) {
     if let Some(end) = plain_word(text.as_bytes(), from) {
         return (from..end, end);
@@ -199,8 +199,8 @@ fn read_run(text: &str, from: usize, parts: &mut Vec<Range<usize>>) -> (Range<us
     (from..stop, next)
 }
 
-/// The common case, told without looking at characters: letters of which at most the first is a capital, and nothing
-/// behind them that makes an identifier. Where a plain word ends.
+/// The end of a plain word, without decoding characters for the common case: letters of which at most the first is a
+/// capital, followed by nothing that would make an identifier.
 fn plain_word(bytes: &[u8], from: usize) -> Option<usize> {
     let capital = usize::from(bytes[from].is_ascii_uppercase());
     let end =
@@ -226,7 +226,7 @@ fn class(c: char) -> Class {
     }
 }
 
-/// Word characters, and single joints between them.
+/// The end of word characters joined by single joints.
 fn run_end(text: &str, from: usize) -> usize {
     let mut end = from;
     let mut rest = text[from..].char_indices().peekable();
@@ -247,8 +247,8 @@ fn run_end(text: &str, from: usize) -> usize {
     end
 }
 
-/// `Anna's` is Anna, `we'll` is we, and `don't` is nothing that anyone looks for. Returns the end of the word and
-/// where to go on.
+/// `Anna's` becomes Anna, `we'll` becomes we, and `don't` is dropped, because no one searches for it. Returns the end
+/// of the word and where to continue.
 fn apostrophe(text: &str, from: usize, end: usize) -> (usize, usize) {
     let rest = &text[end..];
     let mark = rest.chars().next().filter(|c| matches!(c, '\'' | '’')).map_or(0, char::len_utf8);
@@ -267,7 +267,7 @@ fn apostrophe(text: &str, from: usize, end: usize) -> (usize, usize) {
     (end, end)
 }
 
-/// The parts of an identifier; one or none when there is nothing to part.
+/// Splits an identifier into parts; one or none if there is nothing to split.
 fn split(text: &str, place: &Range<usize>, parts: &mut Vec<Range<usize>>) {
     let word = &text[place.clone()];
     if is_uuid(word) {
@@ -281,7 +281,7 @@ fn split(text: &str, place: &Range<usize>, parts: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Cuts where a capital begins a word, and between letters and digits.
+/// Splits before a capital that begins a word, and between letters and digits.
 fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
     if place.is_empty() {
         return;
@@ -299,7 +299,7 @@ fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
                 digits += 1;
                 true
             }
-            // The last capital of `HTTPServer` belongs to what follows.
+            // The last capital of `HTTPServer` belongs to the next part.
             (Class::Upper, Class::Lower) => {
                 let capital = text[..at].chars().next_back().map_or(at, |c| at - c.len_utf8());
                 if capital > from {
@@ -318,14 +318,14 @@ fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
     found.push(from..place.end);
     let many = found.len() - before;
-    // Letters and digits that alternate are a hash, and many short parts are base64: the whole alone is of use.
+    // Alternating letters and digits are a hash, and many short parts are base64: only the whole is useful.
     if digits > 2 || many > MOST_PARTS || (many > 3 && place.len() * 2 < many * 5) {
         found.truncate(before);
         found.push(place);
     }
 }
 
-/// Sessions and messages are named by such ids; people type the first eight characters.
+/// Sessions and messages have such IDs; people type the first eight characters.
 fn is_uuid(word: &str) -> bool {
     word.len() == 36
         && word.bytes().enumerate().all(|(at, byte)| match at {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_their_tokens() {
+    fn texts_are_split_into_tokens() {
         let cases: &[(&str, &[&str])] = &[
             ("", &[]),
             ("The caching layers", &["the", "cach", "layer"]),
@@ -391,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_nobody_types_is_left_out() {
+    fn runs_that_no_one_types_are_skipped() {
         assert_eq!(all(&format!("a {} b", "Q".repeat(70))), ["a", "b"]);
         assert_eq!(all(&format!("a {} b", "é".repeat(40))), ["a", "b"]);
     }
 
     proptest! {
         #[test]
-        fn places_lie_in_the_text(text in "[a-zA-Z0-9_.'’é虚拟卡 /-]{0,60}|.{0,40}") {
+        fn positions_are_inside_the_text(text in "[a-zA-Z0-9_.'’é虚拟卡 /-]{0,60}|.{0,40}") {
             let mut scratch = Scratch::default();
             let mut tokens = Tokens::new(&text, &mut scratch);
             while let Some(token) = tokens.advance() {
@@ -408,7 +408,7 @@ mod tests {
         }
 
         #[test]
-        fn a_word_found_in_a_line_is_found_in_a_text(word in "[a-z]{1,12}|[\u{4e00}-\u{4eff}]{2}") {
+        fn a_word_yields_the_same_token_alone_and_in_a_text(word in "[a-z]{1,12}|[\u{4e00}-\u{4eff}]{2}") {
             let (alone, within) = (all(&word), all(&format!("x, {word} y")));
             prop_assert_eq!(within.get(1), alone.first());
         }

@@ -1,27 +1,27 @@
-//! Do the words stand together, and is it said or asked? Read from the text of the few best, since the index keeps no
-//! positions.
+//! Checks the text of the best messages: are the words close together, and is it a statement or a question? The index
+//! stores no positions.
 //!
-//! Does not know more of a chat than the messages it is handed.
+//! Does not know more of a chat than the given messages.
 
 use crate::query::Terms;
 use crate::rank::Rarity;
 use crate::token::{Scratch, Tokens};
 use rustc_hash::FxHashMap;
 
-/// Words farther apart than this have nothing to do with each other.
+/// Words farther apart than this are unrelated.
 const NEAR: usize = 12;
 
-/// As many places of a word are compared, and so much of a text is read: a log of a megabyte must not cost more than
+/// The maximum number of positions compared per word, and of bytes read: a log of a megabyte must not cost more than
 /// the search.
 const MOST: usize = 64;
 const BYTES: usize = 64 << 10;
 
-/// What a text shows when it is read.
+/// The result of reading a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
-    /// The rarity of the words that stand as they do in the query, next to each other or nearly.
+    /// The rarity of the words that are in query order, adjacent or nearly so.
     pub(crate) together: f32,
-    /// Nothing but a question.
+    /// Whether the text is only a question.
     pub(crate) asks: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn read(
     let mut tokens = Tokens::new(&text[..text.floor_char_boundary(BYTES)], scratch);
     let (mut nth, mut last) = (0, usize::MAX);
     while let Some(token) = tokens.advance() {
-        // The parts of an identifier stand where it stands.
+        // The parts of an identifier share its position.
         if token.place.start != last {
             nth += 1;
             last = token.place.start;
@@ -50,7 +50,7 @@ pub(crate) fn read(
     Read { together: together(terms, rare, &places), asks: asks(text) }
 }
 
-/// Neighbours in the query that are neighbours in the text.
+/// Scores neighbours in the query that are neighbours in the text.
 fn together(terms: &Terms, rare: &[Rarity], places: &[Vec<usize>]) -> f32 {
     let mut sum = 0.0;
     for at in 1..terms.words.len() {
@@ -66,7 +66,7 @@ fn together(terms: &Terms, rare: &[Rarity], places: &[Vec<usize>]) -> f32 {
     sum
 }
 
-/// How far two words are apart where they are nearest; in the wrong order it counts as one farther.
+/// The smallest distance of two words; the wrong order counts as one more.
 fn apart(first: &[usize], second: &[usize]) -> Option<usize> {
     let distance = |one: &usize, other: &usize| {
         if other >= one { (other - one).max(1) } else { one - other + 1 }
@@ -75,7 +75,7 @@ fn apart(first: &[usize], second: &[usize]) -> Option<usize> {
     all.min().filter(|distance| *distance <= NEAR)
 }
 
-/// A text that ends in a question mark, or in the particle that makes a Chinese sentence one.
+/// Whether a text ends in a question mark, or in a particle that makes a Chinese sentence a question.
 fn asks(text: &str) -> bool {
     let end = text.trim_end().trim_end_matches(['"', '”', '」', ')', '）']);
     end.ends_with(['?', '？', '吗', '呢'])
@@ -86,16 +86,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_are_told_by_their_end() {
-        for (text, asked) in
+    fn questions_are_recognised_by_their_end() {
+        for (text, expected) in
             [("Why?", true), ("为什么很卡？", true), ("修好了吗", true), ("Why? Because.", false)]
         {
-            assert_eq!(asks(text), asked, "{text}");
+            assert_eq!(asks(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn words_are_together_where_they_are_nearest() {
+    fn the_smallest_distance_counts() {
         assert_eq!(apart(&[1, 40], &[20, 41]), Some(1));
         assert_eq!(apart(&[5], &[4]), Some(2));
         assert_eq!(apart(&[5], &[50]), None);

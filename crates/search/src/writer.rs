@@ -1,6 +1,6 @@
-//! Put these messages into the index, take those out, make it last.
+//! Adds messages to the index, removes them, and commits.
 //!
-//! Does not know what a message is worth: that is asked when someone searches.
+//! Does not know how messages are ranked: that is decided at search time.
 
 use crate::chats::{self, Tallies};
 use crate::error::Error;
@@ -13,16 +13,16 @@ use tantivy::index::SegmentId;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::{IndexMeta, IndexSettings, IndexWriter, SegmentMeta, TantivyDocument, TantivyError, Term};
 
-/// The engine wants at least this for each thread.
+/// The minimum heap per thread that the engine accepts.
 const LEAST_HEAP: usize = 16 << 20;
 
-/// A message, tool call or title, as it is handed in.
+/// A message, tool call or title to be indexed.
 #[derive(Clone, Copy, Debug)]
 pub struct Doc<'a> {
-    /// What it was read from: the unit that is taken back when a transcript changes.
+    /// The file it was read from: the unit that is dropped when a transcript changes.
     pub file: u32,
     pub chat: u32,
-    /// The caller's name for it, handed back with a hit.
+    /// The caller's ID, returned with a hit.
     pub event: u64,
     pub part: Part,
     /// Milliseconds.
@@ -30,7 +30,7 @@ pub struct Doc<'a> {
     pub text: &'a str,
 }
 
-/// What a commit says of itself: which version wrote it, the caller's sequence, and the name of its file of chats.
+/// The metadata of a commit: the version that wrote it, the caller's sequence number, and the number of its chats file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stamp {
     pub(crate) sequence: u64,
@@ -43,7 +43,7 @@ impl Stamp {
         format!("{VERSION} {} {} {}", self.sequence, self.number, u8::from(self.plain))
     }
 
-    /// `None` is another version's.
+    /// `None` if it was written by another version.
     pub(crate) fn parse(payload: &str) -> Option<Stamp> {
         let mut words = payload.split(' ').map(|word| word.parse::<u64>().ok());
         let mut next = || words.next().flatten();
@@ -52,7 +52,7 @@ impl Stamp {
     }
 }
 
-/// The one that writes. Readers go on undisturbed and see a commit when they are opened after it.
+/// The only writer. Readers are not affected, and see a commit when they are opened after it.
 pub struct Writer {
     folder: PathBuf,
     fields: Fields,
@@ -62,13 +62,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens the index of a folder, or begins one. `Error::Damaged` and `Error::Version` ask for a rebuild: empty
-    /// the folder and hand in everything again.
+    /// Opens the index in a folder, or creates one. `Error::Damaged` and `Error::Version` require a rebuild: empty the
+    /// folder and index everything again.
     pub fn open(folder: &Path, threads: usize, heap_bytes: usize) -> Result<Writer, Error> {
         Writer::begin(folder, threads, heap_bytes, false)
     }
 
-    /// An index without stemming, to measure what stemming is worth.
+    /// An index without stemming, to measure its effect.
     #[doc(hidden)]
     pub fn open_plain(folder: &Path) -> Result<Writer, Error> {
         Writer::begin(folder, 1, LEAST_HEAP, true)
@@ -113,13 +113,13 @@ impl Writer {
         self.engine.add_document(row).map(|_| ()).map_err(|error| self.failed(&error))
     }
 
-    /// Takes back everything that was read from a file, before this call.
+    /// Drops everything that was read from a file before this call.
     pub fn drop_file(&mut self, file: u32) {
         self.tallies.drop_file(file);
         self.engine.delete_term(Term::from_field_u64(self.fields.file, u64::from(file)));
     }
 
-    /// Takes back one message, to hand it in again as it is now. Its chat is taken to be as long as before.
+    /// Drops one message, so that it can be added again in its current form. The length of its chat is not adjusted.
     pub fn drop_event(&mut self, event: u64) {
         self.engine.delete_term(Term::from_field_u64(self.fields.event, event));
     }
@@ -129,7 +129,7 @@ impl Writer {
         self.engine.delete_term(Term::from_field_u64(self.fields.chat, u64::from(chat)));
     }
 
-    /// Makes it last. The sequence is the caller's, to know later what the index has seen.
+    /// Commits. The caller's sequence number later identifies what the index contains.
     pub fn commit(&mut self, sequence: u64) -> Result<(), Error> {
         let folder = self.folder.clone();
         let failed = |error: TantivyError| Error::engine(&folder, &error);
@@ -143,18 +143,18 @@ impl Writer {
         Ok(())
     }
 
-    /// The sequence of the last commit; 0 when there is none.
+    /// The sequence number of the last commit; 0 if there is none.
     pub fn sequence(&self) -> u64 {
         self.stamp.sequence
     }
 
-    /// Commits, and writes every segment anew that holds something dropped, so that its bytes leave the disk.
+    /// Commits, and rewrites every segment with dropped messages, so that their bytes leave the disk.
     pub fn purge(&mut self) -> Result<(), Error> {
         self.commit(self.stamp.sequence)?;
         let folder = self.folder.clone();
         let failed = |error: TantivyError| Error::engine(&folder, &error);
         for id in self.worn().map_err(failed)? {
-            // One that a merge in the background has already taken is clean or gone.
+            // A segment already taken by a background merge is clean or gone.
             let merged = self.engine.merge(&[id]).wait();
             if let Err(error) = merged
                 && !matches!(error, TantivyError::InvalidArgument(_))
@@ -166,13 +166,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Segments with something dropped in them. By id: whoever holds their description keeps their files.
+    /// Segments with deleted documents. Returned by ID: holding a `SegmentMeta` keeps its files alive.
     fn worn(&self) -> tantivy::Result<Vec<SegmentId>> {
         let metas = self.engine.index().searchable_segment_metas()?;
         Ok(metas.iter().filter(|meta| meta.has_deletes()).map(SegmentMeta::id).collect())
     }
 
-    /// Waits until merges in the background are done; without it they are begun again next time.
+    /// Waits for background merges; otherwise they start again next time.
     pub fn finish(self) -> Result<(), Error> {
         let folder = self.folder;
         self.engine.wait_merging_threads().map_err(|error| Error::engine(&folder, &error))
@@ -183,7 +183,7 @@ impl Writer {
     }
 }
 
-/// One merge at a time: two would hold twice the memory.
+/// One merge at a time: two would need twice the memory.
 fn options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
     let threads = threads.clamp(1, (heap_bytes / LEAST_HEAP).max(1));
     IndexWriterOptions::builder()
@@ -193,7 +193,7 @@ fn options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
         .build()
 }
 
-/// What the last commit says of itself. An index without a commit is empty and says nothing.
+/// The metadata of the last commit. An index without a commit is empty and has none.
 pub(crate) fn stamp(folder: &Path, metas: &IndexMeta) -> Result<Stamp, Error> {
     match &metas.payload {
         Some(payload) => Stamp::parse(payload).ok_or_else(|| Error::Version { path: folder.to_owned() }),
@@ -211,8 +211,8 @@ mod tests {
         Doc { file, chat: file, event: 1, part: Part::Person, at: 0, text }
     }
 
-    /// Whether any file of the folder can still give the term away: a dictionary that holds it, or a segment with
-    /// deleted documents. The dictionary packs its terms, so looking for the bytes would prove nothing.
+    /// Whether a file in the folder can still disclose the term: a dictionary that contains it, or a segment with
+    /// deleted documents. The dictionary compresses its terms, so searching for the bytes would prove nothing.
     fn holds(folder: &Path, term: &str) -> bool {
         let index = Index::open(folder).unwrap().unwrap();
         let field = index.fields.parts[Part::Person as usize];
@@ -227,9 +227,9 @@ mod tests {
         names.filter(|name| name.to_string_lossy().ends_with(".term")).count()
     }
 
-    /// A rebuild removes the folder and begins another in its place.
+    /// A rebuild removes the folder and creates another in its place.
     #[test]
-    fn who_reads_while_the_folder_is_replaced_reads_on() {
+    fn a_reader_survives_the_replacement_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
         writer.add(&doc(1, "the cache is stale")).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn purging_takes_what_was_dropped_from_the_disk() {
+    fn purging_removes_dropped_text_from_the_disk() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
         for text in ["the cache", "is stale"] {

@@ -1,4 +1,4 @@
-//! What an index keeps: commits, files that are taken back, damage that is told, bytes that are gone.
+//! What an index guarantees: commits, dropping files, detecting damage, removing bytes.
 #![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{self as search, Doc, Error, Index, Part, Query, Writer};
@@ -46,7 +46,7 @@ fn a_commit_is_found_with_its_number() {
 }
 
 #[test]
-fn words_of_very_many_messages_are_not_looked_for_where_only_telling_ones_count() {
+fn telling_queries_skip_words_of_very_many_messages() {
     let folder = tempfile::tempdir().unwrap();
     let many = (0..5_001_u32).map(|at| (at % 9, "the build is slow"));
     let texts: Vec<(u32, &str)> = many.chain([(20, "the build needs libfoo")]).collect();
@@ -59,20 +59,20 @@ fn words_of_very_many_messages_are_not_looked_for_where_only_telling_ones_count(
         (found.total_chats, found.terms.list().len())
     };
     assert_eq!(found("build libfoo", false), (10, 2));
-    assert_eq!(found("build libfoo", true), (1, 1), "found by the other word alone");
-    assert_eq!(found("slow build", true), (0, 0), "nothing tells one from another");
+    assert_eq!(found("build libfoo", true), (1, 1), "found by the other word only");
+    assert_eq!(found("slow build", true), (0, 0), "no specific word is left");
     assert_eq!(found("needs libfoo", true), found("needs libfoo", false));
 }
 
 #[test]
-fn a_second_writer_is_told_that_there_is_one() {
+fn a_second_writer_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let _writer = written(folder.path(), &[doc(1, 1, 1, "words")]);
     assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Busy { .. })));
 }
 
 #[test]
-fn a_file_and_a_chat_can_be_taken_back() {
+fn files_and_chats_can_be_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let docs = [
         doc(1, 1, 1, "cache one"),
@@ -90,11 +90,11 @@ fn a_file_and_a_chat_can_be_taken_back() {
     found.sort_unstable();
     assert_eq!(found, [1, 4]);
     assert_eq!(chats(&open(folder.path()), "two three"), Vec::<u32>::new());
-    assert_eq!(chats(&before, "three"), [2], "what was opened before stays what it was");
+    assert_eq!(chats(&before, "three"), [2], "an open index does not change");
 }
 
 #[test]
-fn what_is_not_in_the_index_yet_is_ranked_as_if_it_were() {
+fn extra_messages_are_ranked_like_indexed_ones() {
     let (part, whole) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let docs = [
         doc(1, 1, 1, "the virtual list stutters when scrolling"),
@@ -115,7 +115,7 @@ fn what_is_not_in_the_index_yet_is_ranked_as_if_it_were() {
 }
 
 #[test]
-fn damage_and_foreign_versions_are_told_apart() {
+fn damage_and_other_versions_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     drop(written(folder.path(), &[doc(1, 1, 1, "words")]));
     let meta = folder.path().join("meta.json");
@@ -151,7 +151,7 @@ fn file_of(folder: &Path, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_folder_that_may_only_be_read_will_do() {
+fn a_read_only_folder_is_sufficient() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     drop(written(folder.path(), &[doc(1, 1, 1, "words")]));

@@ -1,4 +1,4 @@
-//! Every field of a query changes what is found.
+//! Every field of a query affects the result.
 #![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{Doc, Found, Index, Part, Parts, Query, Scope, Writer};
@@ -47,7 +47,7 @@ fn sorted(found: &Found) -> Vec<u32> {
 }
 
 #[test]
-fn each_field_changes_what_is_found() {
+fn each_field_affects_the_result() {
     let (_folder, index) = index();
     let find = |query: &Query| sorted(&index.find(query, &[]).unwrap());
     let all = |text: &str| Query::new(text);
@@ -74,7 +74,7 @@ fn each_field_changes_what_is_found() {
 }
 
 #[test]
-fn fuzzy_finds_what_is_misspelt() {
+fn fuzzy_finds_misspelled_words() {
     let (_folder, index) = index();
     for (typed, chat) in [("evicton", 1), ("deploymnet", 2), ("getUsrById", 4), ("stuter", 5), ("window", 3)]
     {
@@ -85,7 +85,7 @@ fn fuzzy_finds_what_is_misspelt() {
 }
 
 #[test]
-fn expanding_finds_what_is_called_otherwise_and_says_so() {
+fn expansion_finds_synonyms_and_lists_them() {
     let (_folder, index) = index();
     let plain = index.find(&Query::new("卡顿"), &[]).unwrap();
     assert_eq!((chats(&plain), plain.expanded.len()), (vec![], 0));
@@ -95,7 +95,7 @@ fn expanding_finds_what_is_called_otherwise_and_says_so() {
 }
 
 #[test]
-fn words_are_learnt_from_the_users_own_texts() {
+fn words_are_learned_from_the_users_own_texts() {
     let (_folder, index) = index();
     let text = |event: u64| docs().into_iter().find(|doc| doc.event == event).map(|doc| doc.text.to_owned());
     let extra: Vec<Doc> =
@@ -134,7 +134,7 @@ fn a_single_chinese_character_is_found_within_words() {
 }
 
 #[test]
-fn an_answer_stands_above_the_question_that_asked_it_again() {
+fn an_answer_ranks_above_the_repeated_question() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, HEAP).unwrap();
     let docs = [

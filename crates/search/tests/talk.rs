@@ -1,4 +1,4 @@
-//! The conversations in `testdata/talk`: nine of ten questions find the session that was meant.
+//! Searches the conversations in `testdata/talk`: nine of ten queries find the right session first.
 #![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{Doc, Index, Part, Query, Writer};
@@ -9,7 +9,7 @@ fn list(name: &str) -> Vec<Value> {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Each text under its event: the session's number, then the message's.
+/// Each text with its event ID: a thousand times the session number plus the message number.
 fn events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
     let mut found = Vec::new();
     for (chat, session) in sessions.iter().enumerate() {
@@ -33,7 +33,7 @@ fn events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
 }
 
 #[test]
-fn nine_of_ten_questions_find_their_session_first() {
+fn nine_of_ten_queries_find_their_session_first() {
     let (sessions, queries) = (list("sessions.json"), list("queries.json"));
     let events = events(&sessions);
     let folder = tempfile::tempdir().unwrap();
@@ -45,13 +45,13 @@ fn nine_of_ten_questions_find_their_session_first() {
     let index = Index::open(folder.path()).unwrap().unwrap();
     let text = |event: u64| events.iter().find(|(_, of, ..)| *of == event).map(|(.., text)| text.clone());
     let mut missed = Vec::new();
-    for told in &queries {
-        let typed = told["query"].as_str().unwrap();
-        let (fuzzy, expand) = (told["mode"] == "fuzzy", told["expand"] == "auto");
+    for entry in &queries {
+        let typed = entry["query"].as_str().unwrap();
+        let (fuzzy, expand) = (entry["mode"] == "fuzzy", entry["expand"] == "auto");
         let query = Query { fuzzy, expand, text: Some(&text), ..Query::new(typed) };
         let found = index.find(&query, &[]).unwrap();
         let first = found.chats.first().map(|hit| sessions[hit.chat as usize]["id"].clone());
-        if !told["right"].as_array().unwrap().iter().any(|right| Some(right) == first.as_ref()) {
+        if !entry["right"].as_array().unwrap().iter().any(|right| Some(right) == first.as_ref()) {
             missed.push(typed);
         }
     }

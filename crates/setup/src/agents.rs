@@ -1,6 +1,6 @@
-//! The agents Loci can be wired into, in one table: how each is found, what it is given, what it leaves behind.
+//! The table of agents Loci can be installed into: how each is detected, what it is given, what notes it leaves.
 //!
-//! Does not know how files are changed; it says what should stand where.
+//! Does not know how files are edited; it only lists what should be in them.
 
 use crate::entry::{Entry, Spot};
 use crate::pack::{self, Packed, Program};
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Agent {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What a person types to start it.
+    /// The command that starts it.
     program: &'static str,
-    /// Where its settings lie.
+    /// Its settings folder.
     folder: fn(&Machine) -> PathBuf,
     pub(crate) pieces: fn(&Machine) -> Vec<Piece>,
-    /// What the agent itself writes down about what it was given.
+    /// The agent's own notes about what it was given.
     pub(crate) traces: fn(&Machine) -> Vec<Trace>,
     pub(crate) next: &'static str,
 }
 
-/// A note of an agent's about something of ours.
+/// A note of an agent about something of ours.
 pub(crate) struct Trace {
     pub(crate) path: PathBuf,
     pub(crate) form: Form,
@@ -36,11 +36,11 @@ impl Trace {
     }
 }
 
-/// Something that should stand on the disk.
+/// A file, or entries in a file, that should exist.
 pub(crate) enum Piece {
     /// A file of ours.
     Whole { path: PathBuf, text: String },
-    /// Entries in a file of somebody's.
+    /// Entries in a user's file.
     Entries { path: PathBuf, form: Form, entries: Vec<Entry> },
 }
 
@@ -84,14 +84,14 @@ pub(crate) const AGENTS: &[Agent] = &[
 ];
 
 impl Agent {
-    /// What shows that it is on this machine: the folder of its settings, or its program.
+    /// Evidence that the agent is installed: its settings folder or its program.
     pub(crate) fn found(&self, machine: &Machine) -> Option<PathBuf> {
         let folder = (self.folder)(machine);
         if folder.is_dir() { Some(folder) } else { machine.program(self.program) }
     }
 }
 
-// ---- where
+// ---- folders
 
 fn claude(machine: &Machine) -> PathBuf {
     machine.folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| machine.home.join(".claude"))
@@ -109,7 +109,7 @@ fn opencode(machine: &Machine) -> PathBuf {
     machine.folder("XDG_CONFIG_HOME").unwrap_or_else(|| machine.home.join(".config")).join("opencode")
 }
 
-// ---- what
+// ---- artifacts
 
 fn packed(machine: &Machine, files: &[Packed], folder: &Path) -> Vec<Piece> {
     let (program, env) = (machine.loci(), machine.env());
@@ -122,8 +122,8 @@ fn marketplace(machine: &Machine) -> PathBuf {
     machine.data.join("agents/claude-code")
 }
 
-/// A plugin, read in place from a folder of Loci's: two entries in the settings are all of the agent's that changes.
-/// `claude plugin install` would come to the same, but writes the whole file of settings anew.
+/// A plugin that is read in place from Loci's data folder: only two entries in the agent's settings change.
+/// `claude plugin install` would have the same effect, but rewrites the whole settings file.
 fn for_claude(machine: &Machine) -> Vec<Piece> {
     let market = marketplace(machine);
     let mut pieces = packed(machine, pack::CLAUDE, &market);
@@ -136,7 +136,7 @@ fn for_claude(machine: &Machine) -> Vec<Piece> {
     pieces
 }
 
-/// Claude Code notes what its settings told it to load, and lists it until the note is gone.
+/// Claude Code records what its settings made it load, and lists it until that record is removed.
 fn left_by_claude(machine: &Machine) -> Vec<Trace> {
     let known = claude(machine).join("plugins/known_marketplaces.json");
     let source =
@@ -151,13 +151,13 @@ fn left_by_claude(machine: &Machine) -> Vec<Trace> {
     ]
 }
 
-/// What a file says; nothing, where it cannot be read or understood.
+/// Parses a file. Empty if it cannot be read or parsed.
 fn tree(path: &Path, form: Form) -> Value {
     let text = disk::read(path).ok().flatten().unwrap_or_default();
     form.tree(&text).unwrap_or_default()
 }
 
-/// Codex reads hooks from its settings, in seconds, and runs them once the person has agreed to them.
+/// Codex reads hooks from its settings, with timeouts in seconds, and runs them once the user has approved them.
 fn for_codex(machine: &Machine) -> Vec<Piece> {
     let loci = machine.loci();
     let mut server = json!({"command": loci.path(), "args": ["mcp"]});
@@ -166,7 +166,7 @@ fn for_codex(machine: &Machine) -> Vec<Piece> {
     {
         server["env"] = Value::Object(env);
     }
-    // Codex hands on nothing that is not named: the agent it works for, and through how many its message came.
+    // Codex passes on only variables that are named: the agent it works for, and the number of hops of its message.
     server["env_vars"] = json!(["LOCI_AGENT", "LOCI_HOPS"]);
     let entries = vec![
         Entry::member(&["mcp_servers", "loci"], server),
@@ -185,11 +185,11 @@ fn codex_hook(loci: &Program, event: &str) -> Entry {
     Entry::element(&["hooks", event], &mark, json!({"hooks": [run]}))
 }
 
-/// Codex notes which hooks the person has agreed to, by the file and by where in it they stand.
+/// Codex records which hooks the user has approved, by file and position.
 fn left_by_codex(machine: &Machine) -> Vec<Trace> {
     let config = codex(machine).join("config.toml");
     let tree = tree(&config, Form::Toml);
-    let agreed: Vec<&String> = tree
+    let approved: Vec<&String> = tree
         .pointer("/hooks/state")
         .and_then(Value::as_object)
         .into_iter()
@@ -197,12 +197,12 @@ fn left_by_codex(machine: &Machine) -> Vec<Trace> {
         .map(|(key, _)| key)
         .collect();
     let mut traces = Vec::new();
-    for (event, noted) in [("SessionStart", "session_start"), ("UserPromptSubmit", "user_prompt_submit")] {
+    for (event, recorded) in [("SessionStart", "session_start"), ("UserPromptSubmit", "user_prompt_submit")] {
         let hooks = tree.pointer(&format!("/hooks/{event}")).and_then(Value::as_array).into_iter().flatten();
         let ours = codex_hook(&machine.loci(), event).spot;
         for (at, _) in hooks.enumerate().filter(|(_, hook)| ours.is_marked(hook)) {
-            let ending = format!("config.toml:{noted}:{at}:0");
-            let keys = agreed.iter().filter(|key| key.ends_with(&ending));
+            let ending = format!("config.toml:{recorded}:{at}:0");
+            let keys = approved.iter().filter(|key| key.ends_with(&ending));
             traces.extend(keys.map(|key| Trace::at(&config, Form::Toml, &["hooks", "state", key])));
         }
     }

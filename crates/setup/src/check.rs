@@ -1,5 +1,5 @@
-//! What can be said without a network of whether the wiring holds: the settings say what they should, the program they
-//! name runs and answers.
+//! Checks an installation without a network: the settings contain what they should, and the program they name runs and
+//! responds.
 //!
 //! Does not start the agent.
 
@@ -12,18 +12,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Longer than a start takes on a busy machine; only a program that hangs gets there.
+/// Longer than a start takes on a busy machine; only a program that hangs reaches it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
     let pieces = (agent.pieces)(machine);
-    let held = pieces.iter().filter(|piece| piece.stands()).count();
+    let installed = pieces.iter().filter(|piece| piece.stands()).count();
     let loci = machine.loci();
     let path = Path::new(loci.path());
     let mut checks = vec![
         Check {
-            what: format!("{held} of {} files hold what they should", pieces.len()),
-            holds: held == pieces.len(),
+            what: format!("{installed} of {} files hold what they should", pieces.len()),
+            holds: installed == pieces.len(),
         },
         Check { what: format!("{} can be run", path.display()), holds: is_program(path) },
     ];
@@ -46,7 +46,7 @@ impl Piece {
     }
 }
 
-/// What an agent says first to a server of tools.
+/// The first request of an MCP client.
 const HELLO: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
     r#""clientInfo":{"name":"loci-setup","version":"1"}}}"#,
@@ -54,7 +54,7 @@ const HELLO: &str = concat!(
 );
 
 fn answers(program: &Path) -> Check {
-    if said(program, "mcp", HELLO).is_some_and(|said| said.contains("\"serverInfo\"")) {
+    if said(program, "mcp", HELLO).is_some_and(|line| line.contains("\"serverInfo\"")) {
         return Check { what: "`loci mcp` answers".to_string(), holds: true };
     }
     let version = said(program, "--version", "").unwrap_or_default();
@@ -62,29 +62,29 @@ fn answers(program: &Path) -> Check {
     Check { what: format!("it says that it is {name}"), holds: version.starts_with("loci ") }
 }
 
-/// The first line a program prints; none when it prints none, or hangs.
-fn said(program: &Path, argument: &str, told: &str) -> Option<String> {
+/// The first line that a program prints. `None` if it prints none or hangs.
+fn said(program: &Path, argument: &str, stdin: &str) -> Option<String> {
     let (input, output) = (Stdio::piped(), Stdio::piped());
     let started =
         Command::new(program).arg(argument).stdin(input).stdout(output).stderr(Stdio::null()).spawn();
     let mut child = started.ok()?;
-    // Kept open until the answer is there: a server may end with its input, whatever it was just asked.
+    // Keep the input open until the response arrives: a server may exit when it closes, even with a request pending.
     let mut input = child.stdin.take()?;
     let output = child.stdout.take()?;
-    let (tell, told_back) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(output).read_line(&mut line);
-        let _ = tell.send(read.ok().map(|_| line));
+        let _ = sender.send(read.ok().map(|_| line));
     });
-    let _ = input.write_all(told.as_bytes());
-    let line = told_back.recv_timeout(PATIENCE).ok().flatten();
+    let _ = input.write_all(stdin.as_bytes());
+    let line = receiver.recv_timeout(PATIENCE).ok().flatten();
     drop(input);
     end(&mut child);
     line
 }
 
-/// Lets it end by itself, or else ends it.
+/// Waits for the child to exit, and kills it after a timeout.
 fn end(child: &mut Child) {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_believed_when_it_answers() {
+    fn a_program_is_accepted_when_it_responds() {
         let folder = tempfile::tempdir().unwrap();
         for (at, (script, what, holds)) in [
             ("read line; echo '{\"result\":{\"serverInfo\":{}}}'; cat", "`loci mcp` answers", true),
@@ -114,7 +114,7 @@ mod tests {
         .enumerate()
         {
             let path = folder.path().join(format!("loci{at}"));
-            // By another process: what another test's child still holds open for writing cannot be run.
+            // Written by another process: a file that a child of another test still holds open for writing cannot be executed.
             let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
             assert!(
                 Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success()

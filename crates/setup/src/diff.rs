@@ -1,12 +1,12 @@
-//! What a file gains and loses, as the unified diff that people know.
+//! Unified diffs.
 //!
-//! Does not know files, and shows no more of them than stands beside a change.
+//! Does not know files, and shows only the lines near a change.
 
 use std::fmt::Write;
 
-/// Lines to show on each side of a change.
+/// Context lines on each side of a change.
 const AROUND: usize = 3;
-/// Lines that are compared one with another; a longer middle is shown as replaced.
+/// Limit for comparing line by line; a longer middle part is shown as replaced.
 const MOST: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub(crate) fn unified(before: &str, after: &str) -> String {
     out
 }
 
-/// A last line without an end is another line than the same with one.
+/// Splits into lines. A last line without a line ending differs from the same line with one.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Behind the last change that is near enough to the one before it, with what is shown around it.
+/// The end of the hunk: after the last change near enough to the one before, plus context.
 fn hunk_end(steps: &[Step], first: usize) -> usize {
     let mut last = first;
     for (at, step) in steps.iter().enumerate().skip(first) {
@@ -52,7 +52,7 @@ fn hunk(old: &[&str], new: &[&str], steps: &[Step], start: usize, end: usize, ou
     let count = |range: &[Step], but: Step| range.iter().filter(|step| **step != but).count();
     let (mut o, mut n) = (count(&steps[..start], Step::More), count(&steps[..start], Step::Less));
     let (olds, news) = (count(&steps[start..end], Step::More), count(&steps[start..end], Step::Less));
-    let from = |at: usize, many: usize| if many == 0 { at } else { at + 1 };
+    let from = |at: usize, count: usize| if count == 0 { at } else { at + 1 };
     let _ = writeln!(out, "@@ -{},{olds} +{},{news} @@", from(o, olds), from(n, news));
     for step in &steps[start..end] {
         let (sign, line) = match step {
@@ -79,7 +79,7 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     steps
 }
 
-/// The longest lines in common, found by the book.
+/// Longest common subsequence by dynamic programming.
 fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
     if old.len() > MOST || new.len() > MOST {
         return [vec![Step::Less; old.len()], vec![Step::More; new.len()]].concat();
@@ -110,7 +110,7 @@ mod tests {
     use super::unified;
 
     #[test]
-    fn what_comes_and_goes_is_shown_with_what_stands_beside_it() {
+    fn changes_are_shown_with_context() {
         for (before, after, shown) in [
             ("a\n", "a\n", ""),
             ("", "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n"),

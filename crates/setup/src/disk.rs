@@ -1,30 +1,30 @@
-//! How files are read and written: whole or not at all, with the mode and owner they had, through a symbolic link to
-//! where it leads, and every folder that had to be made remembered.
+//! Reads and writes files: atomically, keeping mode and owner, following symbolic links, and reporting the folders that had
+//! to be created.
 //!
-//! Does not know what stands in them.
+//! Does not know their content.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// Settings are small; what is larger is not settings.
+/// Settings files are small; a larger file is something else.
 const LARGEST: u64 = 16 << 20;
 
-/// None: there is no such file.
+/// Reads a text file. `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     let meta = match std::fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound && !path.is_symlink() => return Ok(None),
         other => other?,
     };
     if !meta.is_file() || meta.len() > LARGEST {
-        return Err(Error::other("it is not a file of settings"));
+        return Err(Error::other("not a settings file"));
     }
     let bytes = std::fs::read(path)?;
-    String::from_utf8(bytes).map(Some).map_err(|_| Error::other("it is not UTF-8"))
+    String::from_utf8(bytes).map(Some).map_err(|_| Error::other("not valid UTF-8"))
 }
 
-/// Puts a text in place of a file, or makes it: a reader sees the old or the new one, and a kill leaves one of them.
+/// Replaces or creates a file atomically: a reader, or a crash, sees the old or the new text.
 pub(crate) fn write(path: &Path, text: &str, fresh_mode: u32) -> Result<()> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let former = std::fs::metadata(&path).ok();
@@ -50,20 +50,19 @@ pub(crate) fn write(path: &Path, text: &str, fresh_mode: u32) -> Result<()> {
     written
 }
 
-/// Where a text waits to be put in place. One name for all: whoever writes holds the lock, and what a kill leaves there
-/// is found again.
+/// The temporary file. Its name is fixed: the writer holds the lock, and a file left by a crash is found again.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.loci-new"))
 }
 
-/// Removes what a kill may have left beside a file.
+/// Removes a temporary file left by a crash.
 pub(crate) fn sweep(path: &Path) {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let _ = std::fs::remove_file(beside(&path));
 }
 
-/// A file that has gone already is as good as removed.
+/// Removes a file. A missing file counts as removed.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
@@ -72,12 +71,12 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// The new name, or its absence, is on the disk with its folder.
+/// Makes the new name, or its absence, durable.
 fn sync_folder(path: &Path) -> Result<()> {
     File::open(path.parent().unwrap_or(path))?.sync_all()
 }
 
-/// The folders that are missing above a file, the outermost first.
+/// The missing folders above a file, outermost first.
 pub(crate) fn missing_above(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty());
     let mut missing: Vec<_> = above.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
@@ -92,7 +91,7 @@ pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<()> {
     }
 }
 
-/// Removes those that nobody else has put anything into, the innermost first.
+/// Removes the empty ones of these folders, innermost first.
 pub(crate) fn remove_empty(folders: &[PathBuf]) {
     folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
 }

@@ -1,17 +1,17 @@
-//! One entry of ours in somebody's settings, as a value: where it belongs, what it says, how it is known again.
+//! One entry of ours in a user's settings, as a value: its location, its content, and how to recognise it.
 //!
-//! Does not know how settings are written: JSON and TOML both become the same tree, and each edit of a text is held
-//! against what the same edit does to that tree.
+//! Does not know the file formats: JSON and TOML are parsed into the same tree, and each edit of a text is verified against
+//! the same edit of that tree.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where an entry of ours belongs.
+/// The location of an entry of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spot {
-    /// From the outside in.
+    /// Keys from the outermost to the innermost.
     pub(crate) keys: Vec<String>,
-    /// Given: the place is a list, and ours is the element in which this stands.
+    /// If set, the location is a list, and our element is the one that contains this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mark: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Entry {
 }
 
 impl Spot {
-    /// As a person would point at it.
+    /// The dotted name, for display.
     pub(crate) fn name(&self) -> String {
         self.keys.join(".")
     }
@@ -44,7 +44,7 @@ impl Spot {
         self.mark.as_ref().is_some_and(|mark| strings(value).any(|text| text.contains(mark.as_str())))
     }
 
-    /// What stands there.
+    /// The value at this location.
     pub(crate) fn find<'v>(&self, tree: &'v Value) -> Option<&'v Value> {
         let there = self.keys.iter().try_fold(tree, |at, key| at.get(key))?;
         match self.mark {
@@ -53,7 +53,7 @@ impl Spot {
         }
     }
 
-    /// The tree without it, and without what it alone had kept from being empty.
+    /// The tree without the entry, and without parents that become empty.
     pub(crate) fn taken_out(&self, mut tree: Value) -> Value {
         self.take(&mut tree, 0);
         tree
@@ -79,7 +79,7 @@ impl Spot {
 }
 
 impl Entry {
-    /// The tree with it.
+    /// The tree with the entry.
     pub(crate) fn put_in(&self, mut tree: Value) -> Value {
         let last = self.spot.keys.len() - 1;
         let mut at = &mut tree;

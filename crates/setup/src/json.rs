@@ -1,21 +1,21 @@
-//! JSON as people write it, comments and trailing commas included: where each member begins and ends, and how one is put
-//! in or taken out beside the others.
+//! Hand-written JSON, with comments and trailing commas: finds where each member begins and ends, inserts a member beside
+//! the others, and removes one.
 //!
-//! Does not know whose settings they are, and never writes a member again that is not ours.
+//! Does not know whose settings they are, and never rewrites a member that is not ours.
 
+use crate::edit::{EditError, Insertion, is_blank, line_ending};
 use crate::entry::{Entry, Spot};
-use crate::text::{Cut, Misfit, blank, line_end};
 use serde_json::{Map, Value};
 
-/// Deeper than any settings, and far from the end of the stack.
+/// Deeper than any real settings, and far from exhausting the stack.
 const DEEPEST: usize = 100;
 
 struct Object {
-    /// Where its `{` stands, and its `}`.
+    /// Offsets of its `{` and `}`.
     open: usize,
     close: usize,
     members: Vec<Member>,
-    /// The end of the last thing inside that is not a space: a member, a comma or a comment.
+    /// The end of the last token inside that is not white space: a member, a comma or a comment.
     tail: usize,
 }
 
@@ -23,7 +23,7 @@ struct Member {
     key: String,
     start: usize,
     end: usize,
-    /// Where the comma behind it stands.
+    /// Offset of the comma after it.
     comma: Option<usize>,
     value: Node,
 }
@@ -34,22 +34,22 @@ enum Node {
     Scalar(Value),
 }
 
-// ---- reading
+// ---- parsing
 
-pub(crate) fn tree(text: &str) -> Result<Value, Misfit> {
+pub(crate) fn tree(text: &str) -> Result<Value, EditError> {
     value(&parse(text)?)
 }
 
-fn value(node: &Node) -> Result<Value, Misfit> {
+fn value(node: &Node) -> Result<Value, EditError> {
     Ok(match node {
         Node::Scalar(value) => value.clone(),
         Node::Array(list) => Value::Array(list.iter().map(value).collect::<Result<_, _>>()?),
         Node::Object(object) => {
             let mut map = Map::new();
             for member in &object.members {
-                // Of two with one name an agent takes one or the other: no ground to build on.
+                // Agents differ in which of two duplicate keys they use, so such a file is not edited.
                 if map.insert(member.key.clone(), value(&member.value)?).is_some() {
-                    return Err(Misfit::Syntax(format!("`{}` stands in it twice", member.key)));
+                    return Err(EditError::Syntax(format!("duplicate key `{}`", member.key)));
                 }
             }
             Value::Object(map)
@@ -57,7 +57,7 @@ fn value(node: &Node) -> Result<Value, Misfit> {
     })
 }
 
-fn parse(text: &str) -> Result<Node, Misfit> {
+fn parse(text: &str) -> Result<Node, EditError> {
     let mut reader = Reader { text, at: text.len() - text.trim_start_matches('\u{feff}').len() };
     reader.space()?;
     let node = reader.node(0)?;
@@ -75,9 +75,9 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn odd(&self) -> Misfit {
+    fn odd(&self) -> EditError {
         let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
-        Misfit::Syntax(format!("line {line}"))
+        EditError::Syntax(format!("line {line}"))
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -86,9 +86,9 @@ impl Reader<'_> {
         is
     }
 
-    /// Goes over spaces and comments; says where the last comment ended, if there was one.
-    fn space(&mut self) -> Result<Option<usize>, Misfit> {
-        let mut told = None;
+    /// Skips white space and comments; returns the end of the last comment, if any.
+    fn space(&mut self) -> Result<Option<usize>, EditError> {
+        let mut comment_end = None;
         loop {
             let rest = &self.text[self.at..];
             if matches!(self.next(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -96,17 +96,17 @@ impl Reader<'_> {
             } else if rest.starts_with("//") {
                 let line = rest.find('\n').unwrap_or(rest.len());
                 self.at += rest[..line].trim_end_matches('\r').len();
-                told = Some(self.at);
+                comment_end = Some(self.at);
             } else if rest.starts_with("/*") {
                 self.at += rest.find("*/").ok_or_else(|| self.odd())? + 2;
-                told = Some(self.at);
+                comment_end = Some(self.at);
             } else {
-                return Ok(told);
+                return Ok(comment_end);
             }
         }
     }
 
-    fn node(&mut self, depth: usize) -> Result<Node, Misfit> {
+    fn node(&mut self, depth: usize) -> Result<Node, EditError> {
         match self.next() {
             _ if depth > DEEPEST => Err(self.odd()),
             Some(b'{') => self.object(depth).map(Node::Object),
@@ -115,7 +115,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&mut self) -> Result<Value, Misfit> {
+    fn scalar(&mut self) -> Result<Value, EditError> {
         let rest = &self.text[self.at..];
         let length = if rest.starts_with('"') { string_length(rest) } else { word_length(rest) };
         let value = serde_json::from_str(&rest[..length]).map_err(|_| self.odd())?;
@@ -123,7 +123,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn array(&mut self, depth: usize) -> Result<Vec<Node>, Misfit> {
+    fn array(&mut self, depth: usize) -> Result<Vec<Node>, EditError> {
         self.at += 1;
         let mut list = Vec::new();
         loop {
@@ -139,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Object, Misfit> {
+    fn object(&mut self, depth: usize) -> Result<Object, EditError> {
         let open = self.at;
         self.at += 1;
         let mut object = Object { open, close: open, members: Vec::new(), tail: self.at };
@@ -162,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    fn member(&mut self, depth: usize) -> Result<Member, Misfit> {
+    fn member(&mut self, depth: usize) -> Result<Member, EditError> {
         let start = self.at;
         let Value::String(key) = self.scalar()? else { return Err(self.odd()) };
         self.space()?;
@@ -175,7 +175,7 @@ impl Reader<'_> {
     }
 }
 
-/// Up to and with the closing quote.
+/// Length up to and including the closing quote.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -193,13 +193,13 @@ fn word_length(text: &str) -> usize {
     text.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).unwrap_or(text.len())
 }
 
-// ---- putting in
+// ---- inserting
 
-pub(crate) fn put_in(text: &str, entry: &Entry) -> Result<Vec<Cut>, Misfit> {
-    let (keys, eol) = (&entry.spot.keys, line_end(text));
-    if blank(text) {
+pub(crate) fn put_in(text: &str, entry: &Entry) -> Result<Vec<Insertion>, EditError> {
+    let (keys, eol) = (&entry.spot.keys, line_ending(text));
+    if is_blank(text) {
         let whole = nested(keys, entry.value.clone());
-        return Ok(vec![Cut { at: text.len(), text: pretty(&whole, "", "  ", eol) + eol }]);
+        return Ok(vec![Insertion { at: text.len(), text: pretty(&whole, "", "  ", eol) + eol }]);
     }
     let root = parse(text)?;
     let mut node = &root;
@@ -215,22 +215,22 @@ pub(crate) fn put_in(text: &str, entry: &Entry) -> Result<Vec<Cut>, Misfit> {
     Err(misshaped(keys, keys.len()))
 }
 
-fn misshaped(keys: &[String], depth: usize) -> Misfit {
-    Misfit::Shape(if depth == 0 { "the whole".to_string() } else { keys[..depth].join(".") })
+fn misshaped(keys: &[String], depth: usize) -> EditError {
+    EditError::Shape(if depth == 0 { "the document".to_string() } else { keys[..depth].join(".") })
 }
 
 fn nested(keys: &[String], value: Value) -> Value {
     keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
 }
 
-/// One more member, behind the others and in their manner.
-fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Cut> {
+/// Adds a member after the others, in the style of the file.
+fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Insertion> {
     let inside = &text[object.open + 1..object.close];
     let fresh = object.members.is_empty() && !inside.contains('\n');
     let lines = inside.contains('\n') || (fresh && (text.contains('\n') || is_bare(root)));
     let name = Value::String(key.to_string());
     let mut member = if lines {
-        let (eol, unit) = (line_end(text), unit(text, root));
+        let (eol, unit) = (line_ending(text), unit(text, root));
         let outer = indent(text, object.open);
         let inner = object.members.first().and_then(|first| alone(text, first.start));
         let inner = inner.map_or_else(|| format!("{outer}{unit}"), str::to_string);
@@ -240,38 +240,38 @@ fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> 
         let gap = if object.members.is_empty() { "" } else { " " };
         format!("{gap}{name}: {value}")
     };
-    let Some(last) = object.members.last() else { return vec![Cut { at: object.tail, text: member }] };
+    let Some(last) = object.members.last() else { return vec![Insertion { at: object.tail, text: member }] };
     if last.comma.is_some() {
         member.push(',');
-        return vec![Cut { at: object.tail, text: member }];
+        return vec![Insertion { at: object.tail, text: member }];
     }
     if last.end == object.tail {
         member.insert(0, ',');
-        return vec![Cut { at: last.end, text: member }];
+        return vec![Insertion { at: last.end, text: member }];
     }
-    // A comment behind the last member stays with it.
-    vec![Cut { at: last.end, text: ",".to_string() }, Cut { at: object.tail + 1, text: member }]
+    // A comment after the last member stays with it.
+    vec![Insertion { at: last.end, text: ",".to_string() }, Insertion { at: object.tail + 1, text: member }]
 }
 
 fn is_bare(root: &Node) -> bool {
     matches!(root, Node::Object(object) if object.members.is_empty())
 }
 
-/// The spaces a line begins with.
+/// The indentation of the line.
 fn indent(text: &str, at: usize) -> &str {
     let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..];
     let line = line.trim_start_matches('\u{feff}');
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The indentation of what is the first thing on its line.
+/// The indentation of a token that is the first on its line.
 fn alone(text: &str, at: usize) -> Option<&str> {
     let start = text[..at].rfind('\n')? + 1;
     let before = &text[start..at];
     before.trim_matches([' ', '\t']).is_empty().then_some(before)
 }
 
-/// By how much this file indents.
+/// The indentation unit of this file.
 fn unit(text: &str, root: &Node) -> String {
     let Node::Object(object) = root else { return "  ".to_string() };
     let first = object.members.first().and_then(|first| alone(text, first.start));
@@ -294,7 +294,7 @@ fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
         Value::Array(list) if list.iter().any(|item| item.is_object() || item.is_array()) => {
             lines(list.iter().map(|item| pretty(item, &inner, unit, eol)).collect(), '[', ']')
         }
-        // Words in a row, as `["mcp"]`.
+        // Scalars on one line, as `["mcp"]`.
         Value::Array(list) => {
             format!("[{}]", list.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
         }
@@ -302,9 +302,9 @@ fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
     }
 }
 
-// ---- taking out
+// ---- removing
 
-pub(crate) fn take_out(text: &str, spot: &Spot, made: &[Vec<String>]) -> Result<String, Misfit> {
+pub(crate) fn take_out(text: &str, spot: &Spot, made: &[Vec<String>]) -> Result<String, EditError> {
     let mut now = text.to_string();
     let mut keys = &spot.keys[..];
     loop {
@@ -318,7 +318,7 @@ pub(crate) fn take_out(text: &str, spot: &Spot, made: &[Vec<String>]) -> Result<
     }
 }
 
-fn without(text: &str, keys: &[String]) -> Result<String, Misfit> {
+fn without(text: &str, keys: &[String]) -> Result<String, EditError> {
     let root = parse(text)?;
     let mut node = &root;
     for (depth, key) in keys.iter().enumerate() {
@@ -343,7 +343,7 @@ fn cut_out(text: &str, object: &Object, at: usize) -> String {
     }
     now.replace_range(start..member.end, "");
     let before = at.checked_sub(1).map(|before| &object.members[before]);
-    // The last one takes the comma before it along; one that stood behind it as well was a habit, and stays one.
+    // Removing the last member removes the comma before it too. A trailing comma is the file's style and is kept.
     if let Some(comma) = before.and_then(|before| before.comma).filter(|_| member.comma.is_none()) {
         now.replace_range(comma..=comma, "");
     }

@@ -1,17 +1,20 @@
-//! Wires Loci into the agents found on this machine, shows the exact change first, and takes it back byte for byte.
+//! Installs Loci into the agents found on this machine, shows the exact changes first, and reverts them byte for byte.
 //!
-//! It knows the agents' files of settings, and of Loci only that it is a program with a path. Does not know engines,
-//! terminals or how operations are answered.
+//! It knows the agents' settings files, and of Loci only the path of its program. Does not know the engines, terminals, or
+//! how operations are implemented.
 
 mod agents;
 mod check;
 mod diff;
 mod disk;
+mod edit;
 mod entry;
+mod file_change;
 mod json;
 mod pack;
 mod plan;
 mod receipt;
+mod removal;
 mod text;
 mod toml;
 mod undo;
@@ -30,48 +33,48 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What may be known of the machine.
+/// The machine, as far as setup depends on it.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub home: PathBuf,
     pub vars: BTreeMap<&'static str, OsString>,
-    /// Where Loci keeps what cannot be made again.
+    /// Loci's data directory.
     pub data: PathBuf,
-    /// This program.
+    /// Our own executable.
     pub exe: PathBuf,
 }
 
-/// The variables this room asks for, besides those of the sources.
+/// The environment variables this crate reads, besides those of the sources.
 pub const VARIABLES: &[(&str, &str)] =
     &[("PATH", "where `loci setup` looks for the agents' programs and its own")];
 
-/// Agents start their helpers with few variables; what says where Loci's own files lie must be among them.
+/// Agents start MCP servers and hooks with few variables. These locate Loci's own files and must be passed on.
 const PASSED_ON: &[&str] = &["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{path}: {error}")]
     Io { path: PathBuf, error: std::io::Error },
-    #[error("another `loci setup` is at work")]
+    #[error("another `loci setup` is running")]
     Busy,
 }
 
 impl Machine {
-    /// The first folder a variable names; never one that depends on where one stands.
+    /// The first folder that a variable names, if it is absolute: it must not depend on the working directory.
     fn folder(&self, variable: &str) -> Option<PathBuf> {
         let text = self.vars.get(variable)?.to_string_lossy().into_owned();
         let first = text.split([':', ',']).find(|part| !part.is_empty()).map(PathBuf::from);
         first.filter(|path| path.is_absolute())
     }
 
-    /// A program by its name, as a shell would find it.
+    /// Finds a program on `PATH`.
     fn program(&self, name: &str) -> Option<PathBuf> {
         let folders = self.vars.get("PATH")?;
         std::env::split_paths(folders).map(|folder| folder.join(name)).find(|path| is_program(path))
     }
 
-    /// This program by the path that lasts: the one a person types leads to the new version after an update, the one
-    /// behind a symbolic link often does not.
+    /// Our program by the path that survives updates: the one on `PATH` leads to the new version, the target of a symbolic
+    /// link often does not.
     fn loci(&self) -> Program {
         let real = std::fs::canonicalize(&self.exe).ok();
         let typed = self.exe.file_name().and_then(|name| self.program(&name.to_string_lossy()));
@@ -87,12 +90,12 @@ impl Machine {
     }
 }
 
-/// A file that can be run.
+/// Whether the path is an executable file.
 pub fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Answers the operation.
+/// Implements the operation.
 pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
     if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
@@ -114,16 +117,16 @@ pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
     Ok(done)
 }
 
-/// The agents that were named, or else those that are here; to take something out, those that were given something.
+/// The requested agents. By default the detected ones; for a removal those that were set up.
 fn chosen<'a>(
     machine: &'a Machine,
     ask: &'a SetupAsk,
     receipt: &Receipt,
 ) -> impl Iterator<Item = &'static Agent> + use<'a> {
-    let given: Vec<String> = receipt.agents.keys().cloned().collect();
+    let installed: Vec<String> = receipt.agents.keys().cloned().collect();
     AGENTS.iter().filter(move |agent| match (ask.agents.is_empty(), ask.remove) {
         (false, _) => ask.agents.iter().any(|name| name == agent.name),
-        (true, true) => given.iter().any(|name| name == agent.name),
+        (true, true) => installed.iter().any(|name| name == agent.name),
         (true, false) => agent.found(machine).is_some(),
     })
 }
@@ -140,39 +143,39 @@ fn told(machine: &Machine, agent: &Agent) -> AgentSetup {
 fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> Result<Plan, SetupProblem> {
     match (ask.remove, receipt.agents.get(agent.name)) {
         (true, None) => Ok(Plan::default()),
-        (true, Some(wiring)) => Ok(undo::plan(machine, agent, wiring)),
+        (true, Some(wiring)) => Ok(removal::plan_removal(machine, agent, wiring)),
         (false, _) => plan::plan(machine, agent, receipt),
     }
 }
 
 fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> AgentSetup {
-    let mut told = told(machine, agent);
+    let mut report = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
         Ok(plan) => {
-            told.changes = plan.changes();
-            told.problems = plan.problems;
+            report.changes = plan.changes();
+            report.problems = plan.problems;
         }
-        Err(problem) => told.problems.push(problem),
+        Err(problem) => report.problems.push(problem),
     }
-    told
+    report
 }
 
-/// Does it for one agent. What goes wrong there does not keep the others waiting.
+/// Applies the plan for one agent. A problem with one agent does not stop the others.
 fn one(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &mut Receipt) -> Result<AgentSetup, Error> {
-    let mut told = told(machine, agent);
+    let mut report = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
-        Err(problem) => told.problems.push(problem),
+        Err(problem) => report.problems.push(problem),
         Ok(plan) => {
-            told.changes = plan.changes();
-            told.problems.clone_from(&plan.problems);
+            report.changes = plan.changes();
+            report.problems.clone_from(&plan.problems);
             if ask.remove {
-                take_out(machine, agent, &plan, receipt, &mut told)?;
+                take_out(machine, agent, &plan, receipt, &mut report)?;
             } else {
-                put_in(machine, agent, plan, receipt, &mut told)?;
+                put_in(machine, agent, plan, receipt, &mut report)?;
             }
         }
     }
-    Ok(told)
+    Ok(report)
 }
 
 fn take_out(
@@ -180,10 +183,10 @@ fn take_out(
     agent: &Agent,
     plan: &Plan,
     receipt: &mut Receipt,
-    told: &mut AgentSetup,
+    report: &mut AgentSetup,
 ) -> Result<(), Error> {
-    plan.make(told);
-    if !told.problems.is_empty() {
+    plan.make(report);
+    if !report.problems.is_empty() {
         return Ok(());
     }
     disk::remove_empty(&plan.folders);
@@ -196,16 +199,16 @@ fn put_in(
     agent: &Agent,
     plan: Plan,
     receipt: &mut Receipt,
-    told: &mut AgentSetup,
+    report: &mut AgentSetup,
 ) -> Result<(), Error> {
     let before = receipt.clone();
-    // First what may come to stand there, so that whatever happens next can be undone; then what does.
+    // First record what may be written, so that an interruption can be undone; afterwards what was written.
     receipt.agents.insert(agent.name.to_string(), plan.while_at_it(before.agents.get(agent.name)));
     if !plan.moves.is_empty() {
         machine.keep(receipt)?;
     }
-    plan.make(told);
-    if !told.problems.is_empty() {
+    plan.make(report);
+    if !report.problems.is_empty() {
         return Ok(());
     }
     let wiring = Wiring { files: plan.records, folders: plan.folders };
@@ -213,8 +216,8 @@ fn put_in(
     if *receipt != before {
         machine.keep(receipt)?;
     }
-    told.checks = check::checks(machine, agent);
-    told.next = Some(agent.next.to_string());
+    report.checks = check::checks(machine, agent);
+    report.next = Some(agent.next.to_string());
     Ok(())
 }
 
@@ -231,18 +234,18 @@ impl Machine {
 /// How long a second setup waits for the first.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What keeps a second setup away.
+/// Keeps a second setup out.
 struct Held {
     _home: Option<File>,
     _data: File,
 }
 
-/// Held on folders that are there anyway, so that nothing is left of it; the kernel takes it back however the process
-/// ends. Also the folders that had to be made.
+/// Locks folders that exist anyway, so that no lock file is left behind; the kernel releases the locks however the process
+/// ends. Also returns the folders that had to be created.
 ///
-/// First the home, which nobody takes away: of the data's folder alone it would be too late. Whoever finds it missing
-/// while another is still taking away those above it would make it anew, keep those above from going, and belong to
-/// none of them (an empty `.local` in one of 25 trials of six at once).
+/// The home folder is locked first, because it is never removed. Locking only the data folder would be too late: a process
+/// that finds it missing while another removes its parents would create it again, keep those parents from being removed,
+/// and record them with neither (an empty `.local` in one of 25 trials of six at once).
 fn lock(machine: &Machine) -> Result<(Held, Vec<PathBuf>), Error> {
     let until = Instant::now() + PATIENCE;
     let home = machine.home.is_dir().then(|| hold(&machine.home, until, || Ok(()))).transpose()?;
@@ -259,7 +262,7 @@ fn lock(machine: &Machine) -> Result<(Held, Vec<PathBuf>), Error> {
     Ok((Held { _home: home, _data: data }, made))
 }
 
-/// A folder, once it is there and nobody else holds it.
+/// Locks a folder once it exists and no other process holds it.
 fn hold(path: &Path, until: Instant, mut prepare: impl FnMut() -> io::Result<()>) -> Result<File, Error> {
     let fail = |error| Error::Io { path: path.to_path_buf(), error };
     loop {
@@ -269,7 +272,7 @@ fn hold(path: &Path, until: Instant, mut prepare: impl FnMut() -> io::Result<()>
                 Err(TryLockError::Error(error)) => return Err(fail(error)),
                 _ => {}
             },
-            // Whoever held it before may be taking the folder away.
+            // The previous holder may be removing the folder.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
         }

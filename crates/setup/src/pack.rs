@@ -1,12 +1,12 @@
-//! The files that come with Loci for each agent (`integrations/` in the repository), with this machine's path of the
-//! program in place of the bare name.
+//! The files that ship with Loci for each agent (`integrations/` in the repository), with the program's path on this machine
+//! substituted for its bare name.
 //!
-//! Does not know where they are put.
+//! Does not know where they are installed.
 
 use serde_json::Value;
 use std::path::Path;
 
-/// A file below `integrations/`, by its path below its agent's folder.
+/// A file in `integrations/`, by its path in its agent's folder.
 pub(crate) struct Packed {
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
@@ -76,7 +76,7 @@ pub(crate) const OPENCODE: &[Packed] = packed!["opencode":
     "command/loci/usage.md"
 ];
 
-/// A program as the files name it: to a shell, and to whoever starts it without one.
+/// Our program as named in the files: quoted for a shell, and plain.
 pub(crate) struct Program {
     path: String,
     shell: String,
@@ -89,7 +89,7 @@ impl Program {
         Program { path, shell }
     }
 
-    /// As a shell is told to run it.
+    /// The command line for a shell.
     pub(crate) fn line(&self, arguments: &str) -> String {
         format!("{} {arguments}", self.shell)
     }
@@ -100,7 +100,7 @@ impl Program {
 }
 
 impl Packed {
-    /// With the program's path, and the variables that say where Loci keeps its files.
+    /// Renders the file with the program's path, and the variables that locate Loci's files.
     pub(crate) fn placed(&self, program: &Program, env: &Value) -> String {
         if Path::new(self.path).extension().is_some_and(|ending| ending == "json") {
             return self.placed_json(program, env);
@@ -115,14 +115,14 @@ impl Packed {
     }
 
     fn placed_json(&self, program: &Program, env: &Value) -> String {
-        // It is one of ours and compiled in: a test reads each of them.
+        // The file is compiled in, and a test parses each of them.
         let Ok(mut tree) = serde_json::from_str::<Value>(self.text) else { return self.text.to_string() };
         place(&mut tree, program, env);
         serde_json::to_string_pretty(&tree).unwrap_or_default() + "\n"
     }
 }
 
-/// `loci` as a command becomes the path; a server of tools gets the variables.
+/// Replaces `loci` as a command with the path, and adds the variables to an MCP server.
 fn place(value: &mut Value, program: &Program, env: &Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(|item| place(item, program, env)),
@@ -136,8 +136,8 @@ fn place(value: &mut Value, program: &Program, env: &Value) {
                         map.insert("env".to_string(), env.clone());
                     }
                 }
-                Some(line) if line.starts_with("loci ") => {
-                    map.insert("command".to_string(), program.line(&line["loci ".len()..]).into());
+                Some(command) if command.starts_with("loci ") => {
+                    map.insert("command".to_string(), program.line(&command["loci ".len()..]).into());
                 }
                 _ => {}
             }

@@ -1,6 +1,6 @@
-//! What was put where, so that it can be taken out: written before the first change, and again when all are made.
+//! The receipt: what was installed where, so that it can be removed. Written before the first change, and again afterwards.
 //!
-//! Holds only what is ours: of a person's files their paths, and the text that was put in.
+//! Contains only our own data: of a user's files their paths, and the text that was inserted.
 
 use crate::disk;
 use crate::entry::Spot;
@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 pub(crate) struct Receipt {
     version: u32,
     pub(crate) agents: BTreeMap<String, Wiring>,
-    /// Folders that had to be made for Loci's own files, the outermost first.
+    /// Folders created for Loci's own files, outermost first.
     pub(crate) folders: Vec<PathBuf>,
 }
 
@@ -36,21 +36,21 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum What {
-    /// A file of ours: the prints of what may stand in it. Several while one is being replaced.
+    /// A file of ours: the fingerprints it may have. Several while it is being replaced.
     Whole(Vec<String>),
-    /// Entries in a file of somebody's.
+    /// Entries in a user's file.
     Entries(Sewn),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sewn {
     pub(crate) form: Form,
-    /// There was no such file before.
+    /// The file did not exist before.
     pub(crate) created: bool,
     pub(crate) spots: Vec<Spot>,
-    /// What had to be made around them.
+    /// Parent keys that had to be created.
     pub(crate) made: Vec<Vec<String>>,
-    /// How they were put in. Several while one is being replaced.
+    /// The edits that inserted them. Several while they are being replaced.
     pub(crate) stitches: Vec<Stitches>,
 }
 
@@ -69,12 +69,12 @@ impl Receipt {
         let Some(text) = disk::read(&Receipt::path(data))? else { return Ok(Receipt::default()) };
         let receipt: Receipt = serde_json::from_str(&text).map_err(Error::other)?;
         if receipt.version > VERSION {
-            return Err(Error::other("it was written by a newer Loci"));
+            return Err(Error::other("written by a newer version of Loci"));
         }
         Ok(receipt)
     }
 
-    /// For its owner alone. One that says nothing is removed.
+    /// Writes the receipt with mode 0600, or removes it if it is empty.
     pub(crate) fn write(&self, data: &Path) -> Result<()> {
         if self.agents.is_empty() {
             return disk::remove(&Receipt::path(data));
@@ -88,7 +88,7 @@ impl Receipt {
     }
 }
 
-/// By which a file of ours is known again: FNV-1a, and the length.
+/// Fingerprint of a file of ours: FNV-1a and the length.
 pub(crate) fn print(text: &str) -> String {
     let hash = text
         .bytes()

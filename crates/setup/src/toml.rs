@@ -1,24 +1,25 @@
-//! TOML: a table of ours at the end of somebody's file, and how it is found and taken out again.
+//! TOML: appends a table of ours to a user's file, finds it again and removes it.
 //!
-//! Does not write any other line of the file, not even to tidy it.
+//! Does not rewrite any other line of the file, not even to tidy it.
 
+use crate::edit::{EditError, Insertion, is_blank, line_ending};
 use crate::entry::{Entry, Spot};
-use crate::text::{Cut, Misfit, blank, line_end};
 use serde_json::Value;
 
-pub(crate) fn tree(text: &str) -> Result<Value, Misfit> {
-    ::toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| Misfit::Syntax(e.message().to_string()))
+pub(crate) fn tree(text: &str) -> Result<Value, EditError> {
+    ::toml::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|e| EditError::Syntax(e.message().to_string()))
 }
 
-// ---- putting in
+// ---- inserting
 
-pub(crate) fn put_in(text: &str, entry: &Entry) -> Vec<Cut> {
-    let eol = line_end(text);
+pub(crate) fn put_in(text: &str, entry: &Entry) -> Vec<Insertion> {
+    let eol = line_ending(text);
     let mut block = String::new();
     if !text.is_empty() && !text.ends_with('\n') {
         block.push_str(eol);
     }
-    if !blank(text) {
+    if !is_blank(text) {
         block.push_str(eol);
     }
     let path = entry.spot.keys.iter().map(|key| written_key(key)).collect::<Vec<_>>().join(".");
@@ -27,7 +28,7 @@ pub(crate) fn put_in(text: &str, entry: &Entry) -> Vec<Cut> {
     for (key, value) in entry.value.as_object().into_iter().flatten() {
         block.extend([&written_key(key), " = ", &written(value), eol]);
     }
-    vec![Cut { at: text.len(), text: block }]
+    vec![Insertion { at: text.len(), text: block }]
 }
 
 fn written_key(key: &str) -> String {
@@ -47,17 +48,17 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// A basic string knows the escapes of JSON; DEL is the one character that JSON lets stand and TOML does not.
+/// A basic string has the escapes of JSON. DEL is the one character that JSON allows unescaped and TOML does not.
 pub(crate) fn quoted(text: &str) -> String {
     Value::String(text.to_string()).to_string().replace('\u{7f}', "\\u007F")
 }
 
-// ---- taking out
+// ---- removing
 
-/// A line in brackets, and what stands below it.
+/// A header line in brackets, and the lines below it.
 struct Block {
     start: usize,
-    /// Behind the last line that says something; remarks further down belong to what comes next.
+    /// End of the last line with a key; comments further down belong to the next block.
     end: usize,
     keys: Vec<String>,
     list: bool,
@@ -65,31 +66,31 @@ struct Block {
 
 pub(crate) fn take_out(text: &str, spot: &Spot) -> String {
     let blocks = blocks(text);
-    let mut doomed: Vec<&Block> = Vec::new();
+    let mut removed: Vec<&Block> = Vec::new();
     let mut at = 0;
     while let Some(block) = blocks.get(at) {
         let below =
             |other: &&Block| other.keys.len() > block.keys.len() && other.keys.starts_with(&block.keys);
-        let many = 1 + blocks[at + 1..].iter().take_while(below).count();
+        let count = 1 + blocks[at + 1..].iter().take_while(below).count();
         let ours = match &spot.mark {
             None => block.keys.starts_with(&spot.keys),
             Some(mark) => {
-                let said = &text[block.start..blocks[at + many - 1].end];
-                block.list && block.keys == spot.keys && said.contains(mark.as_str())
+                let content = &text[block.start..blocks[at + count - 1].end];
+                block.list && block.keys == spot.keys && content.contains(mark.as_str())
             }
         };
-        let many = if ours { many } else { 1 };
+        let count = if ours { count } else { 1 };
         if ours {
-            doomed.extend(&blocks[at..at + many]);
+            removed.extend(&blocks[at..at + count]);
         }
-        at += many;
+        at += count;
     }
     let mut now = text.to_string();
-    doomed.iter().rev().for_each(|block| now.replace_range(gap_before(text, block.start)..block.end, ""));
+    removed.iter().rev().for_each(|block| now.replace_range(gap_before(text, block.start)..block.end, ""));
     now
 }
 
-/// One empty line before a block goes with it.
+/// An empty line before a block is removed with it.
 fn gap_before(text: &str, start: usize) -> usize {
     let before = &text[..start];
     let Some(line) = before.strip_suffix('\n') else { return start };
@@ -114,7 +115,7 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The keys of a header. A line in brackets is a document of its own, so the parser says what they are.
+/// The keys of a header. A header line is a valid document, so the parser extracts them.
 fn header(line: &str) -> (Vec<String>, bool) {
     let (mut keys, mut at) = (Vec::new(), tree(line).unwrap_or_default());
     loop {
@@ -129,7 +130,7 @@ fn header(line: &str) -> (Vec<String>, bool) {
     }
 }
 
-/// Up to the end of the line, or of the lines over which its value goes.
+/// Length up to the end of the line, or of the lines that its value spans.
 fn line_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -154,7 +155,7 @@ fn string_length(text: &str) -> usize {
     let mut at = open;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         if rest.starts_with(close) {
-            // Up to two quotes may stand right before the three that end it.
+            // Up to two quotes may precede the three that end the string.
             let more = if open == 3 {
                 rest[3..].chars().take(2).take_while(|c| quote.starts_with(*c)).count()
             } else {

@@ -1,20 +1,23 @@
-//! What was said stays readable after the agent has thrown it away: a packed copy of each transcript, in one form
-//! for all agents, which is surveyed and fetched like the transcript it was made of.
+//! The archive: a compressed copy of each transcript, in one format for all agents, so that sessions stay
+//! readable after the agent has deleted its own files. A copy is surveyed and fetched like the original
+//! transcript.
 //!
-//! One transcript is one file below the archive's directory. It holds every row with its full record, and behind
-//! them the sessions and what else a survey told, so that a list of what is kept unpacks nothing. A reader sees the
-//! old copy or the new one, never half of either: a copy is written beside its place and renamed. `Store::settle` makes
-//! what was written last; one that a power cut halved before that is known by its checksums.
+//! One transcript is one file below the archive's directory. It contains every row with its full record,
+//! followed by the sessions and the rest of the survey's result, so that listing the archive decompresses no
+//! records. A reader sees the old copy or the new one, never half of either: a copy is written to a temporary
+//! file and renamed. `Store::settle` makes new copies durable; one truncated by a power cut before that is
+//! detected by its checksums.
 //!
-//! How it is used: `Store::begin` (or `resume`, which continues what is kept), then `Keeper::message` or `call` for
-//! every row that `Keeper::has` does not know, then `finish`. `Kept::transcript` is read through `sources::survey`,
-//! `message` and `call`.
+//! To write a copy, call `Store::begin` (or `Store::resume`, which continues the existing one), then add a
+//! message or call for every row that the writer does not have yet, then finish it. An archived copy is read
+//! through the same functions of the crate root as a transcript.
 //!
-//! Does not know what a secret is: texts arrive masked, in records, titles and paths alike. Does not decide what is
-//! kept, nor for how long. One writer at a time is the caller's to see to; any number may read.
+//! Does not know secrets: texts arrive masked, in records, titles and paths alike. Does not decide what is
+//! archived, nor for how long. The caller guarantees a single writer at a time; any number may read.
 
 mod entry;
 mod forget;
+mod frame_writer;
 mod keep;
 mod read;
 mod table;
@@ -33,46 +36,46 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use table::{Archive, Header};
 
-/// How an archived transcript's name ends.
+/// The extension of an archived transcript.
 const ENDING: &str = "loci";
-/// How a copy is called while it is written.
+/// The extension of a copy while it is written.
 const UNFINISHED: &str = "tmp";
 
-/// The directory of all kept transcripts.
+/// The directory of all archived transcripts.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
 }
 
-/// One kept transcript, as its closing table tells it.
+/// One archived transcript, as described by the table at its end.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// The archive's own file.
     pub path: PathBuf,
-    /// The word for the agent, which this version may not know.
+    /// The agent's name, which this version may not know.
     pub source: String,
     /// Where the transcript was, and which conversation there.
     pub original: PathBuf,
     pub part: Option<String>,
     pub hint: String,
     pub group: PathBuf,
-    /// How large the transcript was when it was kept.
+    /// The size of the transcript when it was archived.
     pub size: u64,
-    /// Bytes unpacked and on disk.
+    /// Sizes in bytes, decompressed and on disk.
     pub raw: u64,
     pub packed: u64,
     pub entries: u32,
     pub sessions: Vec<Session>,
     pub birth: Option<Stamp>,
-    /// The file's time of change: a copy is never touched after it is written.
+    /// The file's modification time: a copy is never touched after it is written.
     pub archived_at: Stamp,
     pub age: Age,
-    /// Whether rows of transcripts read today can be known as copies of these.
+    /// Whether rows of transcripts read today can be recognised as copies of these.
     pub keys_hold: bool,
 }
 
 impl Kept {
-    /// What `survey`, `call` and `message` read. None where this version does not know the agent.
+    /// The transcript to survey and fetch from. None if this version does not know the agent.
     pub fn transcript(&self) -> Option<Transcript> {
         let source = SOURCES.iter().position(|s| s.name() == self.source)?;
         let (path, part, size) = (self.path.clone(), self.part.clone(), self.packed);
@@ -81,14 +84,14 @@ impl Kept {
     }
 }
 
-/// Everything that is kept, by path, and what could not be told of the rest.
+/// All archived transcripts, by path, and problems with the rest.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub kept: Vec<Kept>,
     pub problems: Vec<Problem>,
 }
 
-/// The name of a transcript: the same for its copy, and in every version.
+/// The name of a transcript: the same for its archived copy, and in every version.
 pub fn name(transcript: &Transcript) -> u128 {
     let path = transcript.path.as_os_str().as_encoded_bytes();
     if path.ends_with(b".loci") && is_archived(&transcript.path) {
@@ -104,7 +107,7 @@ fn stem(path: &Path) -> u128 {
     u128::from_str_radix(stem, 16).unwrap_or_default()
 }
 
-/// Whether a path is one that `Store::path_of` makes: no agent names its files so.
+/// Whether a path is one that `Store::path_of` creates: no agent names its files so.
 pub fn is_archived(path: &Path) -> bool {
     let name = |path: &Path| path.file_name().and_then(|n| n.to_str()).map(str::to_string);
     let stem = name(path).and_then(|n| n.strip_suffix(ENDING)?.strip_suffix('.').map(str::to_string));
@@ -118,18 +121,18 @@ impl Store {
         Store { dir }
     }
 
-    /// Where the copy of a transcript is, whether or not there is one: the same in every version.
+    /// The path of the copy of a transcript, whether or not it exists: the same in every version.
     pub fn path_of(&self, transcript: &Transcript) -> PathBuf {
         self.path_named(name(transcript))
     }
 
-    /// Where the copy of the transcript of that name is.
+    /// The path of the copy of the transcript with that name.
     pub fn path_named(&self, name: u128) -> PathBuf {
         let name = format!("{name:032x}");
         self.dir.join(&name[..2]).join(format!("{name}.{ENDING}"))
     }
 
-    /// The names of all transcripts of which something is kept. Opens none of them.
+    /// The names of all archived transcripts. Opens none of them.
     pub fn names(&self) -> Vec<u128> {
         let mut names = Vec::new();
         for folder in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
@@ -141,12 +144,13 @@ impl Store {
         names
     }
 
-    /// What is kept under a name.
+    /// The archived transcript with that name.
     pub fn kept_named(&self, name: u128) -> Result<Kept, Error> {
         look(&self.path_named(name))
     }
 
-    /// What is kept. Nothing is unpacked but the closing tables; a damaged file is a problem beside the others.
+    /// Lists the archive. Decompresses nothing but the tables; a damaged file becomes a problem beside the
+    /// others.
     pub fn list(&self) -> Listed {
         let (mut found, mut listed) = (Found::default(), Listed::default());
         walk::files(&self.dir, &mut found, &mut |path, _, _| {
@@ -164,36 +168,37 @@ impl Store {
         listed
     }
 
-    /// What is kept of one transcript; none where nothing is.
+    /// The archived copy of one transcript, if there is one.
     pub fn kept(&self, transcript: &Transcript) -> Result<Option<Kept>, Error> {
         match look(&self.path_of(transcript)) {
             Err(Error::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            told => told.map(Some),
+            found => found.map(Some),
         }
     }
 
-    /// Everything that can be read, each with the path its transcript had.
+    /// All copies that can be read, each with the original path of its transcript.
     pub fn transcripts(&self) -> Vec<(Transcript, PathBuf)> {
         let kept = self.list().kept.into_iter();
         kept.filter_map(|k| Some((k.transcript()?, k.original))).collect()
     }
 
-    /// Begins a new copy. Entries before `from_entry` are taken over from the one that is there, which must be whole;
-    /// entries from there on are dropped, and those given again replaced. 0 writes everything anew.
+    /// Begins a new copy. Entries before `from_entry` are taken over from the existing copy, which must be
+    /// intact; entries from there on are dropped, and entries added again are replaced. 0 writes everything
+    /// anew.
     pub fn begin(&self, transcript: &Transcript, from_entry: u32) -> Result<Keeper, Error> {
         let path = self.path_for(transcript)?;
         if from_entry > 0 {
             return Keeper::continuing(&Archive::open(&path)?, header(transcript), from_entry);
         }
-        // A copy that a newer version wrote is not ours to replace.
+        // A copy written by a newer version must not be replaced.
         match Archive::open(&path) {
             Err(error @ Error::Newer { .. }) => Err(error),
             _ => Keeper::new(path, header(transcript)),
         }
     }
 
-    /// Begins a new copy with as much of the one that is there as can be used, which may be nothing: `Keeper::has`
-    /// tells. What was damaged is thereby written again while its transcript can still be read.
+    /// Begins a new copy with as much of the existing one as can be used, which may be nothing: `Keeper::has`
+    /// shows which entries. Damaged entries are thus written again while the transcript can still be read.
     pub fn resume(&self, transcript: &Transcript) -> Result<Keeper, Error> {
         let path = self.path_for(transcript)?;
         match Archive::open(&path) {
@@ -203,23 +208,24 @@ impl Store {
         }
     }
 
-    /// Removes one copy and says how many bytes that freed.
+    /// Removes one copy and returns the number of freed bytes.
     pub fn remove(&self, path: &Path) -> Result<u64, Error> {
         self.own(path)?;
         let freed = fs::metadata(path).map_err(failed(path))?.len();
         fs::remove_file(path).map_err(failed(path))?;
-        keep::sync_directory(path)?;
+        frame_writer::sync_directory(path)?;
         Ok(freed)
     }
 
-    /// Whether one copy says nothing that another does not say as well.
+    /// Whether the content of one copy is completely contained in another.
     pub fn is_within(&self, one: &Path, other: &Path) -> Result<bool, Error> {
         self.own(one).and_then(|()| self.own(other))?;
         Ok(one != other && within::is_within(one, other)?)
     }
 
-    /// Removes the sessions that `drop` names, with everything said in them: out of the one file, or the file with
-    /// them where none is left. Entries that cannot be read go too, since nobody can tell whose they are.
+    /// Removes the sessions that `drop` selects, with all their records: rewrites the file without them, or
+    /// removes it if no session is left. Unreadable entries are removed too, since it is unknown whose they
+    /// are.
     pub fn forget(&self, path: &Path, drop: &dyn Fn(&Session) -> bool) -> Result<Forgotten, Error> {
         self.own(path)?;
         let mut forgotten = forget::sessions(path, drop)?;
@@ -229,8 +235,8 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Waits until everything that was kept is on the disk. Once for many copies: waiting for each of a thousand small
-    /// ones takes longer than reading and packing them.
+    /// Waits until all copies are on the disk. Once for many copies: waiting for each of a thousand small
+    /// ones takes longer than reading and compressing them.
     pub fn settle(&self) -> Result<(), Error> {
         if !self.dir.exists() {
             return Ok(());
@@ -239,8 +245,8 @@ impl Store {
         rustix::fs::syncfs(&folder).map_err(|error| failed(&self.dir)(error.into()))
     }
 
-    /// Removes what killed writers left behind; for the one writer, before it begins. Says how many bytes that
-    /// freed.
+    /// Removes temporary files left by killed writers; only the one writer may call it, before it begins.
+    /// Returns the number of freed bytes.
     pub fn sweep(&self) -> u64 {
         let (mut found, mut freed) = (Found::default(), 0);
         walk::files(&self.dir, &mut found, &mut |path, meta, _| {
@@ -253,7 +259,7 @@ impl Store {
 
     fn path_for(&self, transcript: &Transcript) -> Result<PathBuf, Error> {
         if is_archived(&transcript.path) {
-            let error = std::io::Error::other("is a kept copy itself");
+            let error = std::io::Error::other("is itself an archived copy");
             return Err(failed(&transcript.path)(error));
         }
         Ok(self.path_of(transcript))
@@ -263,7 +269,7 @@ impl Store {
         if is_archived(path) && path.parent().and_then(Path::parent) == Some(&self.dir) {
             return Ok(());
         }
-        Err(failed(path)(std::io::Error::other("is not a file of the archive")))
+        Err(failed(path)(std::io::Error::other("is not an archive file")))
     }
 }
 
@@ -301,7 +307,7 @@ fn problem(path: &Path, error: &Error) -> Problem {
     Problem { kind: ProblemKind::Unreadable, file: path.to_path_buf(), offset: 0, note: error.to_string() }
 }
 
-/// Says whose file it was that failed.
+/// Adds the path to an I/O error.
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error {
     move |error| Error::Io { path: path.to_path_buf(), error }
 }

@@ -1,7 +1,7 @@
-//! `ChatWise`: the chats a person had in the desktop app, from its `app.db`, with the tools that were called.
+//! `ChatWise`: the conversations of the desktop app, read out of its `app.db`, with their tool calls.
 //!
-//! Only the tables `chat` and `message` are looked at: the others hold keys. How much a reply cost is not
-//! written down. The schema is known from other readers of it, not from a database of the app itself.
+//! Reads only the tables `chat` and `message`: the others contain keys. Token counts are not recorded. The
+//! schema is known through other readers of it, not through a database of the app itself.
 
 mod tell;
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub struct ChatWise;
 
-/// Every question asked of the database; `{}` stands for those of the columns below that it has.
+/// All queries; `{}` is replaced by those of the columns below that exist.
 const CHATS: &str = "select id from chat";
 const CHAT: &str = "select {} from chat where id = ?1";
 const MESSAGES: &str = "select {} from message where chatId = ?1";
@@ -22,7 +22,7 @@ const MESSAGES: &str = "select {} from message where chatId = ?1";
 const OF_CHAT: [&str; 6] = ["id", "title", "model", "createdAt", "lastReplyAt", "agentOptions"];
 const OF_MESSAGE: [&str; 7] = ["id", "role", "content", "model", "files", "meta", "createdAt"];
 
-/// Where the app keeps its database on the systems it runs on.
+/// Where the app stores its database on the systems it runs on.
 const FOLDERS: [&str; 2] = ["Library/Application Support/app.chatwise", ".local/share/app.chatwise"];
 
 impl Source for ChatWise {
@@ -67,7 +67,7 @@ impl Source for ChatWise {
     }
 }
 
-/// One transcript for each chat. What each takes of the file is not known cheaply: an equal share.
+/// One transcript per chat. The exact share of the file is expensive to compute, so each gets an equal one.
 fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
     let connection = open_foreign(path)?;
     let mut statement = connection.prepare(CHATS)?;
@@ -88,7 +88,7 @@ fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
     Ok(())
 }
 
-/// A row as text, in the order of the columns asked for.
+/// A row as text, in the order of the requested columns.
 type Cells = Vec<Option<String>>;
 
 fn load(transcript: &Transcript) -> Result<Conversation, Error> {
@@ -96,25 +96,25 @@ fn load(transcript: &Transcript) -> Result<Conversation, Error> {
     let fail = |error| Error::Database { path: path.clone(), error };
     let id = transcript.part.as_deref().unwrap_or(&transcript.hint);
     let connection = open_foreign(path).map_err(fail)?;
-    // One look at both tables: the app may be writing.
-    let look = connection.unchecked_transaction().map_err(fail)?;
-    let chat = ask(&look, "chat", CHAT, &OF_CHAT, id).map_err(fail)?;
+    // One snapshot of both tables: the app may be writing.
+    let snapshot = connection.unchecked_transaction().map_err(fail)?;
+    let chat = ask(&snapshot, "chat", CHAT, &OF_CHAT, id).map_err(fail)?;
     let chat = chat.first().ok_or(Error::Moved { path: path.clone(), what: "chat", place: 0 })?;
-    let messages = ask(&look, "message", MESSAGES, &OF_MESSAGE, id).map_err(fail)?;
+    let messages = ask(&snapshot, "message", MESSAGES, &OF_MESSAGE, id).map_err(fail)?;
     let mut conversation = Conversation::new(Session::new("chatwise", id));
     tell::tell(chat, &messages, &mut conversation);
     Ok(conversation)
 }
 
 fn ask(
-    look: &Connection,
+    snapshot: &Connection,
     table: &str,
-    question: &str,
+    query: &str,
     wanted: &[&str],
     id: &str,
 ) -> Result<Vec<Cells>, db::Error> {
-    let question = question.replace("{}", &picked(&columns(look, table)?, wanted));
-    let mut statement = look.prepare(&question)?;
+    let query = query.replace("{}", &picked(&columns(snapshot, table)?, wanted));
+    let mut statement = snapshot.prepare(&query)?;
     let rows = statement.query_map([id], |row| Ok((0..wanted.len()).map(|n| text(row, n)).collect()))?;
     rows.collect()
 }
@@ -123,14 +123,15 @@ fn ask(
 mod tests {
     use super::*;
 
-    /// `provider` and `tool` hold keys. Nothing asked here can name them: the tables stand in the questions.
+    /// `provider` and `tool` contain keys. No query can name them, because the table names are part of the
+    /// query constants.
     #[test]
     fn only_two_tables_are_named() {
-        for question in [CHATS, CHAT, MESSAGES] {
-            let words: Vec<&str> = question.split_whitespace().collect();
+        for query in [CHATS, CHAT, MESSAGES] {
+            let words: Vec<&str> = query.split_whitespace().collect();
             let named: Vec<&str> = words.windows(2).filter(|w| w[0] == "from").map(|w| w[1]).collect();
-            assert!(named == ["chat"] || named == ["message"], "{question}");
-            assert!(!["join", "*", ","].iter().any(|word| words.contains(word)), "{question}");
+            assert!(named == ["chat"] || named == ["message"], "{query}");
+            assert!(!["join", "*", ","].iter().any(|word| words.contains(word)), "{query}");
         }
         let source = include_str!("chatwise.rs").split("#[cfg(test)]").next().unwrap();
         assert_eq!(source.matches("from chat").count() + source.matches("from message").count(), 3);

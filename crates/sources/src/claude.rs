@@ -1,7 +1,7 @@
 //! Claude Code: `~/.claude/projects/<encoded path>/<session>.jsonl`, its subagents' files in all three places
-//! they have been kept, and the formats of 0.2 to 2.1.
+//! where versions have stored them, and the formats of 0.2 to 2.1.
 //!
-//! The folder name cannot be turned back into a path, so the project is the `cwd` written inside.
+//! The folder name cannot be decoded to a path, so the project is the `cwd` written inside.
 
 mod entry;
 pub(crate) mod fetch;
@@ -50,7 +50,7 @@ impl Source for Claude {
     fn list(&self, root: &Path, found: &mut Found) {
         let above = root.as_os_str().len() + 1;
         files_named(root, b".jsonl", found, &mut |path, meta, found| {
-            // As bytes: taking ten thousand paths apart costs more than looking at their files.
+            // As bytes: splitting ten thousand paths costs more than reading their metadata.
             let bytes = path.as_os_str().as_bytes();
             let stem = bytes[..bytes.len() - ENDING].rsplit(|b| *b == b'/').next().unwrap_or_default();
             if stem.is_empty() {
@@ -58,7 +58,7 @@ impl Source for Claude {
             }
             let hint = String::from_utf8_lossy(stem).into_owned();
             let folder = bytes.get(above..).and_then(|below| memchr::memchr(b'/', below));
-            // A transcript beside the projects has no folder to share.
+            // A transcript directly in the projects folder shares no folder with others.
             let group = &bytes[..folder.map_or(bytes.len(), |length| above + length)];
             let group = PathBuf::from(OsStr::from_bytes(group));
             found.add_own(path, meta, hint, group);
@@ -91,8 +91,8 @@ impl Source for Claude {
     }
 }
 
-/// The folder name Claude Code makes of a path: every UTF-16 unit outside `[A-Za-z0-9]` becomes a dash, and a
-/// name over 200 is cut there (a hash follows, which a prefix match does not need).
+/// The folder name Claude Code derives from a path: every UTF-16 unit outside `[A-Za-z0-9]` becomes a dash,
+/// and a name over 200 is truncated there (a hash follows, which a prefix match does not need).
 fn encode(path: &str) -> String {
     path.encode_utf16()
         .map(|unit| char::from_u32(u32::from(unit)).filter(char::is_ascii_alphanumeric).unwrap_or('-'))
@@ -104,9 +104,9 @@ struct Walk<'s, 'a> {
     survey: &'s mut Survey<'a>,
     session_id: Vec<u8>,
     agent_file: bool,
-    /// Old versions keep subagents inside the main file: entry id to the session made for its chain.
+    /// Old versions keep subagents inside the main file: entry ID to the session created for its chain.
     sidechains: FxHashMap<u64, u32>,
-    /// Titles found in front of the conversation they belong to, by the entry they name.
+    /// Titles found before the conversation they belong to, by the entry they name.
     summaries: Vec<(Vec<u8>, String)>,
     spoken: [u32; 2],
 }
@@ -144,7 +144,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         Ok(())
     }
 
-    // ---- what an entry means
+    // ---- entries
 
     fn entry(&mut self, entry: &Entry<'_>, place: u64, line: &[u8]) {
         if self.survey.want.fields {
@@ -262,7 +262,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
     }
 
-    /// Which session an entry belongs to: the file's own, or one made for a subagent's chain inside it.
+    /// The session an entry belongs to: the file's own, or one created for a subagent's chain inside it.
     fn session_of(&mut self, entry: &Entry<'_>) -> u32 {
         if self.agent_file || !entry.sidechain {
             return 0;
@@ -331,7 +331,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.say(entry, session, place, flags, Role::User, kind, entry.text);
     }
 
-    #[allow(clippy::too_many_arguments)] // the parts of one sentence
+    #[allow(clippy::too_many_arguments)] // the fields of one message
     fn say(
         &mut self,
         entry: &Entry<'_>,
@@ -363,8 +363,8 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     }
 
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
-        let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
-        let end = if entry.whole { looked } else { sound_end(bytes, start, looked).ok_or(Broken)? };
+        let (entry, parsed) = Entry::read(bytes, start, self.survey.want)?;
+        let end = if entry.whole { parsed } else { sound_end(bytes, start, parsed).ok_or(Broken)? };
         self.survey.coverage().lines += 1;
         self.entry(&entry, base + start as u64, &bytes[start..end]);
         Ok(end)
@@ -375,7 +375,7 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     }
 }
 
-/// 1.0.30 resumes into a new file under new ids; 1.0.90 and all that were seen after it copy entries as they are.
+/// 1.0.30 resumes into a new file under new IDs; 1.0.90 and all later versions seen copy entries unchanged.
 fn copies_keep_ids(version: &[u8]) -> bool {
     let mut parts = version.split(|b| *b == b'.').map(|part| {
         part.iter()
@@ -385,7 +385,7 @@ fn copies_keep_ids(version: &[u8]) -> bool {
     std::array::from_fn(|_| parts.next().unwrap_or(0)) >= [1, 0, 90]
 }
 
-/// A client that could not reach its model has written the refusal down as the title.
+/// If a client could not reach its model, it stored the error message as the title.
 fn is_refusal(title: &str) -> bool {
     ["Invalid API key", "API Error", "Credit balance is too low"].iter().any(|start| title.starts_with(start))
 }
@@ -393,12 +393,12 @@ fn is_refusal(title: &str) -> bool {
 static SPLICED: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(b"{\"parentUuid\":"));
 
-/// Where the line ends of which only the head was read; None if it is no whole record. It is one if it ends as a
-/// record does and no other is spliced into it: an unescaped `{"parentUuid":` cannot stand inside a string.
-/// Where there is doubt, and in a last line that may be half written, the whole of it is walked.
-fn sound_end(bytes: &[u8], start: usize, looked: usize) -> Option<usize> {
-    let end = records::line_end(bytes, looked);
-    let rest = &bytes[looked.min(end)..end];
+/// The end of a line of which only the head was parsed; None if it is not a complete record. It is complete
+/// if it ends like a record and no other is spliced into it: an unescaped `{"parentUuid":` cannot occur
+/// inside a string. In doubt, and for a last line that may be half written, all of it is scanned.
+fn sound_end(bytes: &[u8], start: usize, parsed: usize) -> Option<usize> {
+    let end = records::line_end(bytes, parsed);
+    let rest = &bytes[parsed.min(end)..end];
     let ended = end < bytes.len() && rest.trim_ascii_end().ends_with(b"}");
     if ended && SPLICED.find(rest).is_none() {
         return Some(end);
@@ -412,8 +412,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_that_copy_entries_as_they_are() {
-        for (version, kept) in [
+    fn later_versions_copy_entries_unchanged() {
+        for (version, keeps_ids) in [
             ("", false),
             ("0.2.114", false),
             ("1.0.30", false),
@@ -421,12 +421,12 @@ mod tests {
             ("1.1", true),
             ("2.0.0-beta.1", true),
         ] {
-            assert_eq!(copies_keep_ids(version.as_bytes()), kept, "{version}");
+            assert_eq!(copies_keep_ids(version.as_bytes()), keeps_ids, "{version}");
         }
     }
 
     #[test]
-    fn folder_names_as_claude_makes_them() {
+    fn folder_names_are_encoded_as_claude_does() {
         for (path, folder) in [
             ("/home/dev/work/cc-2.1.325/paths/My Project", "-home-dev-work-cc-2-1-325-paths-My-Project"),
             ("/p/emoji🚀dir", "-p-emoji--dir"),

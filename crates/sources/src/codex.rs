@@ -1,8 +1,9 @@
-//! Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, packed or not, archived or not, in the formats
-//! of 0.21 to 0.166.
+//! Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, compressed or not, archived or not, in
+//! the formats of 0.21 to 0.166.
 //!
-//! A prompt and a reply arrive in two streams, one for the model and one for the screen: each is taken once. The
-//! databases beside the rollouts repeat them and are not read, so a name given only there is not known.
+//! A prompt and a reply arrive in two streams, one for the model and one for the screen: each is counted
+//! once. The databases beside the rollouts repeat them and are not read, so a name stored only there is not
+//! known.
 
 mod entry;
 mod fetch;
@@ -65,7 +66,7 @@ impl Source for Codex {
         };
         walk.close();
         match read {
-            // A packed file cut short still holds what came before the cut.
+            // A truncated compressed file still contains the data before the cut.
             Err(Error::Io { error, .. }) if packed::is_packed(&transcript.path) => {
                 survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
                 Ok(())
@@ -93,7 +94,7 @@ impl Source for Codex {
     }
 }
 
-/// The id at the end of a rollout's name. A packed file beside its plain one is a copy and none of ours.
+/// The ID at the end of a rollout's name. A compressed file beside its plain one is a copy and ignored.
 fn session_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.strip_prefix("rollout-")?;
     if packed::is_packed(path) && path.with_extension("").is_file() {
@@ -104,7 +105,7 @@ fn session_of(path: &Path) -> Option<String> {
     Some(id.to_string())
 }
 
-/// Which of the two streams prompts are taken from: the first that shows one.
+/// The stream prompts are read from: the first one that contains any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Items,
@@ -120,7 +121,7 @@ struct Held {
     text: Vec<u8>,
 }
 
-/// Tokens that were told before the reply they belong to.
+/// Tokens that were reported before the reply they belong to.
 struct Owed {
     id: Vec<u8>,
     at: Stamp,
@@ -128,7 +129,7 @@ struct Owed {
     tokens: Tokens,
 }
 
-/// How many calls may be judged before their result is read: far more than ever run at once.
+/// How many calls may have a known status before their result is read: far more than ever run at once.
 const JUDGED: usize = 4096;
 
 /// One pass over one file.
@@ -136,14 +137,14 @@ struct Walk<'s, 'a> {
     survey: &'s mut Survey<'a>,
     headed: bool,
     subagent: bool,
-    /// The session's own time, for lines that have none.
+    /// The session's own time, for lines without one.
     started: Stamp,
     model: Vec<u8>,
     thread: Thread,
     usage: Usage,
     prompts: Stream,
     held: Vec<Held>,
-    /// Replies shown on the screen that the model's stream has yet to bring.
+    /// Replies shown on the screen that have not yet appeared in the model's stream.
     announced: u32,
     last_reply: Option<(Vec<u8>, bool)>,
     unpaid: Option<Vec<u8>>,
@@ -159,8 +160,8 @@ impl<'a> Reader<'a> for Walk<'_, 'a> {
     }
 
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize> {
-        let (entry, looked) = Entry::read(bytes, start, self.survey.want)?;
-        let end = records::line_end(bytes, looked);
+        let (entry, parsed) = Entry::read(bytes, start, self.survey.want)?;
+        let end = records::line_end(bytes, parsed);
         self.survey.coverage().lines += 1;
         if self.survey.want.fields {
             self.account_fields(&entry, &bytes[start..end]);
@@ -281,10 +282,10 @@ impl<'s, 'a> Walk<'s, 'a> {
         flags(self.thread.copied, self.subagent)
     }
 
-    /// What Codex calls the line, or a name that a copy of it would have too.
-    fn id(&self, entry: &Entry<'_>, letter: char) -> Vec<u8> {
+    /// Codex's own ID of the line, or one derived so that a copy of it has the same.
+    fn id(&self, entry: &Entry<'_>, prefix: char) -> Vec<u8> {
         let own = entry.own_id();
-        if own.is_empty() { self.thread.name(letter) } else { own.to_vec() }
+        if own.is_empty() { self.thread.name(prefix) } else { own.to_vec() }
     }
 
     // ---- the model's stream
@@ -315,8 +316,8 @@ impl<'s, 'a> Walk<'s, 'a> {
         let flags = self.flags() | flag;
         let (role, kind) = (Role::Assistant, Kind::Reply);
         let model = std::mem::take(&mut self.model);
-        let said = Said { session: 0, role, kind, id, at, place, text: b"", model: &model, tokens, flags };
-        self.survey.said(said);
+        let message = Said { session: 0, role, kind, id, at, place, text: b"", model: &model, tokens, flags };
+        self.survey.said(message);
         self.model = model;
     }
 
@@ -338,7 +339,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
     }
 
-    /// The model answers and no other stream has brought the prompt: then it was this one.
+    /// The model replies and no other stream has contained the prompt: then it was this one.
     fn release(&mut self) {
         for held in std::mem::take(&mut self.held) {
             self.prompt(&held.id, held.at, held.place, &held.text);
@@ -367,7 +368,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.survey.result(item.call_id, status, entry.at, place);
     }
 
-    /// The screen's stream knows how a call ended, before its result is written or long after.
+    /// The screen's stream reports how a call ended, before its result is written or long after.
     fn verdict(&mut self, id: &[u8], good: bool) {
         let status = if good { Status::Success } else { Status::Error };
         self.survey.verdict(id, status);
@@ -467,7 +468,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn compacted(&mut self, entry: &Entry<'_>, place: u64) {
-        // The model wrote the summary for Codex, not for the person, who is shown no such reply.
+        // The model wrote the summary for Codex, not for the person, who sees no such reply.
         if let Some((id, false)) = self.last_reply.take() {
             self.survey.mark_reply(&id, USAGE_ONLY);
         }
@@ -490,7 +491,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
     }
 
-    /// Tokens belong to the reply before them, to the one announced, or to calls without a word.
+    /// Tokens belong to the reply before them, to the announced one, or to calls without text.
     fn spend(&mut self, owed: Owed) {
         self.settle();
         if let Some(reply) = self.unpaid.take() {
@@ -525,14 +526,14 @@ fn subagent(item: &Item<'_>) -> Option<(Option<String>, Option<String>)> {
     Some((parent, agent))
 }
 
-/// `{"Ok":{…}}`, `{"Err":…}`, or since 0.166 what stands inside.
+/// `{"Ok":{…}}`, `{"Err":…}`, or since 0.166 the content itself.
 fn is_mcp_success(result: &[u8]) -> bool {
     let inner = json::get(result, b"Ok").unwrap_or(result);
-    let says = [b"isError".as_slice(), b"is_error"].iter().any(|k| json::get(inner, k) == Some(b"true"));
-    !says && json::get(result, b"Err").is_none()
+    let is_error = [b"isError".as_slice(), b"is_error"].iter().any(|k| json::get(inner, k) == Some(b"true"));
+    !is_error && json::get(result, b"Err").is_none()
 }
 
-/// The first words of a message, still escaped; Codex's own marks around a picture are none.
+/// The first text of a message, still escaped; Codex's own tags around a picture do not count.
 fn first_text(content: &[u8]) -> &[u8] {
     let mut cursor = Cursor::new(content, 0);
     if !cursor.array() {
@@ -553,7 +554,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rollouts_are_known_by_their_names() {
+    fn rollouts_are_identified_by_their_names() {
         let id = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
         for (name, found) in [
             (format!("rollout-2026-11-14T23-29-48-{id}.jsonl"), Some(id)),

@@ -1,7 +1,7 @@
-//! A transcript small enough to be held whole: what the sources that keep one JSON file or some database rows
-//! per conversation read into. The survey and the fetch of such a source are the same for all of them.
+//! A transcript small enough to be loaded whole: the common form for sources that store one JSON file or some
+//! database rows per conversation. Survey and fetch are the same for all of them.
 //!
-//! Does not know any agent's format. Places are ordinals, not bytes.
+//! Does not know any agent's format. Positions are ordinals, not byte offsets.
 
 pub mod value;
 
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-/// One conversation in order.
+/// One conversation, in order.
 pub struct Conversation {
     pub session: Session,
     pub parts: Vec<Part>,
-    /// Lines are entries here. Those that are bad or unfinished stand in `problems` and are counted there.
+    /// Lines are entries here. Bad and unfinished entries are in `problems` and counted there.
     pub coverage: Coverage,
     pub problems: Vec<(ProblemKind, String)>,
-    /// When the session was made, where the store says so: what was said before was copied into it.
+    /// When the session was created, if the store records it: anything older was copied into it.
     pub made_at: Stamp,
 }
 
@@ -30,14 +30,14 @@ pub enum Part {
         kind: Kind,
         message: Message,
         tokens: Tokens,
-        /// What stays the same when the agent copies the message under a new id.
+        /// An ID that survives when the agent copies the message under a new one.
         same_as: Option<String>,
     },
     Called {
         call: Call,
         at: Stamp,
         until: Stamp,
-        /// The same for a call, where its id is not enough: some providers count from zero in every reply.
+        /// The same for a call, if its own ID is not unique: some providers count from zero in every reply.
         same_as: Option<String>,
     },
 }
@@ -78,14 +78,14 @@ impl Conversation {
         self.coverage.unknown_type(if name.is_empty() { "(no type)" } else { name });
     }
 
-    /// An entry that cannot be used. One that could not even be opened is told, but is no line.
+    /// Records an entry that cannot be used. One that could not even be opened is a problem, but not a line.
     pub fn trouble(&mut self, kind: ProblemKind, note: String) {
         let line = matches!(kind, ProblemKind::BadLine | ProblemKind::LineTooLong | ProblemKind::Unfinished);
         self.coverage.lines += u64::from(line);
         self.problems.push((kind, note));
     }
 
-    /// Counts the keys of an entry that nobody has told us about.
+    /// Counts the keys of an entry that are not known.
     pub fn fields(&mut self, kind: &str, entry: &serde_json::Value, known: &[&str]) {
         let keys = entry.as_object().into_iter().flat_map(serde_json::Map::keys);
         for key in keys.filter(|key| !known.contains(&key.as_str())) {
@@ -94,7 +94,7 @@ impl Conversation {
     }
 }
 
-/// Tells a conversation to a survey.
+/// Adds a conversation to a survey.
 pub fn survey(conversation: &Conversation, survey: &mut Survey<'_>) {
     let session = survey.add_session(conversation.session.clone());
     survey.version(conversation.session.version.as_bytes());
@@ -107,7 +107,7 @@ pub fn survey(conversation: &Conversation, survey: &mut Survey<'_>) {
         tell(conversation, part, session, ordinal as u64, survey);
     }
     if conversation.made_at.is_some() {
-        // Copied history is older than the session that holds it.
+        // Copied history is older than the session that contains it.
         survey.session(session).started_at = conversation.made_at;
     }
 }
@@ -154,13 +154,13 @@ struct Kept {
 }
 
 thread_local! {
-    /// Records come in order, so the same few conversations are asked for again and again.
+    /// Records are fetched in order, so the same few conversations are needed again and again.
     static LOADED: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
 const KEPT: usize = 4;
 
-/// Length and time of change, of the file and of a database's log.
+/// Length and modification time, of the file and of a database's log.
 type Age = [Option<(u64, SystemTime)>; 2];
 
 fn age(path: &Path) -> Age {
@@ -171,26 +171,26 @@ fn age(path: &Path) -> Age {
     [of(path), of(&db::beside(path, "-wal"))]
 }
 
-/// The conversation as it is now: one kept from before is used only while its file has not changed.
+/// The conversation as it is now: a cached one is used only while its file has not changed.
 fn loaded(transcript: &Transcript, load: Load) -> Result<Rc<Conversation>, Error> {
     let age = age(&transcript.path);
-    LOADED.with_borrow_mut(|kept| {
+    LOADED.with_borrow_mut(|cache| {
         let same = |k: &Kept| k.path == transcript.path && k.part == transcript.part;
-        if let Some(found) = kept.iter().find(|k| same(k) && k.age == age) {
+        if let Some(found) = cache.iter().find(|k| same(k) && k.age == age) {
             return Ok(found.conversation.clone());
         }
-        kept.retain(|k| !same(k));
+        cache.retain(|k| !same(k));
         let conversation = Rc::new(load(transcript)?);
-        if kept.len() == KEPT {
-            kept.remove(0);
+        if cache.len() == KEPT {
+            cache.remove(0);
         }
         let (path, part) = (transcript.path.clone(), transcript.part.clone());
-        kept.push(Kept { path, part, age, conversation: conversation.clone() });
+        cache.push(Kept { path, part, age, conversation: conversation.clone() });
         Ok(conversation)
     })
 }
 
-/// The part a row was made of, if it is still the one it was.
+/// The part that a row was made from, if it has not changed.
 fn find<'c>(conversation: &'c Conversation, row: &Row) -> Option<&'c Part> {
     let part = conversation.parts.get(row.place as usize)?;
     (Row::id_head(part.identity()) == row.id).then_some(part)

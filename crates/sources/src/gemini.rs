@@ -1,9 +1,10 @@
-//! Gemini CLI: what was asked and done in `~/.gemini/tmp/<project>/chats`, in one JSON file per session (0.11,
-//! 0.30) or in an event log (0.61), its subagents included.
+//! Gemini CLI: sessions in `~/.gemini/tmp/<project>/chats`, stored in one JSON file per session (0.11, 0.30)
+//! or in an event log (0.61), subagents included.
 //!
-//! The oldest name the project's folder by a hash of its path alone: then the project is not known. Nor is
-//! the version of the client, which none of them writes down.
+//! The oldest versions name the project's folder by a hash of its path alone: then the project is not known.
+//! The version of the client is not known either, because none of them records it.
 
+mod attachment;
 mod call;
 mod log;
 mod tell;
@@ -57,8 +58,8 @@ impl Source for Gemini {
     }
 }
 
-/// A transcript's project folder and what its name tells of its id: `session-<time>-<the first 8>.json[l]` in
-/// `<project>/chats`, or a subagent's whole id one folder further down.
+/// A transcript's project folder and the part of its session ID in the file name: `session-<time>-<the first
+/// 8>.json[l]` in `<project>/chats`, or a subagent's complete ID one folder further down.
 fn named(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
     let extension = path.extension()?.to_str()?;
     let stem = path.file_stem()?.to_string_lossy();
@@ -74,7 +75,7 @@ fn named(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
     }
 }
 
-/// Whose subagent a transcript belongs to.
+/// The parent session, if the transcript is a subagent's.
 fn parent(path: &Path) -> Option<String> {
     let folder = path.parent()?.file_name()?.to_string_lossy();
     (folder != "chats").then(|| folder.into_owned())
@@ -166,7 +167,7 @@ fn describe(transcript: &Transcript, log: &Log, session: &mut Session) {
     session.cwd = session.project.clone();
 }
 
-/// The path a project's folder stands for, from the note inside it or from the list of all of them.
+/// The path of the project that a folder belongs to, from the file inside it or from the list of all projects.
 fn project(folder: &Path) -> Option<String> {
     let note = small(&folder.join(".project_root")).filter(|path| !path.trim().is_empty());
     note.map(|path| path.trim().to_string()).or_else(|| listed(folder))
@@ -180,7 +181,7 @@ fn listed(folder: &Path) -> Option<String> {
     projects.find(|(_, name)| name.as_str() == Some(slug)).map(|(path, _)| path.clone())
 }
 
-/// A file that holds little; whatever else lies in its place is as good as missing.
+/// Reads a small file; anything else at that path is treated as missing.
 fn small(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     place::open(path).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transcripts_are_known_by_their_place_and_name() {
+    fn transcripts_are_identified_by_folder_and_name() {
         let root = Path::new("/h/.gemini/tmp");
         for (path, hint) in [
             ("p/chats/session-2026-11-14T23-37-a5ea6375.jsonl", Some("a5ea6375")),

@@ -1,14 +1,14 @@
-//! A lazy look at one JSON record: walk its keys, take the few values that matter, step over the rest
-//! without decoding them. Step-over is a loop, not a recursion: two million brackets cost no stack.
+//! Lazy parsing of one JSON record: iterate over its keys, take the few values that matter, skip the rest
+//! without decoding. Skipping is a loop, not a recursion: two million brackets use no stack.
 //!
-//! Forgiving on purpose (it does not judge numbers or match bracket kinds): a record that a strict parser
-//! refuses may still hold a tool call. Never crosses a line end.
+//! Lenient on purpose (does not validate numbers or match kinds of brackets): a record that a strict parser
+//! rejects may still contain a tool call. Never crosses a line end.
 
 use memchr::{memchr, memchr2};
 use serde_json::value::RawValue;
 use std::fmt::Write;
 
-/// The bytes are not the JSON they should be.
+/// The bytes are not valid JSON at the position where they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Broken;
 
@@ -37,14 +37,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps into an object. Follow with `key` until it answers None.
+    /// Enters an object. Call `key` until it returns None.
     #[inline]
     pub fn object(&mut self) -> Look<()> {
         self.blank();
         self.expect(b'{')
     }
 
-    /// The next key of the object the cursor is in, its value to be taken next.
+    /// The next key of the object the cursor is in; the cursor is then at its value.
     #[inline]
     pub fn key(&mut self) -> Look<Option<&'a [u8]>> {
         loop {
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(key))
     }
 
-    /// Steps into an array; false if the value is something else, which is then still to be taken.
+    /// Enters an array; false if the value is not one, and then it is not consumed.
     pub fn array(&mut self) -> bool {
         self.blank();
         if self.peek() == b'[' {
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         false
     }
 
-    /// Whether the array the cursor is in has another item, to be taken next.
+    /// Whether the array the cursor is in has another item; the cursor is then at it.
     pub fn item(&mut self) -> Look<bool> {
         if self.at > 0 && self.bytes.get(self.at - 1) == Some(&b'"') {
             self.after_string()?;
@@ -103,8 +103,9 @@ impl<'a> Cursor<'a> {
         Err(Broken)
     }
 
-    /// The inside of a string, escapes untouched. Looks only for quotes: whether one is escaped is told by
-    /// the backslashes before it, so that the `\n`s of tool output do not stop the vector search.
+    /// The content of a string, escapes untouched. Searches only for quotes: the backslashes before a quote
+    /// show whether it is escaped, so that the `
+    /// `s of tool output do not stop the vector search.
     #[inline]
     pub fn string(&mut self) -> Look<&'a [u8]> {
         self.expect(b'"')?;
@@ -128,7 +129,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Letters behind a string mean that a splice has turned the insides of strings out.
+    /// Letters behind a string mean that a splice has swapped the inside and outside of strings.
     #[inline]
     fn after_string(&self) -> Look<()> {
         match self.peek() {
@@ -137,7 +138,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A string's inside, or empty for any other value (which is stepped over).
+    /// The content of a string, or empty for any other value (which is skipped).
     pub fn string_or_skip(&mut self) -> Look<&'a [u8]> {
         self.blank();
         if self.peek() == b'"' {
@@ -156,7 +157,7 @@ impl<'a> Cursor<'a> {
         Ok(self.skip()? == b"true")
     }
 
-    /// Steps over any value and hands out its bytes.
+    /// Skips any value and returns its bytes.
     pub fn skip(&mut self) -> Look<&'a [u8]> {
         self.blank();
         let start = self.at;
@@ -200,15 +201,15 @@ impl<'a> Cursor<'a> {
         if self.at == start { Err(Broken) } else { Ok(()) }
     }
 
-    /// After the record: nothing but blanks up to the line's end.
+    /// Whether only blanks follow up to the end of the line.
     pub fn at_line_end(&mut self) -> bool {
         self.blank();
         self.at >= self.bytes.len() || self.bytes[self.at] == b'\n'
     }
 }
 
-/// Where a string of less than 16 bytes ends, if it is one without escapes. Keys and words are that short, and
-/// two words of eight bytes are looked through in a quarter of the time that calling the vector search takes.
+/// The end of a string of less than 16 bytes without escapes. Keys and words are that short, and checking two
+/// words of eight bytes takes a quarter of the time of a call to the vector search.
 #[inline]
 fn short_end(bytes: &[u8]) -> Option<usize> {
     for (n, word) in bytes.get(..16)?.chunks_exact(8).enumerate() {
@@ -224,7 +225,7 @@ fn short_end(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The place of the first such byte among eight, or 8.
+/// The index of the first such byte among eight, or 8.
 #[inline]
 fn first(word: u64, byte: u8) -> usize {
     let differs = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
@@ -232,17 +233,17 @@ fn first(word: u64, byte: u8) -> usize {
     zeros.trailing_zeros() as usize / 8
 }
 
-/// Whether what follows these bytes of a string is escaped: by an odd number of backslashes.
+/// Whether the character after these bytes of a string is escaped: by an odd number of backslashes.
 fn is_escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1
 }
 
-/// Steps over the whole value at the start of `bytes`.
+/// The bytes of the complete value at the start of `bytes`.
 pub fn whole(bytes: &[u8]) -> Look<&[u8]> {
     Cursor::new(bytes, 0).skip()
 }
 
-/// The value of one key of an object, without looking further.
+/// The value of one key of an object; stops at the first match.
 pub fn get<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let mut cursor = Cursor::new(object, 0);
     cursor.object().ok()?;
@@ -266,7 +267,7 @@ pub fn inside(raw: &[u8]) -> &[u8] {
     raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")).unwrap_or(raw)
 }
 
-/// Decodes the inside of a JSON string. What is not Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
+/// Decodes the content of a JSON string. Invalid Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
 pub fn text(raw: &[u8]) -> String {
     if memchr(b'\\', raw).is_none() {
         return decoded(raw);
@@ -284,7 +285,7 @@ pub fn text(raw: &[u8]) -> String {
     }
 }
 
-/// Bytes as text. Checking first is several times as fast as replacing, and nearly always enough.
+/// Bytes as text. Validating first is several times as fast as replacing, and nearly always enough.
 fn decoded(raw: &[u8]) -> String {
     match std::str::from_utf8(raw) {
         Ok(text) => text.to_string(),
@@ -292,7 +293,7 @@ fn decoded(raw: &[u8]) -> String {
     }
 }
 
-/// One escape, the backslash gone already; hands back what follows it.
+/// Decodes one escape, whose backslash is already consumed; returns the bytes after it.
 fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some(&c) = rest.first() else { return rest };
     let plain = match c {
@@ -336,11 +337,11 @@ fn hex4(b: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Nested deeper than this, a value is more than most readers of JSON can take.
+/// Values nested deeper than this are more than most JSON parsers accept.
 const DEEPEST: usize = 500;
 
-/// A value's bytes as JSON text that may be printed. What is not Unicode is replaced, raw control characters are
-/// escaped; what is no JSON after that, or nested beyond reason, becomes a string of its text.
+/// A value's bytes as JSON text that may be printed. Invalid Unicode is replaced, raw control characters are
+/// escaped; a value that still is not JSON, or is nested too deeply, becomes a string of its text.
 pub fn printable(raw: &[u8]) -> String {
     let text = decoded(raw);
     let is_string = raw.len() > 1 && raw.starts_with(b"\"") && raw.ends_with(b"\"");
@@ -350,9 +351,9 @@ pub fn printable(raw: &[u8]) -> String {
     printable_after_all(raw, text, is_string)
 }
 
-/// Whether a text has no control character, and no escape but the commonest. Said of nearly every text. Each byte is
-/// held against the one behind it, without a branch and in blocks of a fixed size, which the compiler turns into
-/// vector instructions. A backslash that is itself escaped can raise a false alarm, never hide a true one.
+/// Whether a text has no control character, and no escape but the commonest. True for nearly every text.
+/// Compares each byte with the next without a branch and in blocks of a fixed size, which the compiler
+/// vectorises. A backslash that is itself escaped can cause a false positive, never a false negative.
 fn is_plain(raw: &[u8]) -> bool {
     let (here, next) = (&raw[..raw.len() - 1], &raw[1..]);
     let (blocks, rest) = here.as_chunks::<64>();
@@ -406,7 +407,8 @@ fn escape_controls(text: &str) -> String {
     out
 }
 
-/// Calls `each` with the place of every backslash that begins an escape, and takes the escape's length from it.
+/// Calls `each` with the position of every backslash that begins an escape; `each` returns the length of the
+/// escape.
 fn escapes(text: &[u8], mut each: impl FnMut(usize) -> usize) {
     let mut at = 0;
     while let Some(slash) = text.get(at..).and_then(|rest| memchr(b'\\', rest)) {
@@ -415,7 +417,7 @@ fn escapes(text: &[u8], mut each: impl FnMut(usize) -> usize) {
     }
 }
 
-/// Half a surrogate pair is valid in JSON's grammar, and many readers refuse it.
+/// Half a surrogate pair is valid in JSON's grammar, but many parsers reject it.
 fn without_half_pairs(text: String) -> String {
     let bytes = text.as_bytes();
     let code = |at: usize| match bytes.get(at..at + 2) {
@@ -438,7 +440,7 @@ fn without_half_pairs(text: String) -> String {
     text
 }
 
-/// Whether every escape is one that JSON knows, and whether any could be half of a pair (`\\ud800` to `\\udfff`).
+/// Whether every escape is valid JSON, and whether any could be half of a pair (`\\ud800` to `\\udfff`).
 fn look_at_escapes(bytes: &[u8]) -> (bool, bool) {
     let (mut sound, mut halves) = (true, false);
     escapes(bytes, |at| {
@@ -455,7 +457,7 @@ fn look_at_escapes(bytes: &[u8]) -> (bool, bool) {
     (sound, halves)
 }
 
-/// How deeply a value is nested, or more: brackets inside strings are counted only where there are many.
+/// An upper bound of the nesting depth: brackets inside strings are excluded only if there are many brackets.
 fn depth(text: &str) -> usize {
     let opening = |b: &u8| matches!(b, b'[' | b'{');
     if text.bytes().filter(opening).take(DEEPEST + 1).count() <= DEEPEST {
@@ -495,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_keys_and_steps_over_values() {
+    fn keys_are_read_and_values_skipped() {
         let line = br#" {"a" : "x\"}\\", "b":[1,{"c":"]"}], "d":null,"e":-1.5e3 } "#;
         let found = keys(line).unwrap();
         assert_eq!(found[0], ("a".into(), r#""x\"}\\""#.into()));
@@ -505,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn damage_is_detected() {
         for bad in [
             r#"{"a":1"#,
             r#"{"a":"#,

@@ -1,8 +1,9 @@
-//! Reads the histories that coding agents leave on disk. One agent, one file, one row in `SOURCES`; nothing
-//! here writes to, locks or renames anything of theirs. What is to outlive them is kept in `archive`.
+//! Reads the histories that coding agents leave on disk: one module and one row in `SOURCES` per agent.
+//! Nothing here writes to, locks or renames an agent's files. `archive` keeps copies that outlive the
+//! originals.
 //!
 //! A source is read twice: a *survey* of the whole transcript keeps a small row per message and call, and a
-//! *fetch* reads one of them again, in full, from its place. Knows nothing of queries, indexes or terminals.
+//! *fetch* reads one of them again, in full, from its position. Does not know queries, indexes or terminals.
 
 pub mod archive;
 pub mod chatwise;
@@ -31,31 +32,31 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Every agent Loci can read, in the order in which they are listed.
+/// Every agent Loci can read, in listing order.
 pub const SOURCES: &[&dyn Source] =
     &[&claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::OpenCode, &chatwise::ChatWise];
 
 /// One transcript: a file, or one conversation inside a database.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// Its place in `SOURCES`.
+    /// Index into `SOURCES`.
     pub source: usize,
     pub path: PathBuf,
-    /// Which conversation, where a file holds many.
+    /// The conversation inside the file, if one file contains many.
     pub part: Option<String>,
     pub size: u64,
     pub age: Age,
-    /// The session id as far as the name tells it.
+    /// The session ID as far as the file name contains it.
     pub hint: String,
-    /// Transcripts that can hold copies of each other share a group.
+    /// Transcripts that can contain copies of each other share a group.
     pub group: PathBuf,
 }
 
-/// What a look at a transcript's file tells of whether it has changed since.
+/// File metadata that shows whether a transcript has changed since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Age {
     pub inode: u64,
-    /// Nanoseconds since 1970; of a database the later of its file and its log.
+    /// Nanoseconds since 1970; for a database the later time of its file and its log.
     pub changed: i64,
 }
 
@@ -65,7 +66,7 @@ impl Age {
         Age { inode: meta.ino(), changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec() }
     }
 
-    /// A database has grown if its log has.
+    /// A database has changed if its log has.
     pub fn of_database(path: &Path) -> Age {
         let of = |path: &Path| std::fs::metadata(path).map(|meta| Age::of(&meta)).unwrap_or_default();
         let (file, log) = (of(path), of(&db::beside(path, "-wal")));
@@ -73,7 +74,7 @@ impl Age {
     }
 }
 
-/// The environment as far as sources may know it. Filled in one place, by the service.
+/// The part of the environment that sources may use. The service fills it in, in one place.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     pub home: PathBuf,
@@ -81,7 +82,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The directories of a variable (`a:b` or `a,b`), or the default below home.
+    /// The directories named by a variable (`a:b` or `a,b`), or the default below the home directory.
     pub fn roots(&self, var: &str, default: &str) -> Vec<PathBuf> {
         let set = self.vars.get(var).filter(|v| !v.is_empty());
         let Some(set) = set else { return self.at_home(default) };
@@ -89,7 +90,7 @@ impl Places {
         text.split([':', ',']).filter(|p| !p.is_empty()).map(PathBuf::from).collect()
     }
 
-    /// Below home; nowhere where there is no home, and never below the working directory.
+    /// Below the home directory. Empty without one: never below the working directory.
     pub fn at_home(&self, default: &str) -> Vec<PathBuf> {
         if self.home.is_absolute() { vec![self.home.join(default)] } else { Vec::new() }
     }
@@ -101,7 +102,7 @@ impl Places {
     }
 }
 
-/// What could not be read of one record.
+/// Why a transcript or one of its records could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{path}: {error}")]
@@ -112,27 +113,27 @@ pub enum Error {
     Database { path: PathBuf, error: db::Error },
     #[error("{path} is damaged: {what}")]
     Damaged { path: PathBuf, what: &'static str },
-    #[error("{path} was written by a newer Loci (format {version}, this one reads {})", archive::VERSION)]
+    #[error("{path} was written by a newer Loci (format {version}, this version reads {})", archive::VERSION)]
     Newer { path: PathBuf, version: u32 },
 }
 
 pub trait Source: Sync {
-    /// The word for it in `--source` and in every record.
+    /// Its name in `--source` and in every record.
     fn name(&self) -> &'static str;
-    /// Variables that move its store, each with what it means.
+    /// Environment variables that move its store, each with a description.
     fn variables(&self) -> &'static [(&'static str, &'static str)];
-    /// Where it would be on this machine, whether or not anything is there.
+    /// Where its store would be on this machine, whether or not it exists.
     fn roots(&self, places: &Places) -> Vec<PathBuf>;
-    /// The transcripts below one root. Order does not matter; what cannot be listed is reported.
+    /// Lists the transcripts below one root, in any order; reports what cannot be listed.
     fn list(&self, root: &Path, found: &mut walk::Found);
     /// Whether a transcript can belong to a project at `path`, judged by its name alone.
     fn may_belong(&self, _transcript: &Transcript, _project: &Path) -> bool {
         true
     }
-    /// Walks the whole transcript.
+    /// Surveys the whole transcript.
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error>;
-    /// Walks what stands behind an offset, where whole lines begin. False: this source cannot begin in the middle.
-    /// Turns are counted from there; what was said, by whom and when is as ever.
+    /// Surveys a transcript from an offset where a line begins. False: this source cannot start in the
+    /// middle. Turns are counted from there; everything else is the same as in a full survey.
     fn survey_on(
         &self,
         _transcript: &Transcript,
@@ -141,27 +142,28 @@ pub trait Source: Sync {
     ) -> Result<bool, Error> {
         Ok(false)
     }
-    /// Reads one call in full. `result` is the transcript that holds its result, often the same.
+    /// Reads one call in full. `result` is the transcript that contains its result, often the same.
     fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error>;
     /// Reads one message in full.
     fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
 }
 
-/// Where an agent's history would be. Without a home that is nowhere, unless a variable names a place: never below
-/// the working directory by accident.
+/// Where an agent's history would be. Without a home directory there is none unless a variable names an
+/// absolute path: never below the working directory by accident.
 pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
     let mut roots = source.roots(places);
     roots.retain(|root| places.home.is_absolute() || root.is_absolute());
     roots
 }
 
-/// Whether it is a copy. By its ending first: this is asked for every record that is read.
+/// Whether it is an archived copy. Checks the extension first, because this runs for every record that is
+/// read.
 fn is_copy(transcript: &Transcript) -> bool {
     let path = transcript.path.as_os_str().as_encoded_bytes();
     path.ends_with(b".loci") && archive::is_archived(&transcript.path)
 }
 
-/// Walks a whole transcript, or the copy that was kept of it.
+/// Surveys a whole transcript, or its archived copy.
 pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
     if is_copy(transcript) {
         return archive::survey(transcript, survey);
@@ -169,7 +171,7 @@ pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Er
     SOURCES[transcript.source].survey(transcript, survey)
 }
 
-/// Reads one call in full, each half from its transcript or from the copy that was kept of it.
+/// Reads one call in full: the call and its result each from the transcript or its archived copy.
 pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
     let source = SOURCES[transcript.source];
     if is_copy(transcript) {
@@ -183,7 +185,7 @@ pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<C
     Ok(call)
 }
 
-/// Reads one message in full.
+/// Reads one message in full, from the transcript or its archived copy.
 pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
     if is_copy(transcript) {
         return archive::message(transcript, row);
@@ -191,7 +193,7 @@ pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
     SOURCES[transcript.source].message(transcript, row)
 }
 
-/// Finds every transcript of the sources named (all when none is), sorted by path.
+/// Finds every transcript of the named sources (all if none is named), sorted by path.
 pub fn find(places: &Places, only: &[String]) -> walk::Found {
     let mut found = walk::Found::default();
     for (index, source) in SOURCES.iter().enumerate() {
@@ -203,7 +205,8 @@ pub fn find(places: &Places, only: &[String]) -> walk::Found {
             source.list(&root, &mut found);
         }
     }
-    // Compared as bytes: part by part, ten thousand paths cost more than looking at their files.
+    // Compared as bytes: comparing ten thousand paths component by component costs more than reading their
+    // metadata.
     found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
     found.transcripts.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str() && a.part == b.part);
     found

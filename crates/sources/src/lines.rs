@@ -1,15 +1,16 @@
-//! The lines of a growing file, in pieces of a few hundred kilobytes that end where a line ends, with their
-//! byte offsets. A line longer than a piece makes the piece grow; one longer than `LONGEST` is stepped over
-//! and reported.
+//! The lines of a growing file, in pieces of a few hundred kilobytes that end at a line end, with their byte
+//! offsets. A line longer than a piece makes the piece grow; one longer than `LONGEST` is skipped and
+//! reported.
 //!
-//! Does not know what a line says.
+//! Does not know the content of a line.
 
 use memchr::{memchr, memrchr};
 use std::io::{self, Read};
 
-/// A piece stays in the second-level cache, which is worth more than fewer system calls.
+/// A piece stays in the L2 cache, which is worth more than fewer system calls.
 const PIECE: usize = 256 * 1024;
-/// The longest line seen in the wild has 12.8 MB. Ten times that is read; beyond it the memory bound wins.
+/// The longest line seen in the wild has 12.8 MB. Lines of up to ten times that are read; beyond it the
+/// memory bound wins.
 pub const LONGEST: usize = 160 * 1024 * 1024;
 
 pub struct Lines<R> {
@@ -22,7 +23,7 @@ pub struct Lines<R> {
     longest: usize,
 }
 
-/// A run of whole lines. `open` means that the file ends inside the last one.
+/// A run of complete lines. `open` means that the file ends inside the last one.
 pub struct Piece<'a> {
     pub offset: u64,
     pub bytes: &'a [u8],
@@ -37,7 +38,7 @@ pub enum Next<'a> {
 }
 
 thread_local! {
-    /// The buffer of the last file, for the next: clearing a new one for each of 1,600 files costs as much as
+    /// The buffer of the previous file, reused for the next: clearing a new one for each of 1,600 files costs
     /// a tenth of reading them.
     static SPARE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
 }
@@ -61,7 +62,7 @@ impl<R: Read> Lines<R> {
         Lines { from, buffer, filled: 0, given: 0, offset: 0, ended: false, longest }
     }
 
-    /// Offsets count from here: the reader stands in the middle of its file.
+    /// Sets the offset of the first byte, if reading starts in the middle of a file.
     #[must_use]
     pub fn starting(mut self, offset: u64) -> Lines<R> {
         self.offset = offset;
@@ -122,7 +123,7 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 
-    /// The buffer holds the head of a line that is too long: forget it up to its line end.
+    /// The buffer contains the head of a line that is too long: discards it up to its line end.
     fn step_over(&mut self) -> io::Result<Next<'_>> {
         let start = self.offset;
         loop {
@@ -180,9 +181,9 @@ mod tests {
     }
 
     proptest! {
-        /// Law: however the operating system cuts the reads, the lines and their offsets are the same.
+        /// Law: however the operating system splits the reads, the lines and their offsets are the same.
         #[test]
-        fn cutting_reads_changes_nothing(lines in prop::collection::vec("[a-z]{0,40}", 0..40), chunk in 1usize..64, tail in "[a-z]{0,9}") {
+        fn splitting_reads_changes_nothing(lines in prop::collection::vec("[a-z]{0,40}", 0..40), chunk in 1usize..64, tail in "[a-z]{0,9}") {
             let mut bytes = lines.join("\n").into_bytes();
             if !lines.is_empty() { bytes.push(b'\n'); }
             bytes.extend_from_slice(tail.as_bytes());
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_a_piece_is_whole() {
+    fn a_line_longer_than_a_piece_is_complete() {
         let mut bytes = vec![b'x'; 3 * PIECE];
         bytes.extend_from_slice(b"\nshort\n");
         let (found, long) = read(&bytes, 1 << 20, LONGEST);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_beyond_the_limit_is_stepped_over_and_said_so() {
+    fn a_line_beyond_the_limit_is_skipped_and_reported() {
         let mut bytes = b"first\n".to_vec();
         bytes.extend(std::iter::repeat_n(b'x', 5 * PIECE));
         bytes.extend_from_slice(b"\nlast\n");

@@ -1,8 +1,7 @@
-//! opencode: what was asked and done in its sessions, from `opencode.db` (1.18) or from the folder of small
-//! JSON files it was before (1.0).
+//! opencode: sessions in `opencode.db` (1.18) or in the folder of small JSON files that preceded it (1.0).
 //!
-//! A fork is a copy under new ids that does not say of what; it is recognised by what stays the same. Does not
-//! know which part of a session was undone by `/undo`.
+//! A fork is a copy under new IDs that does not name its original; it is recognised by the properties that
+//! stay the same. Does not know which part of a session was undone by `/undo`.
 
 mod base;
 mod folder;
@@ -40,7 +39,7 @@ impl Source for OpenCode {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             if stem.starts_with("ses_") && path.extension().is_some_and(|e| e == "json") {
                 found.add(path.to_path_buf(), meta, &stem, root);
-                // What is said lies beside it, in a file for each message.
+                // Its messages are in a file each, in another folder.
                 let newest = newest(&root.join("storage/message").join(&*stem));
                 if let Some(added) = found.transcripts.last_mut() {
                     added.age.changed = added.age.changed.max(newest);
@@ -63,7 +62,7 @@ impl Source for OpenCode {
     }
 }
 
-/// When a message was last added to a session or written again.
+/// When a message of the session was last added or rewritten.
 fn newest(messages: &Path) -> i64 {
     let changed = |meta: std::fs::Metadata| Age::of(&meta).changed;
     let entries = std::fs::read_dir(messages).into_iter().flatten().flatten();
@@ -71,7 +70,7 @@ fn newest(messages: &Path) -> i64 {
     std::fs::metadata(messages).map_or(0, changed).max(files.unwrap_or(0))
 }
 
-/// `opencode.db`, and `opencode-<channel>.db` of builds other than the released.
+/// `opencode.db`, and `opencode-<channel>.db` of builds other than releases.
 fn databases(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
     let paths = entries.flatten().map(|entry| entry.path());
@@ -82,7 +81,7 @@ fn databases(root: &Path) -> Vec<PathBuf> {
     paths.filter(named).collect()
 }
 
-/// A session as it is stored, in either way; keys are those of the JSON files.
+/// A stored session, from either format; keys are those of the JSON files.
 #[derive(Default)]
 struct Stored {
     session: Value,

@@ -1,7 +1,7 @@
-//! Reads one line again from the place where a survey saw it, through a window on its file: records that are
-//! asked for one after the other mostly lie side by side.
+//! Reads one line again from the offset where a survey saw it, through a window on its file: consecutive
+//! fetches mostly read neighbouring records.
 //!
-//! Does not know what the line says; the caller checks that it is still the one it was.
+//! Does not know the content of the line; the caller checks that it is still the same record.
 
 use crate::{Error, lines::LONGEST};
 use memchr::memchr;
@@ -11,7 +11,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Opens a regular file for reading, and nothing else: opening a FIFO would wait for its writer.
+/// Opens a regular file for reading, and nothing else: opening a FIFO would block until it has a writer.
 pub fn open(path: &Path) -> Result<File, Error> {
     let fail = |error| Error::Io { path: path.to_path_buf(), error };
     let meta = std::fs::metadata(path).map_err(fail)?;
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> Result<File, Error> {
     File::open(path).map_err(fail)
 }
 
-/// The same, to be read from an offset on.
+/// Opens a regular file and seeks to an offset.
 pub fn open_at(path: &Path, offset: u64) -> Result<File, Error> {
     let mut file = open(path)?;
     let moved = file.seek(SeekFrom::Start(offset));
@@ -29,7 +29,7 @@ pub fn open_at(path: &Path, offset: u64) -> Result<File, Error> {
     Ok(file)
 }
 
-/// What is read at once: a call and its result are seldom further apart.
+/// How much is read at once: a call and its result are seldom further apart.
 const WINDOW: usize = 64 * 1024;
 /// Files a thread keeps open, each with its window: 2 MB.
 const KEPT: usize = 32;
@@ -46,19 +46,19 @@ struct Window {
     bytes: Vec<u8>,
 }
 
-/// Hands the line that starts at `offset`, without its end, to `look`.
-pub fn with_line<T>(path: &Path, offset: u64, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+/// Passes the line that starts at `offset`, without its line end, to `use_line`.
+pub fn with_line<T>(path: &Path, offset: u64, use_line: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
     OPEN.with_borrow_mut(|open| {
-        // Compared as bytes: comparing paths part by part costs a tenth of a whole query.
+        // Compared as bytes: comparing paths component by component costs a tenth of a whole query.
         let at = open.iter().rposition(|window| window.path.as_os_str() == path.as_os_str());
         let mut window = if let Some(at) = at {
             open.remove(at)
         } else {
-            // The window longest unused gives its memory to the new one.
+            // The least recently used window gives its buffer to the new one.
             let bytes = if open.len() == KEPT { open.remove(0).bytes } else { Vec::new() };
             Window { path: path.to_path_buf(), file: self::open(path)?, start: 0, filled: 0, bytes }
         };
-        let found = window.line(offset).map(look);
+        let found = window.line(offset).map(use_line);
         if window.bytes.len() > 8 * WINDOW {
             window.bytes = Vec::new();
             window.filled = 0;
@@ -68,7 +68,7 @@ pub fn with_line<T>(path: &Path, offset: u64, look: impl FnOnce(&[u8]) -> T) -> 
     })
 }
 
-/// The line that starts at `offset`, as a copy.
+/// A copy of the line that starts at `offset`.
 pub fn line_at(path: &Path, offset: u64) -> Result<Vec<u8>, Error> {
     with_line(path, offset, <[u8]>::to_vec)
 }
@@ -98,7 +98,7 @@ impl Window {
         }
     }
 
-    /// Reads on behind what is there. False at the end of the file.
+    /// Reads more bytes into the buffer. False at the end of the file.
     fn fill(&mut self) -> Result<bool, Error> {
         if self.filled == self.bytes.len() {
             if self.filled > LONGEST {
@@ -125,7 +125,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn every_line_is_found_at_its_place_in_any_order() {
+    fn every_line_is_found_at_its_offset_in_any_order() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let lines: Vec<String> =
             (0..400).map(|n: usize| format!("{n}:{}", "x".repeat(n * n % 3000))).collect();

@@ -1,7 +1,7 @@
-//! Walks a transcript of one record per line: cuts the lines, hands each to the source that understands it, and
-//! turns a damaged one into what can be saved of it and a problem that is counted.
+//! Reads a transcript with one record per line: splits the lines, passes each to the source that understands
+//! it, and turns a damaged line into salvaged records and a counted problem.
 //!
-//! Does not know what a record says.
+//! Does not know the content of a record.
 
 use crate::json::Look;
 use crate::lines::{Lines, Next};
@@ -12,22 +12,22 @@ use record::ProblemKind;
 use std::io::Read;
 use std::path::Path;
 
-/// A source in the middle of one transcript.
+/// A source's parser for one transcript.
 pub(crate) trait Reader<'a> {
     fn survey(&mut self) -> &mut Survey<'a>;
-    /// Takes in the record at `start` of `bytes` and counts its line; gives back where the line ends. `base` is
-    /// the offset of `bytes` in the file. Broken: nothing was taken in or counted.
+    /// Parses the record at `start` of `bytes` and counts its line; returns where the line ends. `base` is
+    /// the offset of `bytes` in the file. On an error nothing was added or counted.
     fn take(&mut self, bytes: &[u8], start: usize, base: u64) -> Look<usize>;
-    /// Whether a whole JSON object, found inside a damaged line, is a record and not some inner value.
+    /// Whether a complete JSON object, found inside a damaged line, is a record and not an inner value.
     fn is_record(object: &[u8]) -> bool;
 }
 
-/// Reads everything `from` holds. What the reader was told before an error of the disk stays told.
+/// Reads `from` to its end. Records parsed before an I/O error are kept.
 pub(crate) fn read<'a>(reader: &mut impl Reader<'a>, from: impl Read, path: &Path) -> Result<(), Error> {
     read_on(reader, from, path, 0)
 }
 
-/// The same from the middle: `from` begins at the offset `start`.
+/// Reads `from` to its end; `from` begins at the offset `start` of the file.
 pub(crate) fn read_on<'a>(
     reader: &mut impl Reader<'a>,
     from: impl Read,
@@ -64,7 +64,7 @@ fn read_piece<'a>(reader: &mut impl Reader<'a>, base: u64, bytes: &[u8], open: b
     }
 }
 
-/// Where the line ends that `from` lies in.
+/// The end of the line that contains `from`.
 pub(crate) fn line_end(bytes: &[u8], from: usize) -> usize {
     let from = from.min(bytes.len());
     memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |n| from + n)
@@ -79,7 +79,7 @@ fn read_damaged<'a, R: Reader<'a>>(reader: &mut R, offset: u64, line: &[u8], unf
     let saved = salvage(line, R::is_record);
     let used = saved.iter().filter(|(from, to)| reader.take(&line[..*to], *from, offset).is_ok()).count();
     let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };
-    // Counted last and together: a record that was saved may be of another version than the one before it.
+    // Counted last and together: a salvaged record may be of another version than the previous line.
     reader.survey().coverage().lines += 1;
     reader.survey().problem(kind, offset, &format!("{} bytes, {used} records saved", line.len()));
     if used > 0 {

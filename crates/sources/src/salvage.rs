@@ -1,17 +1,17 @@
-//! What can be saved out of a damaged line. Seen in the wild: a record cut short with the next one spliced
-//! right behind it, two records without a line end between them, runs of NULs.
+//! Salvages records from a damaged line. Seen in the wild: a truncated record with the next one spliced right
+//! behind it, two records without a line end between them, runs of NULs.
 //!
-//! Gives back only spans that are whole records by the caller's own judgement: nothing is invented.
+//! Returns only spans that the caller recognises as complete records: nothing is invented.
 
 use crate::json::whole;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-/// How many bytes may be walked per byte of line: enough for a record inside every tenth byte, and not
-/// the square that a line of nothing but `{"` would cost.
+/// How many bytes may be scanned per byte of line: enough for a record at every tenth byte, and not the
+/// quadratic cost of a line of nothing but `{"`.
 const EFFORT: usize = 10;
 
-/// The spans of `line` that are records. `is_record` sees a whole JSON object.
+/// The spans of `line` that are records. `is_record` receives a complete JSON object.
 pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, usize)> {
     let finder = memmem::Finder::new(b"{\"");
     let mut effort = line.len().saturating_mul(EFFORT).saturating_add(4096);
@@ -23,7 +23,7 @@ pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, us
             break;
         }
         match whole(&line[start..]) {
-            // By accident a splice can look balanced; a strict reader is not deceived.
+            // A splice can look balanced by accident; a strict parser rejects it.
             Ok(span) if is_record(span) && is_json(span) => {
                 found.push((start, start + span.len()));
                 at = start + span.len();
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_records_are_saved_and_nothing_else() {
+    fn only_complete_records_are_salvaged() {
         let a = r#"{"type":"user","uuid":"1","message":{"type":"text","x":"{\"type\":\"user\",\"uuid\":\"9\"}"}}"#;
         let b = r#"{"uuid":"2","type":"assistant"}"#;
         for (line, expected) in [
@@ -62,7 +62,7 @@ mod tests {
             (format!("{}{b}", &a[..40]), vec![b]),
             (format!("{}{b}", &a[..a.len() - 1]), vec![b]),
             (a[..60].to_string(), vec![]),
-            // The backslashes turn the quotes right again: both together look like one record.
+            // The backslashes make the quotes match again: both records together look like one.
             (
                 r#"{"type":"x","uuid":"1","n":{"a":1,"to{"uuid":"2","type":"y","t":"w { \\ \"q\" } "}"#
                     .to_string(),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_line_ends_soon() {
+    fn a_hostile_line_takes_bounded_time() {
         let line = "{\"a\":".repeat(400_000);
         assert!(salvage(line.as_bytes(), known).is_empty());
     }

@@ -1,8 +1,8 @@
-//! What a source tells while it walks a transcript, and what is kept of it: rows, sessions, coverage.
+//! What a source reports while it reads a transcript, and what is kept of it: rows, sessions, coverage.
 //!
-//! The counting that every agent needs stands here once: turns and sequence numbers, blocks of one reply
-//! joined, results put to their calls, prompts given a key that survives copying, abandoned branches found.
-//! Does not know any agent's format, and keeps no text.
+//! The counting that every agent needs is implemented here once: turns and sequence numbers, joining the
+//! blocks of one reply, matching results to calls, giving prompts a key that survives copying, finding
+//! abandoned branches. Does not know any agent's format, and keeps no text.
 
 use record::row::{COPIED, SIDECHAIN};
 use record::{
@@ -13,20 +13,20 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What the question needs, so that a source can step over the rest.
+/// What the query needs, so that a source can skip the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Want {
     pub messages: bool,
     pub calls: bool,
-    /// Walk every field of every line, to say which are unknown.
+    /// Read every field of every line, to report unknown ones.
     pub fields: bool,
 }
 
-/// Tool and model names, each held once and known by its number.
+/// Interned names of tools and models, each with an index.
 #[derive(Default)]
 pub struct Names(Mutex<Table>);
 
-/// Numbers by name, and names by number.
+/// Indexes by name, and names by index.
 type Table = (FxHashMap<Arc<str>, u32>, Vec<Arc<str>>);
 
 impl Names {
@@ -46,13 +46,13 @@ impl Names {
     }
 }
 
-/// One user or assistant entry, as a source sees it.
+/// One user or assistant entry, as the source read it.
 #[derive(Clone, Copy)]
 pub struct Said<'a> {
     pub session: u32,
     pub role: Role,
     pub kind: Kind,
-    /// What the agent calls it: `message.id` for a reply (its blocks share it), `uuid` for the rest.
+    /// The agent's own ID: `message.id` for a reply (its blocks share it), `uuid` for the rest.
     pub id: &'a [u8],
     pub at: Stamp,
     pub place: u64,
@@ -62,35 +62,35 @@ pub struct Said<'a> {
     pub flags: u8,
 }
 
-/// Everything that is kept of one transcript besides its rows.
+/// The result of a survey besides its rows.
 #[derive(Default)]
 pub struct Facts {
     pub sessions: Vec<Session>,
     /// The first time written in the file: of two sessions that share history, the earlier is the original.
     pub birth: Option<Stamp>,
-    /// Turns of the main session that the person went back from, ascending.
+    /// Turns of the main session that the person rewound, ascending.
     pub abandoned: Vec<u32>,
-    /// By version of the agent.
+    /// Coverage by version of the agent.
     pub coverage: Vec<(Arc<str>, Coverage)>,
     pub problems: Vec<Problem>,
 }
 
-/// Rows are handed on when this many have gathered, so that a file of any size needs bounded memory.
+/// Rows are passed on in batches of this size, so that a file of any size needs bounded memory.
 const FLUSH: usize = 50_000;
-/// How long a title made of the first prompt may be.
+/// Maximum length of a title made from the first prompt.
 const TITLE: usize = 80;
-/// Problems are counted without end and described up to here.
+/// All problems are counted; only this many are described.
 const DESCRIBED: usize = 50;
 
-/// What stands in a text's place, where it must not be shown as it is.
+/// Returns the masked text, or None if nothing in it needs masking.
 pub type Veil<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 pub struct Survey<'a> {
     pub want: Want,
     pub facts: Facts,
-    /// Hides what must not be shown, before a title is cut out of a text: half a secret is not known for one.
+    /// Masks secrets before a title is cut out of a text: half a secret would not be recognised.
     pub veil: Option<Veil<'a>>,
-    /// Whether a copy of the entry at hand has its id: then nothing else is needed to know it again.
+    /// Whether copies of the current entry keep its ID: then no other key is needed to recognise them.
     pub copies_keep_ids: bool,
     file: u32,
     path: &'a Path,
@@ -99,9 +99,9 @@ pub struct Survey<'a> {
     rows: Vec<Row>,
     counters: Vec<Counter>,
     open_calls: FxHashMap<u64, usize>,
-    /// Replies of which further blocks may come, newest last.
+    /// Replies that may continue with further blocks, newest last.
     open_replies: Vec<(u64, usize)>,
-    /// User messages that wait for the reply that will name them: session, row and hash of the text.
+    /// User messages whose key depends on the next reply: session, row and hash of the text.
     unnamed: Vec<(u32, usize, u64)>,
     known_names: Vec<(Vec<u8>, u32)>,
     branch: Branches,
@@ -156,14 +156,14 @@ impl<'a> Survey<'a> {
         &mut self.facts.sessions[index as usize]
     }
 
-    /// The strings of a session are short and repeat on every line: set once.
+    /// Session properties are short and repeat on every line: the first value is kept.
     pub fn set(slot: &mut Arc<str>, value: &[u8]) {
         if slot.is_empty() && !value.is_empty() {
             *slot = Arc::from(crate::json::text(value).as_str());
         }
     }
 
-    /// A better-founded title replaces a worse one, a later one its equal.
+    /// A title from a better source replaces a worse one, a later one replaces an equal one.
     pub fn title(&mut self, session: u32, text: &str, origin: TitleOrigin) {
         let rank = |o: TitleOrigin| {
             [TitleOrigin::FirstPrompt, TitleOrigin::Agent, TitleOrigin::Custom].iter().position(|r| *r == o)
@@ -196,69 +196,69 @@ impl<'a> Survey<'a> {
 
     // ---- messages
 
-    pub fn said(&mut self, said: Said<'_>) {
-        // What was copied from another session says nothing of when this one began.
-        if said.flags & COPIED == 0 {
-            self.moment(said.session, said.at);
+    pub fn said(&mut self, entry: Said<'_>) {
+        // The time of a copied entry does not show when this session began.
+        if entry.flags & COPIED == 0 {
+            self.moment(entry.session, entry.at);
         }
-        match said.role {
-            Role::Assistant => self.reply(said),
-            _ => self.heard(said),
+        match entry.role {
+            Role::Assistant => self.reply(entry),
+            _ => self.heard(entry),
         }
     }
 
-    /// A user entry. Its key is its id; but where copies of history have new ids and times it is made of its text
-    /// and the id of the reply that follows, if one does.
-    fn heard(&mut self, said: Said<'_>) {
-        if matches!(said.kind, Kind::Prompt | Kind::Task) {
-            self.counters[said.session as usize].turn += 1;
-            if said.session == 0 {
+    /// Adds a user entry. Its key is its ID; but if copies of history have new IDs and times, the key is
+    /// derived from its text and the ID of the reply that follows, if one does.
+    fn heard(&mut self, entry: Said<'_>) {
+        if matches!(entry.kind, Kind::Prompt | Kind::Task) {
+            self.counters[entry.session as usize].turn += 1;
+            if entry.session == 0 {
                 self.branch.prompt(self.counters[0].turn);
             }
-            if said.kind == Kind::Prompt {
-                // Decoded no further than a title can need.
-                let head = crate::json::text(&said.text[..said.text.len().min(8 * TITLE)]);
-                let veiled = self.veil.and_then(|veil| veil(&head)).unwrap_or(head);
-                self.title(said.session, &title_of(&veiled), TitleOrigin::FirstPrompt);
+            if entry.kind == Kind::Prompt {
+                // Decodes no more than a title can need.
+                let head = crate::json::text(&entry.text[..entry.text.len().min(8 * TITLE)]);
+                let masked = self.veil.and_then(|veil| veil(&head)).unwrap_or(head);
+                self.title(entry.session, &title_of(&masked), TitleOrigin::FirstPrompt);
             }
         }
         if !self.want.messages {
-            self.counters[said.session as usize].sequence += 1;
+            self.counters[entry.session as usize].sequence += 1;
             return;
         }
-        let row = self.message_row(&said, key(b'u', &[said.id]));
+        let row = self.message_row(&entry, key(b'u', &[entry.id]));
         self.push(row);
         if self.copies_keep_ids {
             return;
         }
-        self.unnamed.push((said.session, self.rows.len() - 1, key(b't', &[said.text])));
+        self.unnamed.push((entry.session, self.rows.len() - 1, key(b't', &[entry.text])));
     }
 
-    fn reply(&mut self, said: Said<'_>) {
-        let reply = key(b'm', &[said.id]);
+    fn reply(&mut self, entry: Said<'_>) {
+        let reply = key(b'm', &[entry.id]);
         if !self.want.messages {
-            return self.count_reply(said.session, reply);
+            return self.count_reply(entry.session, reply);
         }
         let (mut numbers, mut times) = (FxHashMap::default(), FxHashMap::default());
-        for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == said.session) {
-            // The same words typed anew before any reply are another message: the number tells them apart.
+        for (_, row, text) in self.unnamed.extract_if(.., |(session, ..)| *session == entry.session) {
+            // The same text typed again before any reply is another message: the number distinguishes them.
             let row = &mut self.rows[row];
             let number: u32 = *numbers.entry((text, row.id)).or_insert_with(|| {
                 let times: &mut u32 = times.entry(text).or_default();
                 *times += 1;
                 *times
             });
-            row.key = key(b'p', &[&text.to_le_bytes(), said.id, &number.to_le_bytes()]);
+            row.key = key(b'p', &[&text.to_le_bytes(), entry.id, &number.to_le_bytes()]);
         }
         if let Some((_, index)) = self.open_replies.iter().rev().find(|(k, _)| *k == reply) {
             let row = &mut self.rows[*index];
-            row.end = said.place;
-            row.until = row.until.max(said.at);
+            row.end = entry.place;
+            row.until = row.until.max(entry.at);
             row.lines += 1;
-            row.tokens = row.tokens.max(said.tokens);
+            row.tokens = row.tokens.max(entry.tokens);
             return;
         }
-        let row = self.message_row(&said, reply);
+        let row = self.message_row(&entry, reply);
         self.push(row);
         self.open_reply(reply, self.rows.len() - 1);
     }
@@ -270,7 +270,7 @@ impl<'a> Survey<'a> {
         self.open_replies.push((reply, row));
     }
 
-    /// A call has the same number whether or not the replies around it are wanted.
+    /// A call has the same sequence number whether or not the replies around it are wanted.
     fn count_reply(&mut self, session: u32, reply: u64) {
         if !self.open_replies.iter().rev().any(|(known, _)| *known == reply) {
             self.counters[session as usize].sequence += 1;
@@ -278,7 +278,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// A later line tells what an earlier reply was. One that has been handed on already stays as it is.
+    /// Sets a flag on an earlier reply, because a later line shows its purpose. A reply whose row was passed
+    /// on already stays as it is.
     pub fn mark_reply(&mut self, id: &[u8], flag: u8) {
         let reply = key(b'm', &[id]);
         let open = self.open_replies.iter().rev().find(|(known, _)| *known == reply);
@@ -287,28 +288,28 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn message_row(&mut self, said: &Said<'_>, key: u64) -> Row {
-        let counter = &mut self.counters[said.session as usize];
+    fn message_row(&mut self, entry: &Said<'_>, key: u64) -> Row {
+        let counter = &mut self.counters[entry.session as usize];
         counter.sequence += 1;
         let (turn, sequence) = (counter.turn, counter.sequence);
-        let name = if said.model.is_empty() { u32::MAX } else { self.name(said.model) };
+        let name = if entry.model.is_empty() { u32::MAX } else { self.name(entry.model) };
         Row {
             key,
-            at: said.at,
-            until: said.at,
-            place: said.place,
-            end: said.place,
+            at: entry.at,
+            until: entry.at,
+            place: entry.place,
+            end: entry.place,
             file: self.file,
             end_file: self.file,
-            session: said.session,
+            session: entry.session,
             turn,
             sequence,
             name,
-            tokens: said.tokens,
-            id: Row::id_head(said.id),
+            tokens: entry.tokens,
+            id: Row::id_head(entry.id),
             row: RowKind::Message,
-            detail: said.kind as u8,
-            flags: said.flags,
+            detail: entry.kind as u8,
+            flags: entry.flags,
             lines: 1,
         }
     }
@@ -375,15 +376,16 @@ impl<'a> Survey<'a> {
         });
     }
 
-    /// A later line knows better how a call ended (an exit code, an event of its own).
+    /// Corrects the status of a call from a later line with better information (an exit code, an event of its
+    /// own).
     pub fn verdict(&mut self, id: &[u8], status: Status) {
         if let Some(index) = self.open_calls.get(&key(b'c', &[id])) {
             self.rows[*index].detail = status as u8;
         }
     }
 
-    /// A row that an earlier survey made and an archive kept, at its place there. Only its file and the number of
-    /// its name are new.
+    /// Adds a row that an earlier survey made and the archive stored, at its position there. Only its file
+    /// and the index of its name are new.
     pub fn kept(&mut self, row: Row, name: Option<&str>) {
         let wanted = if row.row == RowKind::Message { self.want.messages } else { self.want.calls };
         if !wanted {
@@ -425,7 +427,7 @@ impl<'a> Survey<'a> {
 
     // ---- branches
 
-    /// Every entry of the main session that can be a parent, in file order.
+    /// Adds an entry of the main session that can be a parent, in file order.
     pub fn entry(&mut self, id: &[u8], parent: &[u8], logical_parent: &[u8]) {
         let parent = if parent.is_empty() { logical_parent } else { parent };
         self.branch.entry(id, parent);
@@ -433,7 +435,7 @@ impl<'a> Survey<'a> {
 
     // ---- coverage
 
-    /// The agent's version from here on. True if it is another one than before.
+    /// Sets the agent's version from here on. True if it changed.
     pub fn version(&mut self, version: &[u8]) -> bool {
         let another = !version.is_empty() && version != self.version.as_bytes();
         if another {
@@ -459,7 +461,7 @@ impl<'a> Survey<'a> {
         }
         let described = self.facts.problems.len();
         if described <= DESCRIBED || kind == ProblemKind::Unreadable {
-            // The last one says that there are more: nothing is left out in silence.
+            // The last one states that there are more: nothing is omitted silently.
             let note = if described == DESCRIBED {
                 "and further ones: `loci sources` counts them all"
             } else {
@@ -471,7 +473,7 @@ impl<'a> Survey<'a> {
     }
 
     fn close_coverage(&mut self) {
-        // What was counted before the first version was met belongs to it.
+        // Lines counted before the first version was seen belong to that version.
         if self.version.is_empty() {
             return;
         }
@@ -482,7 +484,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Sets a flag on every row not handed on yet: a short file can be judged at its end.
+    /// Sets a flag on every row not passed on yet: a short file can be judged at its end.
     pub fn mark(&mut self, flag: u8) {
         for row in &mut self.rows {
             row.flags |= flag;
@@ -494,9 +496,9 @@ impl<'a> Survey<'a> {
             self.version = Arc::from("unknown");
         }
         self.close_coverage();
-        // A kept copy has no branches any more, only what they told.
+        // An archived copy has no branches any more, only their result.
         self.facts.abandoned.extend(self.branch.abandoned());
-        // History copied without a mark is older than the first line written to the file.
+        // History copied without a flag is older than the first line written to the file.
         if let (Some(birth), Some(main)) = (self.facts.birth, self.facts.sessions.first_mut())
             && main.started_at.is_some()
         {
@@ -507,12 +509,12 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Which turns the person went back from: a turn is alive if the last one descends from it.
+/// Finds the turns that the person rewound: a turn is active if the last one descends from it.
 #[derive(Default)]
 struct Branches {
     /// Entries in file order, each with its turn.
     entries: Vec<(u64, u32)>,
-    /// The same, by id, as far as a look further back was ever needed.
+    /// The same, by ID, as far as a lookup further back was ever needed.
     index: FxHashMap<u64, u32>,
     indexed: usize,
     /// By turn: the turn its prompt continues, always an earlier one.
@@ -530,7 +532,7 @@ impl Branches {
     fn entry(&mut self, id: &[u8], parent: &[u8]) {
         if let Some(turn) = self.next_is.take() {
             self.turn = turn;
-            // A parent that is missing, later or itself leaves the turn after the one before it.
+            // If the parent is missing, later or the turn itself, the turn continues the previous one.
             if let Some(of_parent) = self.turn_of(key(b'e', &[parent])).filter(|t| *t < turn) {
                 self.parents[turn as usize] = of_parent;
             }
@@ -538,7 +540,7 @@ impl Branches {
         self.entries.push((key(b'e', &[id]), self.turn));
     }
 
-    /// A prompt nearly always continues the last few entries; only a rewind looks further.
+    /// A prompt nearly always continues one of the last few entries; only a rewind looks further back.
     fn turn_of(&mut self, id: u64) -> Option<u32> {
         let near = self.entries.iter().rev().take(64).find(|(e, _)| *e == id);
         if let Some((_, turn)) = near {
@@ -561,19 +563,19 @@ impl Branches {
     }
 }
 
-/// The title a prompt makes: its first line that says something, cut.
+/// The title of a prompt: its first non-empty line, truncated.
 pub fn title_of(prompt: &str) -> String {
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     if line.chars().count() <= TITLE {
         return line.to_string();
     }
-    let cut: String = line.chars().take(TITLE - 1).collect();
-    // Between words, if there are any: half a word says nothing.
-    let end = cut.rfind(char::is_whitespace).filter(|at| *at > cut.len() / 2).unwrap_or(cut.len());
-    cut[..end].trim_end().to_string() + "…"
+    let head: String = line.chars().take(TITLE - 1).collect();
+    // Cut between words, if there are any.
+    let end = head.rfind(char::is_whitespace).filter(|at| *at > head.len() / 2).unwrap_or(head.len());
+    head[..end].trim_end().to_string() + "…"
 }
 
-/// Whether an entry carries a flag by what it says of itself.
+/// The row flags of an entry.
 pub fn flags(copied: bool, sidechain: bool) -> u8 {
     (if copied { COPIED } else { 0 }) | (if sidechain { SIDECHAIN } else { 0 })
 }

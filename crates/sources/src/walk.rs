@@ -1,7 +1,7 @@
-//! Finds files below a directory without being led astray: no directory is entered twice, and a FIFO, socket,
-//! device or file of the kernel's is never opened.
+//! Finds files below a directory safely: no directory is entered twice, and a FIFO, socket, device or kernel
+//! file is never opened.
 //!
-//! Does not know what the files hold.
+//! Does not know the content of the files.
 
 use crate::{Age, Transcript};
 use record::{Problem, ProblemKind};
@@ -11,13 +11,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a look for transcripts turned up.
+/// The result of a search for transcripts.
 #[derive(Default)]
 pub struct Found {
     pub source: usize,
     pub transcripts: Vec<Transcript>,
     pub problems: Vec<Problem>,
-    /// Entries passed over because they are no regular files (FIFO, socket, device, loop of links, /proc).
+    /// Entries skipped because they are not regular files (FIFO, socket, device, loop of links, /proc).
     pub odd: u64,
 }
 
@@ -39,24 +39,26 @@ impl Found {
 
 /// Deeper than any agent's store; a bind mount of a parent into itself ends here.
 const DEEPEST: usize = 12;
-/// What the kernel makes up: files of no size that may be endless or wait for ever.
+/// Kernel file systems: files of size zero that may be endless or block forever.
 const KERNEL: &[&str] = &["/proc", "/sys"];
 
 type Each<'a> = &'a mut dyn FnMut(PathBuf, &fs::Metadata, &mut Found);
 
-/// Calls `each` for every regular file below `root`, links to files included. A missing root is no problem.
+/// Calls `each` for every regular file below `root`, links to files included. A missing root is not a
+/// problem.
 ///
-/// A directory is entered once, however many ways lead to it: first what is really there, then, in their order,
-/// what links lead to. A link to a directory above the root leads nowhere.
+/// Enters each directory once, however many paths lead to it: first the real directories, then the targets of
+/// links in their order. A link to a directory above the root is not followed.
 pub fn files(root: &Path, found: &mut Found, each: &mut dyn FnMut(&Path, &fs::Metadata, &mut Found)) {
     files_named(root, b"", found, &mut |path, meta, found| each(&path, meta, found));
 }
 
-/// The same for files whose names end so: no other is looked at. They come in the order of their paths' bytes, so that
-/// nobody has to sort ten thousand paths that begin alike; what links lead to comes behind.
+/// Calls `each` for the files whose names end with `ending`; others are not even examined. They come in the
+/// byte order of their paths, so that callers need not sort ten thousand paths with common prefixes; targets
+/// of links come last.
 pub fn files_named(root: &Path, ending: &'static [u8], found: &mut Found, each: Each<'_>) {
     let Ok(real) = fs::canonicalize(root) else {
-        // Missing, or not to be entered: one look says which.
+        // The metadata distinguishes a missing root from an unreadable one.
         let unreadable = fs::metadata(root).err().filter(|e| e.kind() != io::ErrorKind::NotFound);
         return unreadable.into_iter().for_each(|error| found.problem(root, &error));
     };
@@ -78,13 +80,13 @@ struct Walk<'a> {
     kernel: Vec<u64>,
     ending: &'static [u8],
     seen: BTreeSet<(u64, u64)>,
-    /// Links to directories, with their depth, that wait for their turn.
+    /// Links to directories that are still to be followed, with their depth.
     links: Vec<(PathBuf, usize)>,
     found: &'a mut Found,
     each: Each<'a>,
 }
 
-/// An entry by its name, that of a directory with the `/` that follows it in a path.
+/// An entry by its name; a directory's name includes the `/` that follows it in a path.
 type Entry = (Vec<u8>, FileType, fs::DirEntry);
 
 impl Walk<'_> {
@@ -116,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    /// None: neither one of the files wanted nor a way to some.
+    /// None: neither a wanted file nor a directory or link that may lead to one.
     fn wanted(&self, entry: fs::DirEntry) -> Option<Entry> {
         let kind = entry.file_type().ok()?;
         let mut name = entry.file_name().into_encoded_bytes();
@@ -133,7 +135,7 @@ impl Walk<'_> {
         if kind.is_dir() {
             return self.directory(&path, entry.metadata(), depth + 1);
         }
-        // A link is followed by one stat; a link to nothing is passed over like any other odd entry.
+        // Following a link costs one stat; a dangling link is skipped like any other odd entry.
         let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
         match meta {
             Ok(meta) if meta.is_dir() => self.links.push((path, depth + 1)),

@@ -1,7 +1,7 @@
-//! A `ChatWise` database as other readers of it describe its schema. No database of the app itself could be had,
-//! so this one is made here: it proves that the reader reads what they describe, not that they are right.
+//! A `ChatWise` database built from the schema that other readers of it describe. No database of the app
+//! itself was available: the tests prove that this schema is read correctly, not that it is the app's.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but knows no helpers
+#![allow(clippy::unwrap_used)] // clippy.toml allows it only inside tests
 
 mod common;
 
@@ -81,7 +81,7 @@ fn a_chat_is_read_with_its_calls() {
 }
 
 #[test]
-fn odd_rows_are_read_as_far_as_they_go() {
+fn unusual_rows_are_read_as_far_as_possible() {
     let folder = tempfile::tempdir().unwrap();
     let all = chats(folder.path(), SCHEMA, ROWS);
     let odd = &all[1];
@@ -94,7 +94,7 @@ fn odd_rows_are_read_as_far_as_they_go() {
 }
 
 #[test]
-fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
+fn a_result_in_a_row_of_its_own_belongs_to_the_pending_call() {
     let folder = tempfile::tempdir().unwrap();
     let rows = r#"insert into chat values ('c', 't', 'm', null, 1794699523000, null, null);
         insert into message values
@@ -107,7 +107,7 @@ fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
 }
 
 #[test]
-fn older_schemas_lack_columns() {
+fn older_schemas_without_some_columns_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let schema =
         "create table chat(id text, title text); create table message(chatId text, role text, content text)";
@@ -116,14 +116,17 @@ fn older_schemas_lack_columns() {
     assert_eq!((all[0].of(Kind::Prompt), all[0].of(Kind::Reply)), (vec!["hi"], vec!["ho"]));
 }
 
-/// The tables with keys are never read: what they hold turns up nowhere, and that they are missing is no loss.
+/// The tables with keys are never read: their content appears nowhere, and the result is the same without
+/// them.
 #[test]
 fn keys_are_never_read() {
     let folder = tempfile::tempdir().unwrap();
     let all = chats(folder.path(), SCHEMA, ROWS);
-    for told in &all {
-        let everything =
-            format!("{:?}{:?}{:?}{:?}", told.messages, told.calls, told.facts.sessions, told.facts.problems);
+    for surveyed in &all {
+        let everything = format!(
+            "{:?}{:?}{:?}{:?}",
+            surveyed.messages, surveyed.calls, surveyed.facts.sessions, surveyed.facts.problems
+        );
         assert!(!everything.contains(KEY) && !everything.contains("secret thoughts"));
     }
     let bare = tempfile::tempdir().unwrap();
@@ -140,7 +143,7 @@ fn keys_are_never_read() {
 }
 
 #[test]
-fn where_it_would_be() {
+fn the_database_is_found_in_its_default_folders_or_by_variable() {
     let mut places = Places { home: PathBuf::from("/h"), ..Places::default() };
     let paths =
         |places: &Places| ChatWise.roots(places).iter().map(|p| p.display().to_string()).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
-//! Reads what real versions of Codex wrote, and checks it against what they were made to do. Passes over (and says
-//! so) where that corpus is not at hand.
+//! Reads transcripts that real versions of Codex wrote, and checks them against the scripted scenarios. Skips
+//! (with a message) if that corpus is not available.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // what helps a test is one
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both only inside tests
 
 use loci_sources::codex::Codex;
 use loci_sources::walk::Found;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
 
-/// One transcript, read.
+/// One surveyed transcript.
 struct Told {
     transcript: Transcript,
     rows: Vec<Row>,
@@ -55,7 +55,7 @@ impl Told {
         self.calls().into_iter().map(|c| (c.tool, c.status, c.exit_code)).collect()
     }
 
-    /// Input with what came from the cache, what came from the cache, output.
+    /// Input including cache reads and writes, cache reads, output.
     fn tokens(&self) -> (u64, u64, u64) {
         let sum = |f: fn(&Row) -> u32| self.rows.iter().map(|r| u64::from(f(r))).sum();
         (
@@ -70,7 +70,7 @@ fn corpus(version: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/transcripts/codex");
     let home = root.join(version).join(".codex");
     if !home.is_dir() {
-        println!("passed over: no corpus at {}", home.display());
+        println!("skipped: no corpus at {}", home.display());
         return None;
     }
     Some(home)
@@ -88,14 +88,14 @@ fn told(version: &str) -> Vec<Told> {
     corpus(version).map(|home| list(&home).iter().map(Told::read).collect()).unwrap_or_default()
 }
 
-fn find<'t>(told: &'t [Told], prompt: &str) -> Option<&'t Told> {
-    told.iter().find(|t| {
-        let heard = t.texts(Kind::Prompt).into_iter().chain(t.texts(Kind::Task));
-        heard.into_iter().any(|text| text.contains(prompt))
+fn find<'t>(surveyed: &'t [Told], prompt: &str) -> Option<&'t Told> {
+    surveyed.iter().find(|t| {
+        let texts = t.texts(Kind::Prompt).into_iter().chain(t.texts(Kind::Task));
+        texts.into_iter().any(|text| text.contains(prompt))
     })
 }
 
-/// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
+/// The running total at the end of each client process: 0.45 restarts at zero when it resumes.
 fn cumulative(path: &Path) -> (u64, u64, u64) {
     let (mut sum, mut last) = ((0, 0, 0), (0, 0, 0));
     for line in fs::read_to_string(path).unwrap().lines() {
@@ -119,12 +119,12 @@ fn cumulative(path: &Path) -> (u64, u64, u64) {
 #[test]
 fn every_line_of_every_version_is_accounted_for() {
     for version in VERSIONS {
-        for told in told(version) {
-            let path = told.transcript.path.display();
-            let bytes = fs::read(&told.transcript.path).unwrap();
+        for surveyed in told(version) {
+            let path = surveyed.transcript.path.display();
+            let bytes = fs::read(&surveyed.transcript.path).unwrap();
             let lines = bytes.split_inclusive(|b| *b == b'\n').count() as u64;
-            assert_eq!(told.facts.coverage.len(), 1, "{path}");
-            let (of, coverage) = &told.facts.coverage[0];
+            assert_eq!(surveyed.facts.coverage.len(), 1, "{path}");
+            let (of, coverage) = &surveyed.facts.coverage[0];
             let expected = if *version == "0.21.0" { "unknown" } else { version.trim_end_matches("-tui") };
             assert_eq!(&**of, expected);
             assert_eq!((coverage.lines, coverage.bytes), (lines, bytes.len() as u64), "{path}");
@@ -132,13 +132,13 @@ fn every_line_of_every_version_is_accounted_for() {
             assert_eq!((coverage.bad, coverage.unfinished, coverage.blank), (0, 0, 0), "{path}");
             assert!(coverage.unknown_types.is_empty(), "{path}: {:?}", coverage.unknown_types);
             assert!(coverage.unknown_fields.is_empty(), "{path}: {:?}", coverage.unknown_fields);
-            assert!(told.facts.problems.is_empty());
+            assert!(surveyed.facts.problems.is_empty());
         }
     }
 }
 
 #[test]
-fn each_prompt_is_told_once_and_resume_appends() {
+fn each_prompt_is_counted_once_and_resume_appends() {
     for (version, shell) in [
         ("0.45.0", "shell"),
         ("0.80.0", "shell"),
@@ -192,7 +192,7 @@ fn the_oldest_format_has_neither_times_nor_a_folder() {
 }
 
 #[test]
-fn pictures_stand_beside_the_words() {
+fn pictures_are_part_of_the_prompt() {
     for (version, prompts) in [
         ("0.45.0", &["[image: image/png]", "SCENARIO:hello look at the picture"][..]),
         ("0.80.0", &["SCENARIO:hello look at the picture\n[image: image/png]"]),
@@ -206,7 +206,7 @@ fn pictures_stand_beside_the_words() {
 }
 
 #[test]
-fn calls_are_told_in_order_with_how_they_ended() {
+fn calls_are_listed_in_order_with_their_outcome() {
     let (good, bad) = (Status::Success, Status::Error);
     let expected = |shell: &'static str, plan, patch: [(Status, Option<i64>); 2], big: bool| {
         let mut calls = vec![(shell, good, Some(0)), ("update_plan", plan, None)];
@@ -248,24 +248,26 @@ fn calls_are_told_in_order_with_how_they_ended() {
 }
 
 #[test]
-fn tokens_add_up_to_what_codex_counted() {
+fn tokens_add_up_to_the_totals_of_codex() {
     for version in VERSIONS {
-        for told in told(version) {
-            // A fork since 0.166 goes on counting from its parent's total, and holds only its own responses.
-            let forked = fs::read_to_string(&told.transcript.path).unwrap().contains("\"forked_from_id\":\"");
-            let expected = if forked { (21512, 10756, 50) } else { cumulative(&told.transcript.path) };
-            assert_eq!(told.tokens(), expected, "{}", told.transcript.path.display());
+        for surveyed in told(version) {
+            // Since 0.166 a fork continues counting from its parent's total, and contains only its own
+            // responses.
+            let forked =
+                fs::read_to_string(&surveyed.transcript.path).unwrap().contains("\"forked_from_id\":\"");
+            let expected = if forked { (21512, 10756, 50) } else { cumulative(&surveyed.transcript.path) };
+            assert_eq!(surveyed.tokens(), expected, "{}", surveyed.transcript.path.display());
         }
     }
 }
 
 #[test]
-fn a_reply_with_words_carries_its_own_tokens() {
+fn a_reply_with_text_has_its_own_tokens() {
     for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
-        // A client killed in the middle of a call did not come to write them in 0.140.
-        let pending = |told: &Told| told.calls().iter().any(|c| c.status == Status::Pending);
-        for told in told(version).into_iter().filter(|told| !pending(told)) {
-            for row in told.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
+        // In 0.140 a client killed in the middle of a call did not write them.
+        let pending = |surveyed: &Told| surveyed.calls().iter().any(|c| c.status == Status::Pending);
+        for surveyed in told(version).into_iter().filter(|surveyed| !pending(surveyed)) {
+            for row in surveyed.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
                 assert!(!row.tokens.is_zero(), "{version}: {row:?}");
             }
         }
@@ -273,7 +275,7 @@ fn a_reply_with_words_carries_its_own_tokens() {
 }
 
 #[test]
-fn a_fork_of_today_holds_only_its_own_turns() {
+fn a_recent_fork_contains_only_its_own_turns() {
     let all = told("0.166.0");
     let Some(fork) = find(&all, "hello2 forked") else { return };
     assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
@@ -304,7 +306,7 @@ fn a_subagent_names_its_parent() {
 }
 
 #[test]
-fn servers_are_named_and_their_refusals_are_errors() {
+fn mcp_servers_are_named_and_their_refusals_are_errors() {
     let (good, bad) = (Status::Success, Status::Error);
     for (version, expected) in
         [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
@@ -338,28 +340,29 @@ fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
 }
 
 #[test]
-fn failures_of_the_provider_are_told_where_codex_writes_them() {
+fn provider_failures_are_reported_where_codex_writes_them() {
     let all = told("0.166.0");
-    for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
+    for (prompt, phrase) in
+        [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
     {
-        let Some(told) = find(&all, prompt) else { return };
-        let errors = told.texts(Kind::ApiError);
-        assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
+        let Some(surveyed) = find(&all, prompt) else { return };
+        let errors = surveyed.texts(Kind::ApiError);
+        assert!(errors.len() == 1 && errors[0].contains(phrase), "{errors:?}");
     }
 }
 
 #[test]
 fn a_compaction_is_a_summary_and_no_reply() {
     let all = told("0.166.0-tui");
-    let Some(told) = all.first() else { return };
-    assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
-    assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
-    let summaries = told.texts(Kind::CompactionSummary);
+    let Some(surveyed) = all.first() else { return };
+    assert_eq!(surveyed.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
+    assert_eq!(surveyed.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
+    let summaries = surveyed.texts(Kind::CompactionSummary);
     assert!(summaries.len() == 1 && summaries[0].contains("STUB-COMPACT-SUMMARY"));
 }
 
 #[test]
-fn packed_and_archived_rollouts_are_the_same() {
+fn compressed_and_archived_rollouts_are_read_the_same() {
     for version in VERSIONS {
         let Some(home) = corpus(version) else { continue };
         let copy = tempfile::tempdir().unwrap();
@@ -390,7 +393,7 @@ fn packed_and_archived_rollouts_are_the_same() {
     }
 }
 
-// ---- what no client was made to do, written by hand
+// ---- cases that no client was scripted to produce, written by hand
 
 const PARENT: &str = "01a1dc64-3cc1-7db1-85f8-2f6568870902";
 const FORK: &str = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
@@ -407,7 +410,7 @@ fn event(kind: &str, more: &str) -> String {
     wrapped("event_msg", &format!(r#""type":"{kind}"{more}"#))
 }
 
-/// A prompt, a call with its result, a reply, and what they cost in all.
+/// A prompt, a call with its result, a reply, and their total of tokens.
 fn turn(id: &str, text: &str, total: u32) -> Vec<String> {
     let usage = |n: u32| format!(r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":1}}"#);
     let role = |role: &str, text: &str| {
@@ -441,13 +444,13 @@ fn written(lines: &[String]) -> (tempfile::TempDir, Told) {
     let path = dir.path().join("sessions").join(format!("rollout-2026-11-14T23-29-42-{PARENT}.jsonl"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let told = Told::read(&list(dir.path())[0]);
-    assert!(told.facts.coverage.iter().all(|(_, c)| c.adds_up()));
-    (dir, told)
+    let surveyed = Told::read(&list(dir.path())[0]);
+    assert!(surveyed.facts.coverage.iter().all(|(_, c)| c.adds_up()));
+    (dir, surveyed)
 }
 
 #[test]
-fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
+fn the_replayed_rows_of_an_old_fork_are_recognised() {
     let first = turn("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
     let parent = [vec![head(PARENT, "")], first.clone()].concat();
     let own = turn("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
@@ -465,7 +468,7 @@ fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
 }
 
 #[test]
-fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
+fn rewound_turns_are_abandoned_and_a_thread_name_is_a_title() {
     let ids = ["1", "2", "3"].map(|n| format!("01a1dc64-3ce0-7603-bac4-43c46f2effc{n}"));
     let lines = [
         vec![head(PARENT, "")],
@@ -476,10 +479,10 @@ fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
         vec![event("thread_name_updated", r#","thread_name":"Named by hand""#)],
     ]
     .concat();
-    let (_dir, told) = written(&lines);
-    assert_eq!(told.texts(Kind::Prompt), ["one", "two", "three"]);
-    assert_eq!(told.facts.abandoned, [2]);
-    assert_eq!(&*told.session().title.as_ref().unwrap().0, "Named by hand");
+    let (_dir, surveyed) = written(&lines);
+    assert_eq!(surveyed.texts(Kind::Prompt), ["one", "two", "three"]);
+    assert_eq!(surveyed.facts.abandoned, [2]);
+    assert_eq!(&*surveyed.session().title.as_ref().unwrap().0, "Named by hand");
 }
 
 #[test]
@@ -491,14 +494,14 @@ fn damage_costs_one_line_and_is_counted() {
     lines.push(String::new());
     lines.push(wrapped("novelty", r#""a":1"#));
     lines.push(event("user_message", r#","message":"cut of"#)[..70].to_string());
-    let (_dir, told) = written(&lines);
-    let (_, coverage) = &told.facts.coverage[0];
+    let (_dir, surveyed) = written(&lines);
+    let (_, coverage) = &surveyed.facts.coverage[0];
     assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown()), (2, 1, 1, 1));
-    assert_eq!(told.texts(Kind::Reply), ["fine"]);
+    assert_eq!(surveyed.texts(Kind::Reply), ["fine"]);
 }
 
 #[test]
-fn a_packed_file_cut_short_tells_what_came_before() {
+fn a_truncated_compressed_file_is_read_up_to_the_cut() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
     let (dir, _) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
     let plain = list(dir.path()).remove(0).path;
@@ -506,19 +509,19 @@ fn a_packed_file_cut_short_tells_what_came_before() {
     packed.extend_from_slice(&packed.clone()[..packed.len() - 9]);
     fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
     fs::remove_file(plain).unwrap();
-    let told = Told::read(&list(dir.path())[0]);
-    assert_eq!(told.texts(Kind::Prompt)[0], "hello");
-    assert_eq!(told.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
+    let surveyed = Told::read(&list(dir.path())[0]);
+    assert_eq!(surveyed.texts(Kind::Prompt)[0], "hello");
+    assert_eq!(surveyed.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
 }
 
 #[test]
-fn a_line_that_is_another_one_now_is_said_so() {
+fn a_line_that_has_changed_is_an_error() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let (_dir, told) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
-    let mut row = *told.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
+    let (_dir, surveyed) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
+    let mut row = *surveyed.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
     row.id[5] ^= 1;
-    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
     row.id[5] ^= 1;
     row.end = 0;
-    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
 }

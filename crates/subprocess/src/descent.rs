@@ -1,30 +1,30 @@
-//! Everything that came of a program: its process group, and what has left the group but still descends from us.
+//! A program's process tree: its process group, and processes that have left the group but still descend from us.
 //!
-//! Does not know why it is to end.
+//! Does not know why the tree is ended.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// From now on whoever loses his parent below us becomes our child, so that nobody gets out of sight.
+/// Makes this process the subreaper: orphans below us become our children, so that none escapes.
 #[cfg(target_os = "linux")]
-pub(crate) fn adopt() {
+pub(crate) fn become_subreaper() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Elsewhere what leaves its group gets away.
+/// On other systems a process that leaves its group escapes.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn adopt() {}
+pub(crate) fn become_subreaper() {}
 
-/// Sends it to the group and to all who descend from us.
+/// Sends a signal to the group and to all our descendants.
 pub(crate) fn signal(group: Pid, signal: Signal) {
     let _ = kill_process_group(group, signal);
-    for pid in below(rustix::process::getpid()) {
+    for pid in descendants_of(rustix::process::getpid()) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// All who descend from a process, nearest first.
+/// All descendants of a process, nearest first.
 #[cfg(target_os = "linux")]
-fn below(top: Pid) -> Vec<Pid> {
+fn descendants_of(top: Pid) -> Vec<Pid> {
     let all = parents();
     let (mut found, mut at) = (vec![top], 0);
     while let Some(parent) = found.get(at).copied() {
@@ -35,7 +35,7 @@ fn below(top: Pid) -> Vec<Pid> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn below(_top: Pid) -> Vec<Pid> {
+fn descendants_of(_top: Pid) -> Vec<Pid> {
     Vec::new()
 }
 
@@ -47,7 +47,7 @@ fn parents() -> Vec<(Pid, Pid)> {
     numbers.filter_map(|pid: i32| Some((Pid::from_raw(pid)?, parent(pid)?))).collect()
 }
 
-/// The fourth word of its line; the second is a name in brackets, which may hold anything.
+/// The fourth field of `/proc/<pid>/stat`; the second is the name in brackets, which may contain anything.
 #[cfg(target_os = "linux")]
 fn parent(pid: i32) -> Option<Pid> {
     let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
@@ -62,7 +62,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_grandchild_in_a_session_of_its_own_is_still_below_us() {
+    fn a_grandchild_in_its_own_session_is_still_a_descendant() {
         let script = "setsid sh -c 'sleep 300; :' & echo; wait";
         let mut child =
             Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -73,10 +73,10 @@ mod tests {
         };
         let found = (0..500).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            let below = below(Pid::from_child(&child));
+            let below = descendants_of(Pid::from_child(&child));
             below.iter().any(sleeping).then_some(below)
         });
-        let found = found.expect("the sleeper is below its great-grandparent");
+        let found = found.expect("the sleeper descends from its great-grandparent");
         assert_eq!(found.len(), 2, "the shell of the session and its sleeper");
         for pid in found {
             kill_process(pid, Signal::KILL).unwrap();

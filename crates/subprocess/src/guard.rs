@@ -1,6 +1,6 @@
-//! The guard's side: this program again, with another program below it, which it ends together with everything that came of it.
+//! The supervisor process: our own binary, which runs another program and ends it together with all its descendants.
 //!
-//! Does not look at what passes through: the program has the guard's own output, and its input is handed on.
+//! Does not read the program's data: the program inherits the supervisor's output, and its input is passed on.
 
 use crate::{Failed, cannot_start, descent};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getppid, wait};
@@ -12,49 +12,50 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The hidden command under which the binary becomes the guard: milliseconds, who started it, the program and its arguments.
-pub const COMMAND: &str = "internal-ward";
+/// The hidden command that runs the binary as supervisor. Arguments: deadline in milliseconds, parent process ID, the program
+/// and its arguments.
+pub const COMMAND: &str = "internal-supervise";
 
-/// What the guard itself has to say, as `timeout` and `env` number it. The program may use the same: the first counts only
-/// after the deadline, the second only beside the guard's own words.
+/// The supervisor's own exit codes, as `timeout` and `env` number them. The program may use the same codes: the first counts
+/// only after the deadline, the second only together with the supervisor's own message.
 pub(crate) const TOO_LONG: i32 = 124;
 const CANNOT_START: i32 = 125;
 const MISUSED: i32 = 64;
-/// Begins the guard's own words.
-const MARK: &str = "\u{1}ward: ";
+/// Prefix of the supervisor's own messages.
+const MARK: &str = "\u{1}supervisor: ";
 const MISSING: &str = "no such program";
 
-/// How often the guard looks whether it is still wanted.
+/// How often the supervisor checks the deadline and its parent.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often it kills while something is left.
+/// How often it sends SIGKILL while a process is left.
 const KILL: Duration = Duration::from_millis(10);
-/// How long what is asked to end may take. With a look of a tenth, everything is gone well within a second.
+/// How long processes may take to end after SIGTERM. With checks every tenth of a second, all are gone well within a second.
 const GRACE: Duration = Duration::from_millis(500);
-/// Whoever started us keeps the time; a program of one who was stopped himself gets this much longer.
+/// Our parent enforces the deadline. If the parent itself is stopped, the program gets this much longer.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// What the guard hears of.
+/// Events the supervisor waits for.
 enum Heard {
     Ended(Pid, WaitStatus),
     NobodyLeft,
-    /// The line was cut.
+    /// The input was closed.
     CalledOff,
 }
 
-/// Runs what the arguments name. Returns the exit code and what to complain of.
-pub fn guard(args: impl Iterator<Item = OsString>, line: impl Read + Send + 'static) -> (i32, String) {
+/// Runs the program given by the arguments. Returns the exit code and a message for standard error.
+pub fn guard(args: impl Iterator<Item = OsString>, input: impl Read + Send + 'static) -> (i32, String) {
     let Some((deadline, parent, mut command)) = understood(args) else {
-        return (MISUSED, "this command is for Loci itself".to_string());
+        return (MISUSED, "this command is internal to loci".to_string());
     };
-    descent::adopt();
-    // A group of its own, so that all that stays in it is reached at once.
+    descent::become_subreaper();
+    // A process group of its own, so that one signal reaches all processes that stay in it.
     let mut child = match command.stdin(Stdio::piped()).process_group(0).spawn() {
         Ok(child) => child,
         Err(error) => return (CANNOT_START, complaint(&error)),
     };
-    let (tell, heard) = channel();
-    listen(line, child.stdin.take(), tell.clone());
-    std::thread::spawn(move || reap(&tell));
+    let (sender, heard) = channel();
+    listen(input, child.stdin.take(), sender.clone());
+    std::thread::spawn(move || reap(&sender));
     let program = Pid::from_child(&child);
     (Guard { parent, program, heard, until: Instant::now() + deadline + MARGIN }.watch(), String::new())
 }
@@ -74,7 +75,7 @@ fn complaint(error: &std::io::Error) -> String {
     }
 }
 
-/// What the guard's end means to who started it.
+/// Interprets the supervisor's exit for the process that started it.
 pub(crate) fn told(status: Option<i32>, stderr: &[u8], program: &Path) -> Result<i32, Failed> {
     let status = status.ok_or(Failed::Unguarded)?;
     let words = std::str::from_utf8(stderr).unwrap_or_default();
@@ -85,33 +86,33 @@ pub(crate) fn told(status: Option<i32>, stderr: &[u8], program: &Path) -> Result
     }
 }
 
-/// Takes the input at once, so that the line is free to be cut, and hands it on as the program reads it.
-fn listen(line: impl Read + Send + 'static, program: Option<ChildStdin>, tell: Sender<Heard>) {
+/// Reads the whole input at once, so that closing the pipe is noticed, and passes it on as the program reads it.
+fn listen(pipe: impl Read + Send + 'static, program: Option<ChildStdin>, sender: Sender<Heard>) {
     let (send, input) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
-        let mut line = BufReader::new(line);
+        let mut pipe = BufReader::new(pipe);
         let mut length = String::new();
-        let _ = line.read_line(&mut length);
+        let _ = pipe.read_line(&mut length);
         let mut text = Vec::new();
-        let _ = line.by_ref().take(length.trim().parse().unwrap_or(0)).read_to_end(&mut text);
+        let _ = pipe.by_ref().take(length.trim().parse().unwrap_or(0)).read_to_end(&mut text);
         let _ = send.send(text);
-        let _ = line.read(&mut [0]);
-        let _ = tell.send(Heard::CalledOff);
+        let _ = pipe.read(&mut [0]);
+        let _ = sender.send(Heard::CalledOff);
     });
     std::thread::spawn(move || {
-        // A program that does not want its input closes it.
+        // A program that does not read its input closes it; the error is ignored.
         let _ = program.zip(input.recv().ok()).map(|(mut program, text)| program.write_all(&text));
     });
 }
 
-/// Waits for whoever ends: the program, and what it left behind, which comes to us.
-fn reap(tell: &Sender<Heard>) {
+/// Waits for the program and for the orphans it left, which become our children.
+fn reap(sender: &Sender<Heard>) {
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => _ = tell.send(Heard::Ended(pid, status)),
+            Ok(Some((pid, status))) => _ = sender.send(Heard::Ended(pid, status)),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => {
-                let _ = tell.send(Heard::NobodyLeft);
+                let _ = sender.send(Heard::NobodyLeft);
                 return;
             }
         }
@@ -126,7 +127,7 @@ struct Guard {
 }
 
 impl Guard {
-    /// Until the program has ended or is not wanted any more; then until nobody is left.
+    /// Runs until the program has ended or must stop; then ends all remaining processes.
     fn watch(&self) -> i32 {
         let code = loop {
             match self.heard.recv_timeout(LOOK) {
@@ -156,7 +157,7 @@ impl Guard {
         code
     }
 
-    /// Again and again, since what is killed may have started something a moment before.
+    /// Repeatedly, because a killed process may have started another just before.
     fn end_all(&self) {
         loop {
             descent::signal(self.program, Signal::KILL);

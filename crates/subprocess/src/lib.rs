@@ -1,8 +1,8 @@
-//! Runs another program so that nothing of it outlives us: not when it takes too long or says too much, not when it is called
-//! off, and not when we are killed. What it said comes back whole, or not at all.
+//! Runs a program so that none of its processes outlives us: not after a timeout, too much output or a cancellation, and not
+//! if we are killed. Its output is returned whole or not at all.
 //!
-//! Does not know what the program is for. If the guard itself is killed together with us (`killall -9 loci`), its program is
-//! beyond reach: nothing short of a control group would help.
+//! Does not know what the program is for. If the supervisor is killed together with us (`killall -9 loci`), its program
+//! escapes: only a control group could prevent that.
 
 mod descent;
 mod guard;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-/// What is to be run, and within what.
+/// A program to run, and its limits.
 #[derive(Debug)]
 pub struct Job<'j> {
     pub program: PathBuf,
@@ -29,48 +29,48 @@ pub struct Job<'j> {
     pub cwd: PathBuf,
     pub stdin: Vec<u8>,
     pub deadline: Duration,
-    /// One that says more is stopped.
+    /// A program that prints more is stopped.
     pub stdout_limit: usize,
-    /// Set from elsewhere, it stops the program.
+    /// Setting this stops the program.
     pub cancel: Option<&'j AtomicBool>,
 }
 
 #[derive(Debug)]
 pub struct Finished {
-    /// As a shell tells it: a program that a signal ended has 128 and the signal's number.
+    /// The exit code as a shell reports it: 128 plus the signal number for a program ended by a signal.
     pub status: i32,
     pub stdout: Vec<u8>,
-    /// Its last words.
+    /// The end of its standard error.
     pub stderr: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
-    #[error("there is no program `{}`", .0.display())]
+    #[error("program `{}` not found", .0.display())]
     NotFound(PathBuf),
-    #[error("{program} cannot be started: {reason}", program = .program.display())]
+    #[error("cannot start {program}: {reason}", program = .program.display())]
     CannotStart { program: PathBuf, reason: String },
-    #[error("it took longer than {:.0} s", .0.as_secs_f32())]
+    #[error("timed out after {:.0} s", .0.as_secs_f32())]
     TimedOut(Duration),
-    #[error("it printed more than {0} bytes")]
+    #[error("printed more than {0} bytes")]
     TooMuch(usize),
-    #[error("it was called off")]
+    #[error("cancelled")]
     Cancelled,
-    #[error("its guard was killed")]
+    #[error("the supervisor process was killed")]
     Unguarded,
 }
 
-/// Starts programs below a guard: this very binary, started again under a hidden command.
+/// Runs programs under a supervisor process: our own binary, started with a hidden command.
 #[derive(Debug)]
 pub struct Ward {
     exe: PathBuf,
 }
 
-/// How soon an end, a limit or a call to stop is noticed.
+/// How often the end of the program, a limit or a cancellation is checked for.
 const TICK: Duration = Duration::from_millis(10);
-/// What is kept of a program's complaints.
+/// Bytes kept of standard error.
 const LAST_WORDS: usize = 8 << 10;
-/// A guard that has ended has closed its pipes, unless it was killed and something of it still holds them.
+/// A supervisor that has ended has closed its pipes, unless it was killed and a surviving process still holds them.
 const STRAGGLERS: Duration = Duration::from_secs(1);
 
 impl Ward {
@@ -78,16 +78,16 @@ impl Ward {
         Ward { exe: exe.into() }
     }
 
-    /// Runs the program to its end, or stops it. When this returns, nothing of it is left.
+    /// Runs the program to its end, or stops it. When this returns, none of its processes is left.
     pub fn run(&self, job: Job<'_>) -> Result<Finished, Failed> {
         let began = Instant::now();
         let mut child = self.start(&job).map_err(|error| cannot_start(&job.program, &error.to_string()))?;
-        let over = Arc::new(AtomicBool::new(false));
-        let pipes = Pipes::take(&mut child, job.stdin, job.stdout_limit, &over);
+        let exceeded = Arc::new(AtomicBool::new(false));
+        let pipes = Pipes::take(&mut child, job.stdin, job.stdout_limit, &exceeded);
         let stopped = loop {
             if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
                 break None;
-            } else if over.load(Ordering::Relaxed) {
+            } else if exceeded.load(Ordering::Relaxed) {
                 break Some(Failed::TooMuch(job.stdout_limit));
             } else if job.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
                 break Some(Failed::Cancelled);
@@ -100,7 +100,7 @@ impl Ward {
         let status = child.wait().ok().and_then(|status| status.code());
         match stopped {
             Some(failed) => Err(failed),
-            None if over.load(Ordering::Relaxed) => Err(Failed::TooMuch(job.stdout_limit)),
+            None if exceeded.load(Ordering::Relaxed) => Err(Failed::TooMuch(job.stdout_limit)),
             None if status == Some(guard::TOO_LONG) && began.elapsed() >= job.deadline => {
                 Err(Failed::TimedOut(job.deadline))
             }
@@ -116,7 +116,7 @@ impl Ward {
         let mut command = Command::new(&self.exe);
         command.arg(COMMAND).arg(job.deadline.as_millis().to_string()).arg(std::process::id().to_string());
         command.arg(&job.program).args(&job.args).env_clear().envs(&job.env).current_dir(&job.cwd);
-        // A group of its own: what a terminal sends to ours (Ctrl-C) must not take the guard before it has cleaned up.
+        // A process group of its own: a Ctrl-C in the terminal must not end the supervisor before it has cleaned up.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
@@ -126,8 +126,8 @@ fn cannot_start(program: &Path, reason: &str) -> Failed {
     Failed::CannotStart { program: program.to_path_buf(), reason: reason.to_string() }
 }
 
-/// The three lines to the guard. Its input stays open for as long as the program is wanted: when it closes, by our doing or
-/// because we are gone, the guard ends everything.
+/// The pipes to the supervisor. Its input stays open as long as the program should run: when it closes, because we closed it
+/// or because we are gone, the supervisor ends the whole process tree.
 struct Pipes {
     stop: Option<mpsc::Sender<()>>,
     stdout: mpsc::Receiver<Vec<u8>>,
@@ -135,23 +135,23 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn take(child: &mut Child, input: Vec<u8>, limit: usize, over: &Arc<AtomicBool>) -> Pipes {
+    fn take(child: &mut Child, input: Vec<u8>, limit: usize, exceeded: &Arc<AtomicBool>) -> Pipes {
         let (stop, stopped) = mpsc::channel();
-        let (said, stdout) = mpsc::channel();
-        let (complained, stderr) = mpsc::channel();
-        if let Some(line) = child.stdin.take() {
-            std::thread::spawn(move || feed(line, &input, &stopped));
+        let (stdout_sender, stdout) = mpsc::channel();
+        let (stderr_sender, stderr) = mpsc::channel();
+        if let Some(pipe) = child.stdin.take() {
+            std::thread::spawn(move || feed(pipe, &input, &stopped));
         }
-        if let (Some(out), over) = (child.stdout.take(), Arc::clone(over)) {
-            std::thread::spawn(move || said.send(whole(out, limit, &over)));
+        if let (Some(out), exceeded) = (child.stdout.take(), Arc::clone(exceeded)) {
+            std::thread::spawn(move || stdout_sender.send(whole(out, limit, &exceeded)));
         }
         if let Some(err) = child.stderr.take() {
-            std::thread::spawn(move || complained.send(last_words(err)));
+            std::thread::spawn(move || stderr_sender.send(last_words(err)));
         }
         Pipes { stop: Some(stop), stdout, stderr }
     }
 
-    /// Cuts the line, waits for the guard, and gives what was said.
+    /// Closes the input, waits for the supervisor, and returns standard output and standard error.
     fn close(mut self, child: &mut Child) -> (Vec<u8>, Vec<u8>) {
         self.stop = None;
         let _ = child.wait();
@@ -160,25 +160,25 @@ impl Pipes {
     }
 }
 
-/// Hands over the input and then keeps the line open until it is to be cut.
-fn feed(mut line: ChildStdin, input: &[u8], stopped: &mpsc::Receiver<()>) {
-    let fed = line.write_all(format!("{}\n", input.len()).as_bytes()).and_then(|()| line.write_all(input));
+/// Writes the input, then keeps the pipe open until the program should stop.
+fn feed(mut pipe: ChildStdin, input: &[u8], stopped: &mpsc::Receiver<()>) {
+    let fed = pipe.write_all(format!("{}\n", input.len()).as_bytes()).and_then(|()| pipe.write_all(input));
     if fed.is_ok() {
         let _ = stopped.recv();
     }
 }
 
-/// Everything, unless it is more than may be.
-fn whole(output: impl Read, limit: usize, over: &AtomicBool) -> Vec<u8> {
+/// Reads all output, up to one byte beyond the limit.
+fn whole(output: impl Read, limit: usize, exceeded: &AtomicBool) -> Vec<u8> {
     let mut text = Vec::new();
     let _ = output.take(limit as u64 + 1).read_to_end(&mut text);
-    over.store(text.len() > limit, Ordering::Relaxed);
+    exceeded.store(text.len() > limit, Ordering::Relaxed);
     text
 }
 
-fn last_words(mut complaints: impl Read) -> Vec<u8> {
+fn last_words(mut output: impl Read) -> Vec<u8> {
     let (mut kept, mut piece) = (VecDeque::new(), [0; 4096]);
-    while let Ok(read @ 1..) = complaints.read(&mut piece) {
+    while let Ok(read @ 1..) = output.read(&mut piece) {
         kept.extend(&piece[..read]);
         let surplus = kept.len().saturating_sub(LAST_WORDS);
         kept.drain(..surplus);

@@ -1,4 +1,6 @@
-//! Whether the answers are right: counts against the manifest, one thread against two, memory against rows.
+//! Checks results: counts against the manifest, one thread against two, memory against rows.
+//!
+//! Does not measure time.
 
 use super::measure::{Case, Results};
 use super::place::{Binaries, Corpus, Work};
@@ -10,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What a query may hold on to whatever it reads, and for each row that it prints.
+/// Memory limit of a query: a base, and an amount per printed row.
 const MEMORY: u64 = 64 << 20;
 const MEMORY_PER_ROW: u64 = 100;
 
@@ -19,7 +21,7 @@ pub(super) struct Finding {
     pub(super) text: String,
 }
 
-/// Everything that is judged about one corpus.
+/// All checks of one corpus.
 pub(super) fn corpus(
     corpus: &Corpus,
     binaries: &Binaries,
@@ -47,10 +49,10 @@ pub(super) fn corpus(
     let same = same_bytes(&one, &two).map_err(|error| error.to_string())?;
     findings.push(Finding {
         right: same,
-        text: format!("light{0} and light2{0}: the same bytes", corpus.suffix),
+        text: format!("light{0} and light2{0}: identical output", corpus.suffix),
     });
     tokens(corpus, &usage, findings)?;
-    // The other tools read the small corpus alone.
+    // The other tools read only the small corpus.
     if corpus.suffix.is_empty() {
         others(corpus, binaries, work, &usage, results, findings)?;
     }
@@ -68,9 +70,9 @@ fn others(
     if let Some(case) = suite::jq(corpus) {
         let out = work.file("jq.jsonl");
         results.peaks.push(("jq".to_owned(), case.peak(Some(&out))?));
-        // A comparison with a program that did something else would flatter us. Copies make it more than two.
+        // Ensure that jq does comparable work. Copies add to the minimum of two rows per call.
         let (rows, least) = (rows_of(&out)?, 2 * corpus.count("/calls"));
-        let text = format!("jq: {rows} rows, at least one for each call and one for each result");
+        let text = format!("jq: {rows} rows, at least one per call and one per result");
         findings.push(Finding { right: rows >= least, text });
     }
     if let Some(case) = suite::ccusage(corpus, binaries) {
@@ -84,7 +86,7 @@ fn others(
 fn memory(name: &str, peak: u64, rows: u64) -> Finding {
     let most = MEMORY + MEMORY_PER_ROW * rows;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let text = format!("{name}: {:.1} MB at its peak, at most {:.1}", megabytes(peak), megabytes(most));
+    let text = format!("{name}: peak {:.1} MB, limit {:.1} MB", megabytes(peak), megabytes(most));
     Finding { right: peak > 0 && peak <= most, text }
 }
 
@@ -92,12 +94,12 @@ fn equal(what: &str, found: u64, expected: u64) -> Finding {
     let text = if found == expected {
         format!("{what}: {found}")
     } else {
-        format!("{what}: {found} found, {expected} there ({:+})", found as i64 - expected as i64)
+        format!("{what}: {found} found, {expected} expected ({:+})", found as i64 - expected as i64)
     };
     Finding { right: found == expected, text }
 }
 
-/// What the rows of `query tools` add up to.
+/// The totals of the rows of `query tools`.
 #[derive(Default)]
 struct Counted {
     calls: u64,
@@ -118,8 +120,8 @@ impl Counted {
     }
 
     fn compare(&self, corpus: &Corpus) -> Vec<Finding> {
-        let there = corpus.manifest["calls_by_tool"].as_object();
-        let expected: BTreeMap<String, u64> = there
+        let by_tool = corpus.manifest["calls_by_tool"].as_object();
+        let expected: BTreeMap<String, u64> = by_tool
             .into_iter()
             .flatten()
             .map(|(tool, calls)| (tool.clone(), calls.as_u64().unwrap_or_default()))
@@ -162,7 +164,7 @@ fn same_bytes(one: &Path, two: &Path) -> io::Result<bool> {
 
 // ---- tokens
 
-/// As the manifest names them, and as the rows of `loci usage` and the totals of ccusage do.
+/// Names in the manifest, in the rows of `loci usage`, and in the totals of ccusage.
 const TOKENS: [(&str, &[&str], &str); 4] = [
     ("input", &["input", "input_tokens"], "inputTokens"),
     ("output", &["output", "output_tokens"], "outputTokens"),
@@ -179,7 +181,7 @@ fn tokens(corpus: &Corpus, usage: &Path, findings: &mut Vec<Finding>) -> Result<
     Ok(())
 }
 
-/// The rows of `loci usage` added up; the counts stand in the row or in its `tokens`.
+/// Sums the rows of `loci usage`; the counts are in the row or in its `tokens`.
 fn usage_sums(path: &Path) -> Result<[u64; 4], String> {
     let read = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut sums = [0; 4];
@@ -196,8 +198,8 @@ fn usage_sums(path: &Path) -> Result<[u64; 4], String> {
 fn against_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
     let ours = usage_sums(usage)?;
     let read = fs::read(ccusage).map_err(|error| format!("{}: {error}", ccusage.display()))?;
-    let said: Value = serde_json::from_slice(&read).map_err(|error| format!("ccusage: {error}"))?;
-    let theirs = TOKENS.map(|(.., name)| said["totals"][name].as_u64().unwrap_or(0));
+    let report: Value = serde_json::from_slice(&read).map_err(|error| format!("ccusage: {error}"))?;
+    let theirs = TOKENS.map(|(.., name)| report["totals"][name].as_u64().unwrap_or(0));
     let mut text = "tokens, loci and ccusage:".to_owned();
     for ((name, ..), (ours, theirs)) in TOKENS.iter().zip(ours.into_iter().zip(theirs)) {
         let difference = ours as i64 - theirs as i64;
@@ -238,9 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told() {
+    fn a_difference_is_reported() {
         assert!(equal("x", 3, 3).right);
-        assert_eq!(equal("x", 3, 5).text, "x: 3 found, 5 there (-2)");
+        assert_eq!(equal("x", 3, 5).text, "x: 3 found, 5 expected (-2)");
         assert!(!memory("x", MEMORY + 101, 1).right);
         assert!(memory("x", MEMORY + 100, 1).right);
     }

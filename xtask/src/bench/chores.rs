@@ -1,5 +1,7 @@
-//! What `bench index` runs besides `loci`, each as a process of its own so that its cost can be told: the bare walk over
-//! the files, and the stages of indexing alone.
+//! Programs that `bench index` runs besides `loci`, each as a separate process so that its cost can be measured: a directory
+//! walk, and the stages of indexing alone.
+//!
+//! Does not measure.
 
 use crate::Outcome;
 use crate::args::Args;
@@ -9,22 +11,22 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) const WALK: &str = "DIR\nlook at every .jsonl below DIR and read none: the floor of a search";
+pub(crate) const WALK: &str = "DIR\nstat every .jsonl in DIR without reading it: the lower bound of a search";
 
 pub(crate) const STAGES: &str = "find|survey|read|mask|keep [--archive DIR], or texts --out FILE\n\
-    index the history of HOME as far as one stage, on one thread, and throw it away; or write the texts that\n\
-    its index was told, for the example `bare` of loci-search";
+    index the history of HOME up to one stage, on one thread, and discard the result; or write the texts of\n\
+    its index, for the example `bare` of loci-search";
 
 pub(crate) fn walk(args: &[String]) -> Outcome {
     let args = Args::parse(args, &[], &[])?;
-    let [dir] = args.alone.as_slice() else { return Err("name one directory".to_owned()) };
+    let [dir] = args.alone.as_slice() else { return Err("expected one directory".to_owned()) };
     let mut seen = Vec::new();
     look(Path::new(dir), &mut seen);
     println!("{} files, {} bytes", seen.len(), seen.iter().map(|seen| seen.2).sum::<u64>());
     Ok(true)
 }
 
-/// Path, inode, size and time of change: the least that whoever wants to know what is new has to have.
+/// Path, inode, size and modification time: the minimum needed to detect changes.
 fn look(dir: &Path, seen: &mut Vec<(PathBuf, u64, u64, i64)>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else { continue };
@@ -41,15 +43,15 @@ fn look(dir: &Path, seen: &mut Vec<(PathBuf, u64, u64, i64)>) {
 
 pub(crate) fn stages(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["archive", "out"], &[])?;
-    let [stage] = args.alone.as_slice() else { return Err("name one stage".to_owned()) };
+    let [stage] = args.alone.as_slice() else { return Err("expected one stage".to_owned()) };
     let service = Service::for_stages();
     if stage == "texts" {
-        let out = args.path("out").ok_or("--out FILE is needed")?;
+        let out = args.path("out").ok_or("missing --out FILE")?;
         return texts(&service, &out);
     }
     let archive = args.path("archive");
     if archive.is_none() && stage == "keep" {
-        return Err("--archive DIR is needed".to_owned());
+        return Err("missing --archive DIR".to_owned());
     }
     let staged = service.stage(stage, &archive.unwrap_or_default()).map_err(|error| error.to_string())?;
     let [files, rows, bytes, packed] = staged;
@@ -60,16 +62,16 @@ pub(crate) fn stages(args: &[String]) -> Outcome {
 fn texts(service: &Service, out: &Path) -> Outcome {
     let named = |error: io::Error| format!("{}: {error}", out.display());
     let mut file = BufWriter::with_capacity(1 << 18, File::create(out).map_err(named)?);
-    let (mut written, mut many, mut bytes) = (Ok(()), 0_u64, 0);
-    let told = service.texts(&mut |(of, chat, event, part, at, text)| {
+    let (mut written, mut count, mut bytes) = (Ok(()), 0_u64, 0);
+    let done = service.texts(&mut |(of, chat, event, part, at, text)| {
         if written.is_ok() {
             written = write(&mut file, (of, chat, event, at, part), text);
-            (many, bytes) = (many + 1, bytes + text.len());
+            (count, bytes) = (count + 1, bytes + text.len());
         }
     });
-    told.map_err(|error| error.to_string())?;
+    done.map_err(|error| error.to_string())?;
     written.and_then(|()| file.flush()).map_err(named)?;
-    println!("{many} texts, {bytes} bytes");
+    println!("{count} texts, {bytes} bytes");
     Ok(true)
 }
 

@@ -1,12 +1,13 @@
-//! `cargo xtask bench code`: what a question about a code base costs when it is known already, and what an edit costs.
+//! `cargo xtask bench code`: the cost of an operation on an indexed codebase, and of an edit.
 //!
-//! The long form, whose figures stand in docs/performance.md:
+//! The long form, whose figures are in docs/performance.md:
 //!
 //!     cargo build --release
 //!     cargo xtask bench code --files 6000 --rounds 9
 //!
-//! A tree of C# is made up, small and four times as large. A question is held against a program that reads as many bytes of what
-//! is kept and does nothing else; the work of an edit is counted in both trees and must be the same, but for the look at every file.
+//! It generates a small tree of C# and one four times as large. An operation is compared with a program that only reads as
+//! many bytes of the stored data; the work of an edit is counted in both trees and must be the same, except for the check
+//! of every file.
 
 use super::measure::{Case, Results, measure};
 use super::place::{self, Binaries, Work};
@@ -16,9 +17,9 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many times the program that only reads a question may cost.
+/// Limit for the cost of an operation, relative to the program that only reads.
 const MOST: f64 = 3.0;
-/// An edit in a tree four times as large may read and write so much more: numbers of files and types get longer.
+/// Factor by which an edit in the large tree may read and write more: the numbers of files and types get longer.
 const SPARE: f64 = 1.1;
 
 pub(super) fn run(args: &[String]) -> Outcome {
@@ -50,7 +51,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Folders of forty files, each of which uses three others.
+    /// Generates folders of forty files, each of which uses three others.
     fn make(at: &Path, files: u64) -> Result<Tree, String> {
         let tree = Tree { root: at.join("tree"), home: at.join("home"), files };
         fs::create_dir_all(&tree.home).map_err(|error| error.to_string())?;
@@ -74,20 +75,20 @@ impl Tree {
     }
 
     fn index(&self, binaries: &Binaries) -> Result<Value, String> {
-        let told = self.ask("index", binaries, &["index"]).printed()?;
-        serde_json::from_str(&told).map_err(|error| error.to_string())
+        let printed = self.ask("index", binaries, &["index"]).printed()?;
+        serde_json::from_str(&printed).map_err(|error| error.to_string())
     }
 
-    /// What an edit of one body costs, beyond looking at every file.
+    /// The cost of editing one body, beyond checking every file.
     fn edit(&self, binaries: &Binaries) -> Result<[u64; 6], String> {
         self.index(binaries)?;
-        // what was written a moment ago is read once more
+        // a file written just before is read once more
         std::thread::sleep(std::time::Duration::from_millis(50));
         self.index(binaries)?;
         let look = number(&self.index(binaries)?["work"], "keptBytesRead");
         put(&self.file(7), &class(7, self.files, "2"))?;
         let work = self.index(binaries)?["work"].take();
-        println!("an edit in {} files: {work}; a look alone reads {look}", self.files);
+        println!("an edit in {} files: {work}; checking the files reads {look}", self.files);
         Ok([
             number(&work, "filesParsed"),
             number(&work, "typesHashed"),
@@ -109,7 +110,7 @@ fn put(path: &Path, text: &str) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// A type of some forty lines, which uses others of its folder.
+/// A type of some forty lines that uses others in its folder.
 fn class(n: u64, of: u64, value: &str) -> String {
     let (first, many) = (n / 40 * 40, (of - n / 40 * 40).min(40));
     let other = |step: u64| format!("Type{}", first + (n - first + step) % many);
@@ -126,15 +127,15 @@ fn class(n: u64, of: u64, value: &str) -> String {
     )
 }
 
-/// Everything but the number of files that are looked at must be the same.
+/// Everything except the number of checked files must be the same.
 fn same_work([small, large]: &[[u64; 6]; 2]) -> bool {
     let fits = |(one, other): (&u64, &u64)| *other as f64 <= *one as f64 * SPARE;
     let same = small.iter().zip(large).all(fits) && small[..2] == [1, 1] && large[..2] == [1, 1];
-    println!("the work of an edit does not depend on the size of the tree: {same}");
+    println!("the work of an edit is independent of the size of the tree: {same}");
     same
 }
 
-/// A question that is answered from what is kept.
+/// Measures operations that are answered from stored data.
 fn cold(binaries: &Binaries, tree: &Tree, rounds: usize) -> Outcome {
     tree.index(binaries)?;
     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -143,7 +144,7 @@ fn cold(binaries: &Binaries, tree: &Tree, rounds: usize) -> Outcome {
     let store = fs::read_dir(tree.home.join(".cache/loci/code")).map_err(|error| error.to_string())?;
     let store =
         store.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|it| it == "db"));
-    let store = store.ok_or("nothing was kept")?;
+    let store = store.ok_or("no stored index found")?;
     let name = first_type(tree, binaries)?;
     let bare = Case::new("noop", &binaries.noop, &tree.home, &[&store.to_string_lossy(), &bytes.to_string()]);
     let mut cases = vec![
@@ -157,24 +158,21 @@ fn cold(binaries: &Binaries, tree: &Tree, rounds: usize) -> Outcome {
     }
     let mut results = Results::default();
     measure(&cases, &mut results)?;
-    println!("\n{}: {bytes} bytes of what is kept are read", tree.root.display());
+    println!("\n{}: reads {bytes} bytes of stored data", tree.root.display());
     let mut kept = true;
     for name in ["outline", "resolve", "usages"] {
         let ratio = results.ratio(name, "noop", |sample| sample.cpu).unwrap_or(f64::NAN);
         let wall = results.ratio(name, "noop", |sample| sample.wall).unwrap_or(f64::NAN);
         let fine = name == "usages" || ratio <= MOST;
         kept &= fine;
-        println!(
-            "{name:8} {ratio:6.2} times the CPU, {wall:6.2} times the time{}",
-            if fine { "" } else { "  MISS" }
-        );
+        println!("{name:8} CPU ratio {ratio:6.2}, wall ratio {wall:6.2}{}", if fine { "" } else { "  MISS" });
     }
-    // On a busy machine a ratio of some milliseconds means nothing; it is printed.
+    // On a busy machine a ratio of some milliseconds means nothing; it is only printed.
     Ok(kept || rounds == 1)
 }
 
 fn first_type(tree: &Tree, binaries: &Binaries) -> Result<String, String> {
-    let told = tree.ask("search", binaries, &["search", "e", "--limit", "1"]).printed()?;
-    let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
-    told["candidates"][0]["path"].as_str().map(str::to_owned).ok_or_else(|| "there is no type".to_owned())
+    let printed = tree.ask("search", binaries, &["search", "e", "--limit", "1"]).printed()?;
+    let response: Value = serde_json::from_str(&printed).map_err(|error| error.to_string())?;
+    response["candidates"][0]["path"].as_str().map(str::to_owned).ok_or_else(|| "no type found".to_owned())
 }

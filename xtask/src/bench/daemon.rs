@@ -1,12 +1,12 @@
-//! `cargo xtask bench daemon`: what a question over the socket costs beside a bare echo, records beside reading them alone, how
-//! soon an appended line is found, and what a daemon costs while nothing happens.
+//! `cargo xtask bench daemon`: the cost of a call over the socket relative to an echo server, of records through the daemon
+//! relative to reading them directly, how soon an appended line is found, and the cost of an idle daemon.
 //!
-//! The long form, whose figures stand in docs/performance.md:
+//! The long form, whose figures are in docs/performance.md:
 //!
 //!     cargo build --release
 //!     cargo xtask bench daemon --idle 600 --root DIR
 //!
-//! `--root` is a source tree that is watched besides; the echo and the daemon take turns.
+//! `--root` is a source tree that is watched as well. Calls to the echo server and the daemon alternate.
 
 use super::place::{self, Binaries, Work};
 use super::planted;
@@ -20,15 +20,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A round trip that does nothing, in terms of a bare echo's.
+/// Limit for an empty round trip, relative to the echo server.
 const ECHO: f64 = 3.0;
-/// Records that come over the socket, in terms of reading them alone.
+/// Limit for records over the socket, relative to reading them directly.
 const RECORDS: f64 = 1.5;
-/// In so long a line that was appended is found, 99 times of 100.
+/// Limit for finding an appended line, in 99 of 100 cases.
 const FOUND: Duration = Duration::from_secs(1);
-/// Of one core, while nothing happens.
+/// Limit for the share of one core while idle.
 const IDLE: f64 = 0.005;
-/// On a busy machine only several times as much means anything.
+/// Factor for the limits in smoke mode: on a busy machine only large deviations mean anything.
 const LOOSE: f64 = 5.0;
 
 pub(super) fn run(args: &[String]) -> Outcome {
@@ -42,14 +42,14 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let home = work.folder(&format!("daemon-{many}"));
     planted::many(&home, many).map_err(told)?;
     println!("{}\n{many} transcripts", place::machine());
-    let house = House { loci: binaries.loci.clone(), home };
-    house.loci(&["index"], &house.home)?;
+    let sandbox = House { loci: binaries.loci.clone(), home };
+    sandbox.loci(&["index"], &sandbox.home)?;
     if let Some(root) = args.path("root") {
-        house.loci(&["code", "status", "--json"], &root)?;
+        sandbox.loci(&["code", "status", "--json"], &root)?;
     }
-    let mut daemon = house.serve()?;
-    let judged = house.measured(&daemon, rounds, idle, if smoke { LOOSE } else { 1.0 });
-    let _ = house.loci(&["daemon", "stop"], &house.home);
+    let mut daemon = sandbox.serve()?;
+    let judged = sandbox.measured(&daemon, rounds, idle, if smoke { LOOSE } else { 1.0 });
+    let _ = sandbox.loci(&["daemon", "stop"], &sandbox.home);
     let _ = daemon.wait();
     Ok(judged? || !(smoke || args.has("strict")))
 }
@@ -83,14 +83,14 @@ impl House {
     fn serve(&self) -> Result<Child, String> {
         let daemon = self.command(&["daemon", "run"]).stdout(Stdio::null()).spawn().map_err(told)?;
         let until = Instant::now() + Duration::from_mins(2);
-        // Until it watches everything there is.
+        // Wait until it watches all folders.
         while Instant::now() < until {
             if self.status()?["watched"].as_u64().unwrap_or(0) > 0 {
                 return Ok(daemon);
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        Err("the daemon does not come up".to_owned())
+        Err("the daemon did not start".to_owned())
     }
 
     fn measured(&self, daemon: &Child, rounds: usize, idle: Duration, loose: f64) -> Result<bool, String> {
@@ -107,14 +107,14 @@ impl House {
         row("appended line found, median", found[found.len() / 2], None);
         fine &= row("appended line found, p99", found[found.len() * 99 / 100], Some(FOUND.mul_f64(loose)));
         let (alone, through) = self.records((rounds / 10).clamp(2, 10))?;
-        row("all messages, read alone", alone, None);
-        fine &= row("all messages, by way of the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
+        row("all messages, read directly", alone, None);
+        fine &= row("all messages, through the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
         println!("    ratio {:.2}, at most {RECORDS}", through.as_secs_f64() / alone.as_secs_f64());
         fine &= idle_cost(daemon.id(), idle, loose)?;
         Ok(fine)
     }
 
-    /// Medians of a bare echo and of a question that asks nothing.
+    /// Medians of an echo and of an empty call.
     fn round_trips(&self, socket: &Path, rounds: usize) -> Result<(Duration, Duration), String> {
         let echo = self.home.join("echo.sock");
         let _ = std::fs::remove_file(&echo);
@@ -132,7 +132,7 @@ impl House {
         Ok((bares[rounds / 2], pings[rounds / 2]))
     }
 
-    /// Medians of a command that prints every message, without the daemon and with it, in turn.
+    /// Medians of a command that prints every message, alternating without and with the daemon.
     fn records(&self, rounds: usize) -> Result<(Duration, Duration), String> {
         let time = |how: &str| -> Result<Duration, String> {
             let mut command = self.command(&["query", "messages", "--all-projects", "-o", "jsonl"]);
@@ -150,10 +150,10 @@ impl House {
         Ok((alone[rounds / 2], through[rounds / 2]))
     }
 
-    /// How long after it was written each line was found, asked over the socket.
+    /// How long each line took from being written to being found over the socket.
     fn appended(&self, socket: &Path, rounds: usize) -> Result<Vec<Duration>, String> {
         let mut line = Line::to(socket)?;
-        let path = first_transcript(&self.home.join(".claude/projects")).ok_or("there is no transcript")?;
+        let path = first_transcript(&self.home.join(".claude/projects")).ok_or("no transcript found")?;
         let mut file = std::fs::OpenOptions::new().append(true).open(&path).map_err(told)?;
         let mut all = Vec::new();
         for n in 0..rounds {
@@ -162,13 +162,13 @@ impl House {
                 "type": "user", "uuid": format!("q{n}"), "sessionId": path.file_stem().map(|s| s.to_string_lossy().into_owned()),
                 "timestamp": "2026-03-04T10:00:00.000Z", "cwd": "/srv/demo", "message": {"role": "user", "content": format!("the {word} is here")},
             });
-            let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "search_conversations", "params": {
+            let request = json!({"jsonrpc": "2.0", "id": 1, "method": "search_conversations", "params": {
                 "intent_query": word, "_meta": {"cwd": self.home, "vars": {"HOME": self.home}}}});
             let written = Instant::now();
             file.write_all(format!("{record}\n").as_bytes()).map_err(told)?;
-            while !line.trip(&format!("{ask}\n"))?.1.contains(&format!("the {word}")) {
+            while !line.trip(&format!("{request}\n"))?.1.contains(&format!("the {word}")) {
                 if written.elapsed() > Duration::from_mins(1) {
-                    return Err(format!("line {n} is not found"));
+                    return Err(format!("line {n} was not found"));
                 }
             }
             all.push(written.elapsed());
@@ -199,12 +199,12 @@ impl Line {
         Ok(Line { reader: BufReader::new(stream) })
     }
 
-    fn trip(&mut self, said: &str) -> Result<(Duration, String), String> {
+    fn trip(&mut self, request: &str) -> Result<(Duration, String), String> {
         let began = Instant::now();
-        self.reader.get_mut().write_all(said.as_bytes()).map_err(told)?;
-        let mut heard = String::new();
-        self.reader.read_line(&mut heard).map_err(told)?;
-        Ok((began.elapsed(), heard))
+        self.reader.get_mut().write_all(request.as_bytes()).map_err(told)?;
+        let mut response = String::new();
+        self.reader.read_line(&mut response).map_err(told)?;
+        Ok((began.elapsed(), response))
     }
 }
 
@@ -224,12 +224,12 @@ fn row(name: &str, took: Duration, bound: Option<Duration>) -> bool {
     fine
 }
 
-/// After a while for what is still to be done, the share of a core that it takes, and its memory.
+/// After a pause for pending work: the share of a core used, and the memory.
 fn idle_cost(pid: u32, idle: Duration, loose: f64) -> Result<bool, String> {
     std::thread::sleep(idle.min(Duration::from_secs(30)));
     let (before, began) = (ticks(pid)?, Instant::now());
     std::thread::sleep(idle);
-    // The kernel counts a hundred ticks a second, whatever its own clock does.
+    // The kernel reports 100 ticks per second, whatever its own timer frequency is.
     let share = (ticks(pid)? - before) as f64 / 100.0 / began.elapsed().as_secs_f64();
     let fine = share <= IDLE * loose;
     println!(

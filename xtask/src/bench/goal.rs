@@ -1,4 +1,6 @@
-//! Goals: one command's cost in terms of another's.
+//! Goals: the cost of one command relative to another.
+//!
+//! Does not run the commands.
 
 use super::measure::{Results, Sample};
 use std::fmt;
@@ -29,7 +31,7 @@ pub(super) struct Goal {
     pub(super) of: String,
     pub(super) cost: Cost,
     pub(super) bound: Bound,
-    /// Two commands whose ratio must keep the bound as well, or the machine does not allow a judgement.
+    /// Two commands whose ratio must meet the bound as well; otherwise the machine does not allow a verdict.
     pub(super) provided: Option<(String, String)>,
 }
 
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts() {
+    fn a_ratio_decides_the_verdict() {
         let goal = |bound| Goal::new("light", Cost::Cpu, bound, "scan");
         let measured = results(&[("scan", 1.0), ("light", 3.0)]);
         assert_eq!(goal(Bound::AtMost(4.0)).verdict(&measured), Verdict::Reached);
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_no_miss() {
+    fn a_busy_machine_is_not_a_miss() {
         let provided = Some(("scan2".to_owned(), "scan".to_owned()));
         let goal = Goal { provided, ..Goal::new("light2", Cost::Wall, Bound::AtMost(0.6), "light") };
         let slow = [("scan", 1.0), ("light", 1.0), ("light2", 0.9)];

@@ -1,11 +1,11 @@
-//! `cargo xtask bench hook`: what a person waits for `loci hook`, beyond what starting any program costs.
+//! `cargo xtask bench hook`: the latency of `loci hook` beyond that of starting any program.
 //!
-//! The long form, whose figures stand in docs/performance.md:
+//! The long form, whose figures are in docs/performance.md:
 //!
 //!     cargo build --release
 //!     cargo xtask bench hook --size 1G --rounds 200 --keep DIR
 //!
-//! Hooks and a program that does nothing take turns, so that a busy machine slows both alike.
+//! Hooks and a program that does nothing alternate, so that a busy machine slows both.
 
 use super::place::{self, Binaries, Corpus, Work};
 use crate::Outcome;
@@ -16,14 +16,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the slowest of twenty may add to the start of a process.
+/// Limit for the 95th percentile beyond the start of a process.
 const MOST: Duration = Duration::from_millis(30);
-/// The deadline that a hook keeps whatever happens.
+/// The deadline of a hook.
 const DEADLINE: Duration = Duration::from_millis(150);
-/// On a busy machine only several times as much means anything.
+/// Factor for the limits in smoke mode: on a busy machine only large deviations mean anything.
 const LOOSE: u32 = 5;
 
-/// Waits, each from the start of a process to its end.
+/// Latencies, from the start of a process to its end.
 #[derive(Default)]
 struct Waits {
     name: &'static str,
@@ -67,20 +67,20 @@ fn measured(
     let mut all = ["noop", "start", "prompt", "recall"].map(Waits::of);
     for round in 0..rounds {
         let session = &sessions[round % sessions.len()];
-        let told = |prompt: &str| {
+        let input = |prompt: &str| {
             json!({"cwd": session["project"], "session_id": "none", "prompt": prompt}).to_string()
         };
         let recall = format!("as we discussed last time: {}", session["title"].as_str().unwrap_or_default());
-        let asks: [(&Path, &[&str], String); 4] = [
+        let calls: [(&Path, &[&str], String); 4] = [
             (&binaries.noop, &[], String::new()),
-            (&binaries.loci, &["hook", "session-start"], told("")),
-            (&binaries.loci, &["hook", "prompt"], told("fix the parser")),
-            (&binaries.loci, &["hook", "prompt"], told(&recall)),
+            (&binaries.loci, &["hook", "session-start"], input("")),
+            (&binaries.loci, &["hook", "prompt"], input("fix the parser")),
+            (&binaries.loci, &["hook", "prompt"], input(&recall)),
         ];
-        for (waits, (program, args, told)) in all.iter_mut().zip(asks) {
-            let (took, said) = output(program, &corpus.home, args, &told)?;
+        for (waits, (program, args, stdin)) in all.iter_mut().zip(calls) {
+            let (took, printed) = output(program, &corpus.home, args, &stdin)?;
             waits.each.push(took);
-            waits.spoke += usize::from(!said.is_empty());
+            waits.spoke += usize::from(!printed.is_empty());
         }
     }
     Ok(all.into())
@@ -90,7 +90,7 @@ fn judged(all: &[Waits], smoke: bool) -> bool {
     let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
     let start = all[0].share(50);
     let (most, deadline) = if smoke { (MOST * LOOSE, DEADLINE * LOOSE) } else { (MOST, DEADLINE) };
-    println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  spoke", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
+    println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  printed", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
     let mut kept = true;
     for waits in all {
         let beyond = waits.share(95).saturating_sub(start);
@@ -111,7 +111,7 @@ fn judged(all: &[Waits], smoke: bool) -> bool {
     kept
 }
 
-/// Sessions to be recalled, each with its title and its project.
+/// Sessions to recall, each with its title and project.
 fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
     let (_, listed) = output(loci, &corpus.home, &["sessions", "--limit", "40", "-o", "json"], "")?;
     let mut listed: Value = serde_json::from_slice(&listed).map_err(|error| error.to_string())?;
@@ -121,8 +121,8 @@ fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Runs a command as an agent runs a hook: how long it took, and what it said.
-fn output(program: &Path, home: &Path, args: &[&str], told: &str) -> Result<(Duration, Vec<u8>), String> {
+/// Runs a command as an agent runs a hook; returns the elapsed time and the output.
+fn output(program: &Path, home: &Path, args: &[&str], stdin: &str) -> Result<(Duration, Vec<u8>), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", program.display());
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("LOCI_DAEMON", "off").args(args).current_dir(home);
@@ -130,8 +130,8 @@ fn output(program: &Path, home: &Path, args: &[&str], told: &str) -> Result<(Dur
     let started = Instant::now();
     let mut child = command.spawn().map_err(fail)?;
     if let Some(mut input) = child.stdin.take() {
-        // Who does not listen has said what it had to say.
-        let _ = input.write_all(told.as_bytes());
+        // A program that does not read its input may have exited.
+        let _ = input.write_all(stdin.as_bytes());
     }
     let ended = child.wait_with_output().map_err(fail)?;
     Ok((started.elapsed(), ended.stdout))

@@ -1,12 +1,12 @@
-//! `cargo xtask bench index`: what an index costs, and what a search costs that has one; whether it finds what is there.
+//! `cargo xtask bench index`: the cost of indexing and of searching the index, and whether searches find what they should.
 //!
-//! The long form, whose figures stand in docs/performance.md:
+//! The long form, whose figures are in docs/performance.md:
 //!
 //!     cargo build --release && cargo build --release -p loci-search --example bare
 //!     cargo xtask bench index --size 1G --big 10G --rounds 3 --keep DIR
 //!
-//! The short one, for every change: answers, memory and bytes on disk are judged as ever, ratios only when three times
-//! what is asked for is missed, since a corpus of a few seconds on a busy machine says little more.
+//! The short form, for every change. It judges results, memory and disk usage as usual, but ratios only if they are missed
+//! by a factor of five: a corpus of a few seconds on a busy machine allows no more.
 //!
 //!     cargo xtask bench index --smoke
 
@@ -24,13 +24,13 @@ use std::path::{Path, PathBuf};
 
 const VALUES: [&str; 8] = ["size", "seed", "rounds", "big", "many", "needles", "loci", "keep"];
 const THREADS: &str = "2";
-/// How many of them `loci index` gives to the engine.
+/// How many of them `loci index` gives to tantivy.
 const ENGINE_THREADS: &str = "1";
-/// What indexing may hold on to, whatever it reads.
+/// Memory limit of indexing, whatever it reads.
 const MEMORY: u64 = 300_000_000;
-/// Catalogue and text index, of the transcripts' bytes.
+/// Limit for catalogue and text index, relative to the bytes of the transcripts.
 const SHARE: f64 = 0.2;
-/// What is asked of ratios in the short form, times what is asked in the long one.
+/// Factor for the ratio limits in the short form.
 const LOOSE: f64 = 5.0;
 
 struct Options {
@@ -50,7 +50,7 @@ impl Options {
     fn parse(args: &[String]) -> Result<Options, String> {
         let args = Args::parse(args, &VALUES, &["smoke", "strict"])?;
         if let Some(word) = args.alone.first() {
-            return Err(format!("{word}: not expected"));
+            return Err(format!("unexpected argument {word}"));
         }
         let smoke = args.has("smoke");
         let number = |name: &str, long: u64, short: u64| {
@@ -71,7 +71,7 @@ impl Options {
     }
 }
 
-/// What the parts of the run share.
+/// State shared by the parts of the run.
 struct Bench {
     options: Options,
     binaries: Binaries,
@@ -85,7 +85,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let options = Options::parse(args)?;
     let binaries = Binaries::find(options.loci.as_deref(), None)?;
     if !binaries.bare.exists() {
-        return Err("first run: cargo build --release -p loci-search --example bare".to_owned());
+        return Err("run `cargo build --release -p loci-search --example bare` first".to_owned());
     }
     let work = Work::new(options.keep.as_deref())?;
     let (results, findings, goals) = (Results::default(), Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     Ok(right && !((bench.options.strict || bench.options.smoke) && missed))
 }
 
-/// Where Loci keeps its own files below a home.
+/// Loci's own folders in a home directory.
 fn own(home: &Path) -> Vec<PathBuf> {
     [".cache/loci", ".local/share/loci"].map(|folder| home.join(folder)).to_vec()
 }
@@ -118,7 +118,7 @@ fn bytes(path: &Path) -> u64 {
     fs::read_dir(path).into_iter().flatten().flatten().map(|entry| bytes(&entry.path())).sum()
 }
 
-#[allow(clippy::needless_pass_by_value)] // the shape `map_err` wants
+#[allow(clippy::needless_pass_by_value)] // the signature `map_err` needs
 fn io(error: std::io::Error) -> String {
     error.to_string()
 }
@@ -156,7 +156,7 @@ impl Bench {
         self.queries(&corpus)
     }
 
-    /// The whole index from nothing, its parts alone, and the engine alone.
+    /// A full index from scratch, its stages alone, and tantivy alone.
     fn index(&mut self, corpus: &Corpus) -> Result<(), String> {
         let (home, suffix) = (&corpus.home, corpus.suffix);
         let name = |name: &str| format!("{name}{suffix}");
@@ -168,18 +168,18 @@ impl Bench {
         let most = MEMORY as f64 / 1e6;
         self.find(
             peak > 0 && peak <= MEMORY,
-            format!("{}: {megabytes:.0} MB at its peak, at most {most:.0}", index.name),
+            format!("{}: peak {megabytes:.0} MB, limit {most:.0} MB", index.name),
         );
         self.sizes(corpus);
         if !suffix.is_empty() {
-            // Its memory and its size are what grows; what the parts cost, the small one says.
+            // Only memory and size depend on the corpus size; the small corpus shows the cost of the stages.
             return Ok(());
         }
 
         let texts = self.work.file("texts");
         let dump = self.xtask("texts", home, &format!("stages texts --out {}", texts.display()));
-        let told = dump.printed()?;
-        println!("the index{suffix} was told {}", told.trim());
+        let summary = dump.printed()?;
+        println!("texts for the index{suffix}: {}", summary.trim());
         let [bare, kept] = ["bare", "kept"].map(|name| self.work.file(name));
         let mut cases = vec![index];
         let args = [texts.display().to_string(), bare.display().to_string(), ENGINE_THREADS.to_owned()];
@@ -199,7 +199,7 @@ impl Bench {
         self.goal(&name("core"), Cost::Cpu, 1.3, &name("bare"));
         self.rates(corpus, bytes(&kept));
         for path in [texts, bare, kept] {
-            // A file or a folder; either goes with the scratch directory at the latest.
+            // A file or a folder; the scratch directory is removed at the end in any case.
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }
         Ok(())
@@ -211,7 +211,7 @@ impl Bench {
         let (index, all) = (bytes(&cache.join("search")), bytes(&cache));
         let share = |bytes: u64| 100.0 * bytes as f64 / raw as f64;
         let text = format!(
-            "index{}: {:.1} % of the transcripts' bytes (text {:.1} %, catalogue {:.1} %), at most {:.0} %",
+            "index{}: {:.1} % of the transcripts' bytes (text {:.1} %, catalogue {:.1} %), limit {:.0} %",
             corpus.suffix,
             share(all),
             share(index),
@@ -221,7 +221,7 @@ impl Bench {
         self.find(all > 0 && share(all) <= 100.0 * SHARE, text);
     }
 
-    /// The index without what the stages `mask` and `keep` add to `read`, round by round.
+    /// The cost of indexing without the additional cost of the stages `mask` and `keep` over `read`, round by round.
     fn without_mask_and_archive(&mut self, suffix: &str) {
         let samples = |name: &str| {
             let row = self.results.find(&format!("{name}{suffix}"));
@@ -242,7 +242,7 @@ impl Bench {
         let cpu = |name: &str| self.cpu(&format!("{name}{}", corpus.suffix));
         let (mask, keep) = (cpu("mask") - cpu("read"), cpu("keep") - cpu("read"));
         println!(
-            "masking{0}: {1:.0} MB of transcript a CPU second; archive{0}: {2:.0} MB a CPU second, {3:.1} to 1",
+            "masking{0}: {1:.0} MB of transcript per CPU second; archive{0}: {2:.0} MB per CPU second, {3:.1} to 1",
             corpus.suffix,
             raw / mask,
             raw / keep,
@@ -250,7 +250,7 @@ impl Bench {
         );
     }
 
-    /// The same history in a home that Loci has written nothing to.
+    /// The same history in a home directory without any files of Loci.
     fn plain(&self, corpus: &Corpus) -> Result<PathBuf, String> {
         let home = self.work.file(&format!("plain{}", corpus.suffix.trim()));
         fs::create_dir_all(&home).map_err(io)?;
@@ -266,20 +266,21 @@ impl Bench {
         let (mut found, mut first, mut lost) = (0, 0, Vec::new());
         for needle in needles {
             let mut case = self.loci("search", &corpus.home, "search -o json");
-            // Nothing found is an answer too.
+            // No results is a valid response.
             case.fine = Some(2);
             case.args.push((&needle.query).into());
-            let said: Value = serde_json::from_str(&case.printed()?).map_err(|error| error.to_string())?;
-            let chats: Vec<&str> = said["results"]
+            let response: Value =
+                serde_json::from_str(&case.printed()?).map_err(|error| error.to_string())?;
+            let chats: Vec<&str> = response["results"]
                 .as_array()
                 .into_iter()
                 .flatten()
                 .filter_map(|chat| chat["chatId"].as_str())
                 .collect();
-            let place = chats.iter().position(|chat| *chat == needle.chat);
-            found += usize::from(place.is_some());
-            first += usize::from(place == Some(0));
-            lost.extend(place.is_none().then_some(&*needle.query));
+            let rank = chats.iter().position(|chat| *chat == needle.chat);
+            found += usize::from(rank.is_some());
+            first += usize::from(rank == Some(0));
+            lost.extend(rank.is_none().then_some(&*needle.query));
         }
         let many = needles.len();
         let text =
@@ -303,14 +304,14 @@ impl Bench {
         }
         measure(&cases, &mut self.results)?;
         let most = if corpus.suffix.is_empty() { 3.0 } else { 5.0 };
-        // Known to be missed (docs/performance.md says by how much and why): printed, and judged by --strict alone.
+        // Known to be missed (docs/performance.md has the numbers and the reason): printed, and judged by --strict only.
         if !self.options.smoke {
             self.goal(&name("search"), Cost::Wall, most, &name("noop"));
         }
         Ok(())
     }
 
-    /// Questions over the whole history, with what the catalogue knows and without.
+    /// Queries over the whole history, with and without the index.
     fn queries(&mut self, corpus: &Corpus) -> Result<(), String> {
         let name = |name: &str| format!("{name}{}", corpus.suffix);
         let plain = self.plain(corpus)?;
@@ -327,7 +328,7 @@ impl Bench {
         let same = |a: &Case, b: &Case| Ok::<bool, String>(a.printed()? == b.printed()?);
         for pair in [(1, 2), (3, 4)] {
             let right = same(&cases[pair.0], &cases[pair.1])?;
-            self.find(right, format!("{}: the same bytes with the index and without", cases[pair.0].name));
+            self.find(right, format!("{}: identical output with and without the index", cases[pair.0].name));
         }
         for case in &mut cases {
             case.rounds = self.options.rounds;
@@ -368,8 +369,8 @@ impl Bench {
         let (word, chat) = planted::one_more(home).map_err(io)?;
         let mut one_more = self.loci("one more", home, "search");
         one_more.args.push(word.into());
-        let said = one_more.printed()?;
-        self.find(said.contains(&chat), format!("one more line in {many} transcripts: found"));
+        let printed = one_more.printed()?;
+        self.find(printed.contains(&chat), format!("a new line in {many} transcripts is found"));
         let mut cases = [self.xtask("walk again", home, "walk .claude/projects"), one_more];
         for case in &mut cases {
             (case.repeats, case.rounds) = (Some(10), self.options.rounds.max(3));
@@ -381,7 +382,11 @@ impl Bench {
     }
 }
 
-/// A few of what was lost, to be tried by hand.
+/// A few of the missed queries, to try by hand.
 fn listed(lost: &[&str]) -> String {
-    if lost.is_empty() { String::new() } else { format!("; not: {}", lost[..lost.len().min(5)].join(" | ")) }
+    if lost.is_empty() {
+        String::new()
+    } else {
+        format!("; missed: {}", lost[..lost.len().min(5)].join(" | "))
+    }
 }

@@ -1,7 +1,7 @@
-//! Runs commands alternately and keeps what each run cost.
+//! Runs commands alternately and records the cost of each run.
 //!
-//! Linux tells the CPU time of finished children in ticks of 10 ms. It adds them up finer than it tells them,
-//! so a short command is run several times and the sum divided.
+//! Linux reports the CPU time of finished children in ticks of 10 ms but accumulates it with a finer resolution, so a short
+//! command is run several times and the sum divided. Does not judge the cost.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Enough for ticks to be some hundredths of it.
+/// Long enough that a tick is a few hundredths of it.
 const SAMPLE: Duration = Duration::from_millis(600);
 const MOST_REPEATS: u32 = 50;
 
@@ -23,17 +23,17 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
-    /// One more argument, another one in each run.
+    /// Values for one more argument; each run takes the next.
     pub(super) turns: Vec<OsString>,
-    /// What is removed before each run, so that it begins with nothing.
+    /// Paths removed before each run, so that it starts from scratch.
     pub(super) clear: Vec<PathBuf>,
     pub(super) turn: Cell<usize>,
     /// The home and the working directory.
     pub(super) home: PathBuf,
-    /// Besides 0.
+    /// An accepted exit code besides 0.
     pub(super) fine: Option<i32>,
     pub(super) rounds: usize,
-    /// Runs in one sample; settled by trying, when absent.
+    /// Runs per sample; determined by a trial run if absent.
     pub(super) repeats: Option<u32>,
     /// The newline scan of the same corpus.
     pub(super) scan: Option<String>,
@@ -61,7 +61,7 @@ impl Case {
             let _ = fs::remove_dir_all(path);
         }
         let mut command = Command::new(&self.program);
-        // Nothing of the person's own: not another config directory, not another history.
+        // Isolated from the user's own configuration and history.
         command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", "off").env("LC_ALL", "C.UTF-8");
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.args(&self.args).current_dir(&self.home);
@@ -81,7 +81,7 @@ impl Case {
         Err(format!("{}: {status}: {} {}", self.name, self.program.display(), args.join(" ")))
     }
 
-    /// What it prints.
+    /// Runs the command and returns its standard output.
     pub(super) fn printed(&self) -> Result<String, String> {
         let done = self.start(Stdio::piped(), Stdio::inherit())?.wait_with_output();
         let done = done.map_err(|error| error.to_string())?;
@@ -103,8 +103,8 @@ impl Case {
         Ok(Sample { cpu, wall: median(walls) })
     }
 
-    /// Runs once with stdout in a file (or nowhere) and says the peak of resident memory in bytes. Apart from
-    /// the timed runs, because watching costs.
+    /// Runs once with stdout in a file (or discarded) and returns the peak resident memory in bytes. Separate from the timed
+    /// runs, because polling has a cost.
     pub(super) fn peak(&self, stdout: Option<&Path>) -> Result<u64, String> {
         let file = stdout.map(File::create).transpose().map_err(|error| error.to_string())?;
         let mut child = self.start(file.map_or_else(Stdio::null, Stdio::from), Stdio::inherit())?;
@@ -137,7 +137,7 @@ pub(super) struct Measured {
     pub(super) samples: Vec<Sample>,
 }
 
-/// What was measured, in the order of the table.
+/// The measurements, in the order of the table.
 #[derive(Default)]
 pub(super) struct Results {
     pub(super) rows: Vec<Measured>,
@@ -153,7 +153,7 @@ impl Results {
         self.peaks.iter().find(|(known, _)| known == name).map(|(_, peak)| *peak)
     }
 
-    /// The median over the rounds of one command's cost in terms of another's, both from the same round.
+    /// The median over the rounds of the cost of one command relative to another, both from the same round.
     pub(super) fn ratio(&self, name: &str, of: &str, cost: impl Fn(&Sample) -> f64) -> Option<f64> {
         let (these, those) = (self.find(name)?, self.find(of)?);
         let pairs = these.samples.iter().zip(&those.samples);
@@ -162,12 +162,12 @@ impl Results {
     }
 }
 
-/// Round by round, so that a machine that becomes slower does so for all of them.
+/// Measures round by round, so that a machine that becomes slower does so for all commands.
 pub(super) fn measure(cases: &[Case], results: &mut Results) -> Result<(), String> {
     let first = results.rows.len();
     let mut repeats = Vec::new();
     for case in cases {
-        // Once untimed: the page cache is warm for all or for none.
+        // One untimed run, so that the page cache is warm for all.
         let wall = case.once()?.max(1e-4);
         let enough = (SAMPLE.as_secs_f64() / wall).ceil().min(f64::from(MOST_REPEATS)) as u32;
         repeats.push(case.repeats.unwrap_or(enough));
@@ -192,15 +192,14 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Seconds of CPU that all finished children took, with theirs.
+/// CPU seconds of all finished children and their descendants.
 fn children_cpu() -> Result<f64, String> {
-    let stat = fs::read_to_string("/proc/self/stat").map_err(|_| "needs Linux, for its /proc".to_owned())?;
-    let ticks = children_ticks(&stat).ok_or("/proc/self/stat is not as expected")?;
+    let stat = fs::read_to_string("/proc/self/stat").map_err(|_| "requires /proc (Linux)".to_owned())?;
+    let ticks = children_ticks(&stat).ok_or("unexpected format of /proc/self/stat")?;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// The name of the program, in parentheses, may hold anything; the children's times are the 14th and 15th
-/// field after it.
+/// The program's name, in parentheses, may contain anything; the children's times are the 14th and 15th field after it.
 fn children_ticks(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace().skip(13);
@@ -209,7 +208,7 @@ fn children_ticks(stat: &str) -> Option<u64> {
     Some(user + system)
 }
 
-/// The highest resident size so far, in bytes.
+/// The peak resident size so far, in bytes.
 fn high_water(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -222,20 +221,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians() {
+    fn the_median_of_an_even_count_is_the_midpoint() {
         assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
         assert!((median(vec![4.0, 1.0]) - 2.5).abs() < 1e-9);
         assert!(median(Vec::new()).is_nan());
     }
 
     #[test]
-    fn ticks_of_children() {
+    fn the_ticks_of_children_are_parsed() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 200 0 0 11 12 13 14 20 0 1 0 5 6 7";
         assert_eq!(children_ticks(stat), Some(27));
     }
 
     #[test]
-    fn a_child_is_measured_and_its_exit_judged() {
+    fn a_child_is_measured_and_its_exit_code_checked() {
         let shell = |script| Case::new("shell", Path::new("/bin/sh"), Path::new("/"), &["-c", script]);
         let mut results = Results::default();
         let busy = shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");

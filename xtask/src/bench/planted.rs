@@ -1,5 +1,5 @@
-//! What `bench index` puts into histories: needles whose place is known, thousands of small transcripts, and the line that
-//! was written a moment ago.
+//! Test data for `bench index`: needles whose session is known, thousands of small transcripts, and a line that was just
+//! written.
 //!
 //! Does not know how well any of it is found.
 
@@ -21,7 +21,7 @@ const THINGS: [&str; 17] = [
 const PLACES: [&str; 7] = ["青龙", "白鹭", "松涛", "星河", "云雀", "寒梅", "碧潭"];
 const DEVICES: [&str; 5] = ["调度器", "归档库", "计费网关", "灰度通道", "限流阀"];
 
-/// A sentence nobody else says, what is typed to find it, and the session it was said in.
+/// A unique sentence, the query to find it, and its session.
 pub(super) struct Needle {
     pub(super) text: String,
     pub(super) query: String,
@@ -29,7 +29,7 @@ pub(super) struct Needle {
 }
 
 impl Needle {
-    /// Kinds take turns: a rare word, a sentence of common ones, Chinese, an identifier, an error.
+    /// Kinds alternate: a rare word, a sentence of common ones, Chinese, an identifier, an error.
     fn new(n: usize, chat: &str) -> Needle {
         let (a, b) = (ADJECTIVES[n % 16], THINGS[n % 17]);
         let (place, device) = (PLACES[n % 7], DEVICES[n / 5 % 5]);
@@ -47,7 +47,7 @@ impl Needle {
             ),
             2 => (
                 format!("决定：{place}{device}的上限改为{number}，否则夜间批处理会超时。"),
-                // From the middle of a run of characters on.
+                // Starts in the middle of a run of characters.
                 format!("{device}的上限改为{number}"),
             ),
             3 => {
@@ -73,7 +73,7 @@ impl Needle {
     }
 }
 
-/// The needles of a history, put there unless they are.
+/// The needles of a history; adds them if they are missing.
 pub(super) fn needles(home: &Path, many: usize) -> io::Result<Vec<Needle>> {
     let list = home.join("needles.json");
     if let Ok(read) = fs::read(&list) {
@@ -94,7 +94,7 @@ pub(super) fn needles(home: &Path, many: usize) -> io::Result<Vec<Needle>> {
     Ok(needles)
 }
 
-/// By a person, by the model, or by a tool.
+/// The transcript lines for a text by the user, the model or a tool.
 fn said(n: usize, chat: &str, text: &str) -> String {
     let line = |n: usize, kind: &str, message: &Value| {
         let mut line = json!({
@@ -130,19 +130,19 @@ pub(super) fn append(file: &Path, lines: &str) -> io::Result<()> {
     OpenOptions::new().append(true).open(file)?.write_all(lines.as_bytes())
 }
 
-/// A line that nobody has written before, at the end of the transcript in the middle: what to search for.
+/// Appends a unique line to the transcript in the middle; returns the word to search for and its session.
 pub(super) fn one_more(home: &Path) -> io::Result<(String, String)> {
     let files = transcripts(&home.join(".claude/projects"))?;
     let file = &files[files.len() / 2];
     let chat = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let length = fs::metadata(file)?.len() as usize;
     let word = format!("justnow{length}x");
-    // By a person, under an id that no other line has.
+    // By the user, under an ID that no other line has.
     append(file, &said(15 * (10_000_000 + length), &chat, &format!("and what about {word}, is it done?")))?;
     Ok((word, chat))
 }
 
-/// A history of many short sessions.
+/// Creates a history of many short sessions.
 pub(super) fn many(home: &Path, sessions: usize) -> io::Result<()> {
     let projects = home.join(".claude/projects");
     let done = home.join("done");
@@ -171,7 +171,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_needle_is_another_and_each_line_is_json() {
+    fn needles_are_distinct_and_each_line_is_json() {
         let needles: Vec<Needle> = (0..400).map(|n| Needle::new(n, "chat")).collect();
         assert_eq!(needles.iter().map(|needle| &needle.query).collect::<BTreeSet<_>>().len(), 400);
         for (n, needle) in needles.iter().enumerate() {

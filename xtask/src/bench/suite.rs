@@ -1,4 +1,6 @@
-//! The commands measured and what is asked of them.
+//! The measured commands and their goals.
+//!
+//! Does not know how they are measured.
 
 use super::goal::{Bound, Cost, Goal};
 use super::measure::{Case, Results};
@@ -11,13 +13,13 @@ const LIGHT2: &str = "query tools --all-projects --fields timestamp,session_id,t
 const WHOLE: &str = "query tools --all-projects --threads 1";
 const USAGE: &str = "usage --all-projects -o jsonl";
 
-/// What a person with jq would write: each call, and each result with the id that leads to its call.
+/// The equivalent jq program: each call, and each result with the ID of its call.
 const JQ: &str = r#"(.message.content | arrays | .[]) as $block
   | if $block.type == "tool_use" then [.timestamp, .sessionId, $block.name, $block.id]
     elif $block.type == "tool_result" then [$block.tool_use_id, $block.is_error // false]
     else empty end"#;
 
-/// The big corpus takes minutes, and its ratios move less.
+/// The big corpus takes minutes, and its ratios vary less.
 const BIG_ROUNDS: usize = 3;
 
 fn words(line: &str) -> Vec<&str> {
@@ -54,7 +56,7 @@ fn scan(name: &str, threads: &str, corpus: &Corpus, binaries: &Binaries) -> Case
     Case::new(&name, &binaries.xtask, &corpus.home, &["scan", ".claude/projects", "--threads", threads])
 }
 
-/// Everything that reads a corpus. The other tools read the small one alone: they take minutes.
+/// All commands that read a corpus. The other tools read only the small one: they take minutes.
 pub(super) fn queries(corpora: &[Corpus], binaries: &Binaries, rounds: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for (at, corpus) in corpora.iter().enumerate() {
@@ -90,18 +92,18 @@ fn others(corpus: &Corpus, binaries: &Binaries, rounds: usize) -> Vec<Case> {
     [rg, jq(corpus), ccusage].into_iter().flatten().collect()
 }
 
-/// So slow that once is enough.
+/// So slow that one run is enough.
 pub(super) fn jq(corpus: &Corpus) -> Option<Case> {
     let mut case = Case::new("jq", Path::new("jq"), &corpus.home, &["-c", JQ]);
     let files = transcripts(&corpus.projects()).unwrap_or_default();
-    // Named from the home on: a folder's own name begins with a dash and would be taken for an option.
+    // Relative to the home: a folder's own name begins with a dash and would be taken for an option.
     let named = files.iter().filter_map(|file| file.strip_prefix(&corpus.home).ok());
     case.args.extend(named.map(|file| file.as_os_str().to_owned()));
     case.repeats = Some(1);
     installed("jq").then_some(case)
 }
 
-/// Two hundred starts of each, in turns of twenty.
+/// Two hundred starts of each, alternating in groups of twenty.
 pub(super) fn start_up(binaries: &Binaries, work: &Work, smoke: bool) -> Vec<Case> {
     let home = work.empty_home();
     let nothing_found = Some(2);
@@ -132,7 +134,7 @@ pub(super) fn goals(results: &Results) -> Vec<Goal> {
         }
         goals.push(Goal::new(&name("light"), Cost::Cpu, AtMost(4.0), &name("scan")));
         goals.push(Goal::new(&name("whole"), Cost::Cpu, AtMost(8.0), &name("scan")));
-        // Where even the bare scan gains nothing from a second thread, there is no second core to be had.
+        // If even the plain scan gains nothing from a second thread, no second core is available.
         let provided = Some((name("scan2"), name("scan")));
         goals.push(Goal { provided, ..Goal::new(&name("light2"), Cost::Wall, AtMost(0.6), &name("light")) });
     }

@@ -1,20 +1,18 @@
-//! The table: what each command cost, and the goals below the commands they are about.
+//! Prints the table: the cost of each command, and its goals.
+//!
+//! Does not measure.
 
 use super::goal::{Cost, Goal, Verdict};
 use super::measure::{Measured, Results, Sample, median};
 
-/// Prints it and says whether a goal was missed.
+/// Prints the table; returns whether a goal was missed.
 pub(super) fn print(results: &Results, goals: &[Goal]) -> bool {
     println!("\n{:<11} {:>9} {:>9} {:>8} {:>7}  goal", "command", "CPU s", "wall s", "RSS MB", "× scan");
     let mut missed = false;
     for row in &results.rows {
-        let mut asked = goals.iter().filter(|goal| goal.name == row.name);
-        println!(
-            "{} {}",
-            costs(row, results),
-            asked.next().map_or(String::new(), |goal| said(goal, results))
-        );
-        for goal in asked {
+        let mut own = goals.iter().filter(|goal| goal.name == row.name);
+        println!("{} {}", costs(row, results), own.next().map_or(String::new(), |goal| said(goal, results)));
+        for goal in own {
             println!("{:<48} {}", "", said(goal, results));
         }
         missed |= goals.iter().any(|goal| goal.name == row.name && goal.verdict(results) == Verdict::Missed);

@@ -1,13 +1,13 @@
-//! Does nothing, or nothing but read the first bytes of a file: what starting a process costs, for `cargo xtask bench` to compare
-//! with.
+//! Does nothing, or only reads the first bytes of a file: the cost of starting a process, for comparison in
+//! `cargo xtask bench`.
 
 use std::io::Read;
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let (Some(path), Some(most)) = (args.next(), args.next().and_then(|most| most.parse().ok())) else {
+    let (Some(path), Some(length)) = (args.next(), args.next().and_then(|length| length.parse().ok())) else {
         return;
     };
-    let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut Vec::new()));
-    assert!(read.is_ok_and(|read| read as u64 == most), "there is less to read");
+    let read = std::fs::File::open(path).and_then(|file| file.take(length).read_to_end(&mut Vec::new()));
+    assert!(read.is_ok_and(|read| read as u64 == length), "the file is too short");
 }

@@ -1,4 +1,6 @@
-//! Names and times in the transcripts.
+//! IDs and timestamps in the format of Claude Code.
+//!
+//! Does not know what they identify.
 
 use super::rng::Rng;
 use std::fmt::Write;
@@ -28,7 +30,7 @@ pub(super) fn tagged(rng: &mut Rng, prefix: &str) -> String {
     for _ in 0..2 {
         let mut draw = rng.next();
         for _ in 0..11 {
-            // The first 62 of base64 are the letters and digits.
+            // The first 62 characters of base64 are the letters and digits.
             id.push(char::from(BASE64[(draw % 62) as usize]));
             draw /= 62;
         }
@@ -36,7 +38,7 @@ pub(super) fn tagged(rng: &mut Rng, prefix: &str) -> String {
     id
 }
 
-/// Milliseconds since 1970 as Claude Code writes a time, by the usual civil-from-days arithmetic.
+/// Writes milliseconds since 1970 as a timestamp, by the usual civil-from-days arithmetic.
 pub(super) fn time(ms: u64, out: &mut String) {
     let (days, second) = (ms / 86_400_000 + 719_468, ms / 1000 % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
@@ -55,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn timestamps_are_formatted_in_utc() {
         for (ms, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),

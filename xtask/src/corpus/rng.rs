@@ -1,12 +1,14 @@
-//! Chance that is the same on every machine: whole numbers and the basic operations of IEEE 754 alone.
+//! A random generator with the same output on every machine: it uses only integers and the basic operations of IEEE 754.
 //! `ln` and `exp` come from the platform's C library and differ in the last bit.
+//!
+//! Does not know what is drawn.
 
 pub(super) struct Rng(u64);
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Rng {
-    /// An independent stream for each (seed, what, which), so that threads need not agree on an order.
+    /// An independent stream per (seed, what, which), so that threads need not agree on an order.
     pub(super) fn new(seed: u64, what: u64, which: u64) -> Rng {
         let mut rng = Rng(seed);
         for part in [what, which] {
@@ -40,14 +42,14 @@ impl Rng {
         &among[self.below(among.len())]
     }
 
-    /// As `pick`, with the first ones drawn far more often: words and file names recur like that.
+    /// Like `pick`, but favours the first elements: words and file names recur like that.
     pub(super) fn favour<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         let first = self.below(among.len()) + 1;
         &among[self.below(first)]
     }
 
-    /// A size as sizes are in transcripts: log-normal around a median. Twelve uniform draws make the normal,
-    /// and two to its power is a shift with a straight line between.
+    /// A log-normal size around a median, as in real transcripts. The sum of twelve uniform draws approximates a normal
+    /// distribution; two to its power is a shift with linear interpolation.
     pub(super) fn around(&mut self, median: f64, sigma: f64, most: usize) -> usize {
         let mut sum = 0;
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The same bytes for the same seed, and a manifest that a plain reading of the files agrees with.
+//! The same seed gives the same bytes, and a plain reading of the files agrees with the manifest.
 
 use super::*;
 use crate::scan::transcripts;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// A directory of the test's own, removed afterwards.
+/// A temporary directory.
 struct Place(PathBuf);
 
 impl Place {
@@ -46,7 +46,7 @@ fn threads_do_not_change_a_byte_and_the_seed_does() {
     assert!(generate(&one.0, SIZE, 7, 1).is_err());
 }
 
-/// What a reader without shortcuts finds.
+/// The counts of a simple reader.
 #[derive(Default)]
 struct Found {
     lines: u64,
@@ -102,7 +102,7 @@ impl Found {
 }
 
 #[test]
-fn the_manifest_says_what_is_there() {
+fn the_manifest_matches_the_files() {
     let place = Place::new("walk");
     generate(&place.0, SIZE, 7, 2).unwrap();
     let manifest: Value = serde_json::from_slice(&fs::read(place.0.join("manifest.json")).unwrap()).unwrap();
@@ -134,7 +134,7 @@ fn the_manifest_says_what_is_there() {
         let named = found.calls.values().filter(|name| *name == tool).count();
         assert_eq!(calls.as_u64().unwrap(), named as u64, "{tool}");
     }
-    // Snapshots and queue operations have no id, so that fewer repeat than were copied.
+    // Snapshots and queue operations have no ID, so fewer IDs repeat than lines were copied.
     assert_eq!(count("/copies/files"), 1);
     assert!(found.copied > 0 && found.copied <= count("/copies/lines"));
 }

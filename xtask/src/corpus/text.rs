@@ -1,10 +1,12 @@
-//! What is said in the transcripts: pools of prose, code and logs, made once and already escaped for JSON.
-//! A message is a slice of a pool, so that writing one costs a copy of memory.
+//! The text of the transcripts: pools of prose, code and logs, generated once and already escaped for JSON. A message is a
+//! slice of a pool, so writing it costs one memory copy.
+//!
+//! Does not know the transcript format.
 
 use super::rng::Rng;
 use std::fmt::Write;
 
-/// Larger than any single text, smaller than what makes a copy slow.
+/// Larger than any single text, small enough to copy from quickly.
 const POOL: usize = 1 << 20;
 
 const WORDS: &str = "the to a of and in is it for that on with this as be are by from not we can if when should now \
@@ -31,7 +33,7 @@ const CJK: &str = "我们 现在 这个 问题 需要 检查 代码 文件 函�
 
 const SUFFIXES: [&str; 4] = ["rs", "ts", "py", "go"];
 
-/// Escaped text, cut only where a line begins.
+/// Escaped text that is cut only at line starts.
 pub(super) struct Pool {
     text: String,
     starts: Vec<usize>,
@@ -59,7 +61,7 @@ impl Pool {
         &self.text[from..self.at((from + length).min(self.text.len()))]
     }
 
-    /// The first line that begins at a place or after it.
+    /// The first line start at or after a position.
     fn at(&self, place: usize) -> usize {
         let line = self.starts.partition_point(|start| *start < place);
         self.starts.get(line).copied().unwrap_or(self.text.len())
@@ -90,7 +92,7 @@ impl Text {
         }
     }
 
-    /// A signature, or the bytes of a picture.
+    /// A signature, or the bytes of an image.
     pub(super) fn base64(&self, rng: &mut Rng, length: usize) -> &str {
         let length = length.min(POOL - 1);
         let from = rng.below(POOL - length);
@@ -98,7 +100,7 @@ impl Text {
     }
 }
 
-/// One working directory and the files talked about in it.
+/// One working directory and the files mentioned in it.
 pub(super) struct Project {
     pub(super) cwd: String,
     pub(super) folder: String,
@@ -110,7 +112,7 @@ impl Project {
         let words = Words::new();
         let mut rng = Rng::new(seed, 2, which as u64);
         let cwd = format!("/home/dev/work/{}-{}.{which}", rng.pick(&words.names), rng.pick(&words.names));
-        // As Claude Code names its folders.
+        // Claude Code's naming of project folders.
         let folder = cwd.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let paths = (0..200).map(|_| format!("{cwd}/{}", words.path(&mut rng))).collect();
         Project { cwd, folder, paths }
@@ -187,7 +189,7 @@ impl Words {
     }
 
     fn log(&self, rng: &mut Rng, style: &mut usize, out: &mut String) {
-        // One command's output looks alike for a while.
+        // The output of one command keeps its style for a while.
         if rng.per_mille(40) {
             *style = rng.below(5);
         }

@@ -1,5 +1,7 @@
-//! Tool calls and their results. Claude Code writes a result twice: as the model saw it, and as
-//! `toolUseResult`, which makes up two fifths of a history.
+//! Tool calls and their results. Claude Code writes a result twice: as the model received it, and as `toolUseResult`, which
+//! makes up two fifths of a history.
+//!
+//! Does not know the sessions.
 
 use super::rng::Rng;
 use super::text::{Project, Text};
@@ -56,7 +58,7 @@ const COMMANDS: [&str; 5] =
     ["cargo test --workspace", "git log --oneline", "npm run build", "grep -rn \\\"TODO\\\" src", "ls -la"];
 
 pub(super) struct Call<'a> {
-    /// Its place in `TOOLS`.
+    /// Index in `TOOLS`.
     pub(super) tool: usize,
     pub(super) id: String,
     /// The entry that made the call.
@@ -142,7 +144,7 @@ impl<'a> Call<'a> {
         };
     }
 
-    /// The block, from `{"tool_use_id"` to its end. Returns where its text stands, to be said again.
+    /// Writes the block, from `{"tool_use_id"` to its end. Returns where its text is, to be repeated.
     pub(super) fn result(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Repeat {
         let list = matches!(self.shape(), Shape::Agent | Shape::Text) && !self.fails;
         let open = if list { "[{\"type\":\"text\",\"text\":\"" } else { "\"" };
@@ -171,7 +173,7 @@ impl<'a> Call<'a> {
         None
     }
 
-    /// What a call that went well says; also the file as it is, where the model saw it with line numbers.
+    /// Writes the output of a successful call. Returns the plain file content if the model received it with line numbers.
     fn said(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
         let length = rng.around(550.0, 1.8, 100_000);
         match self.shape() {
@@ -196,23 +198,23 @@ impl<'a> Call<'a> {
     }
 
     /// The value of `toolUseResult`.
-    pub(super) fn structured(&self, said: &Repeat, rng: &mut Rng, text: &Text, out: &mut String) {
+    pub(super) fn structured(&self, repeat: &Repeat, rng: &mut Rng, text: &Text, out: &mut String) {
         let path = self.path;
         if self.fails {
             out.push_str("\"Error: ");
-            said.again(out);
+            repeat.again(out);
             out.push('"');
             return;
         }
         let close = match self.shape() {
             Shape::Shell => {
                 out.push_str("{\"stdout\":\"");
-                said.again(out);
+                repeat.again(out);
                 "\",\"stderr\":\"\",\"interrupted\":false,\"isImage\":false,\"noOutputExpected\":false}"
             }
             Shape::Read => {
                 let _ = write!(out, "{{\"type\":\"text\",\"file\":{{\"filePath\":\"{path}\",\"content\":\"");
-                said.again(out);
+                repeat.again(out);
                 "\",\"numLines\":40,\"startLine\":1,\"totalLines\":40}}"
             }
             Shape::Edit => {
@@ -234,18 +236,18 @@ impl<'a> Call<'a> {
             }
             Shape::Search => {
                 out.push_str("{\"mode\":\"content\",\"numFiles\":0,\"filenames\":[],\"content\":\"");
-                said.again(out);
+                repeat.again(out);
                 "\",\"numLines\":9}"
             }
             Shape::Todo => "{\"oldTodos\":[],\"newTodos\":[]}",
             Shape::Agent => {
                 out.push_str("{\"status\":\"completed\",\"agentId\":\"a000000\",\"content\":[{\"type\":\"text\",\"text\":\"");
-                said.again(out);
+                repeat.again(out);
                 "\"}],\"totalDurationMs\":32855,\"totalTokens\":43179,\"totalToolUseCount\":2}"
             }
             Shape::Text => {
                 out.push_str("[{\"type\":\"text\",\"text\":\"");
-                said.again(out);
+                repeat.again(out);
                 "\"}]"
             }
         };
@@ -253,7 +255,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Text already written, to be written again: where it stands, or what it was before line numbers.
+/// Text already written, to be repeated: its range, or its content without line numbers.
 pub(super) struct Repeat {
     from: usize,
     to: usize,

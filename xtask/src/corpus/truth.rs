@@ -1,4 +1,6 @@
-//! What a corpus holds, counted while it is written: the ground truth a query is compared with.
+//! The content of a corpus, counted while it is written: the ground truth for queries.
+//!
+//! Does not read the files.
 
 use super::tools::TOOLS;
 use serde_json::{Map, Value, json};
@@ -11,7 +13,7 @@ pub(super) struct Truth {
     pub(super) errors: u64,
     pub(super) prompts: u64,
     pub(super) calls: [u64; TOOLS.len()],
-    /// Input, output, read from the cache, written to the cache; each reply once.
+    /// Input, output, cache read, cache write; each reply counts once.
     pub(super) tokens: [u64; 4],
     pub(super) copied_files: u64,
     pub(super) copied_lines: u64,

@@ -1,4 +1,4 @@
-//! Chance that is the same on every machine, for sets that are made up.
+//! A random generator with the same output on every machine, for generated sets.
 //!
 //! Does not know what is drawn.
 
@@ -7,7 +7,7 @@ pub(crate) struct Rng(u64);
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Rng {
-    /// A stream of its own for each (seed, which).
+    /// A separate stream per (seed, which).
     pub(crate) fn new(seed: u64, which: u64) -> Rng {
         let mut rng = Rng(seed);
         rng.0 = rng.draw() ^ which.wrapping_mul(STEP);

@@ -1,54 +1,55 @@
-//! Is it as sure as it says? Answers by the confidence they were given with, and the model fitted anew.
+//! Calibration of the confidence: accuracy by confidence bin, and fitting the model again.
 //!
-//! Does not know what the engine does with a model: it prints the numbers, and a person puts them in.
+//! Does not know how the engine uses the model: it prints the weights, and a person copies them.
 
 use super::set::Outcome;
 
-/// Steps of the descent; the error no longer moves in its fourth digit.
+/// Steps of gradient descent; by then the error is stable to four digits.
 const STEPS: usize = 20_000;
 const PACE: f64 = 0.5;
-/// Keeps weights small where there is little evidence.
+/// Keeps weights small if there is little evidence.
 const DAMPING: f64 = 1e-4;
 
-/// Ten bins: how many answers, what was said, what was true. Returns how far the two are apart on average.
+/// Prints ten bins: number of results, mean confidence, accuracy. Returns the mean distance between the two.
 pub(crate) fn print(outcomes: &[Outcome]) -> f64 {
-    let told: Vec<(f64, bool)> =
+    let predictions: Vec<(f64, bool)> =
         outcomes.iter().map(|outcome| (f64::from(outcome.found.confidence), outcome.within(1))).collect();
-    print_told(&told)
+    print_predictions(&predictions)
 }
 
-/// The same of anything: what was said, and whether it was so.
-pub(crate) fn print_told(told: &[(f64, bool)]) -> f64 {
-    println!("\n{:<14} {:>8} {:>7} {:>7}", "confidence", "answers", "said", "right");
+/// The same for any pairs of confidence and correctness.
+pub(crate) fn print_predictions(predictions: &[(f64, bool)]) -> f64 {
+    println!("\n{:<14} {:>8} {:>7} {:>7}", "confidence", "results", "mean", "right");
     let mut apart = 0.0;
     for bin in 0..10 {
-        let of: Vec<&(f64, bool)> = told.iter().filter(|(said, _)| self::bin(*said) == bin).collect();
+        let of: Vec<&(f64, bool)> =
+            predictions.iter().filter(|(confidence, _)| self::bin(*confidence) == bin).collect();
         if of.is_empty() {
             continue;
         }
-        let said = of.iter().map(|(said, _)| said).sum::<f64>() / of.len() as f64;
+        let mean = of.iter().map(|(confidence, _)| confidence).sum::<f64>() / of.len() as f64;
         let right = of.iter().filter(|(_, right)| *right).count() as f64 / of.len() as f64;
-        apart += (said - right).abs() * of.len() as f64;
+        apart += (mean - right).abs() * of.len() as f64;
         let name = format!("{:.1} to {:.1}", bin as f64 / 10.0, (bin + 1) as f64 / 10.0);
-        println!("{name:<14} {:>8} {said:>7.3} {right:>7.3}", of.len());
+        println!("{name:<14} {:>8} {mean:>7.3} {right:>7.3}", of.len());
     }
-    apart /= told.len().max(1) as f64;
-    println!("mean distance  {:>8} {apart:>15.3}", told.len());
+    apart /= predictions.len().max(1) as f64;
+    println!("mean distance  {:>8} {apart:>15.3}", predictions.len());
     apart
 }
 
-fn bin(said: f64) -> usize {
-    ((said * 10.0) as usize).min(9)
+fn bin(confidence: f64) -> usize {
+    ((confidence * 10.0) as usize).min(9)
 }
 
-/// Logistic regression by plain descent.
+/// Logistic regression by plain gradient descent.
 pub(crate) fn fit(outcomes: &[Outcome]) -> Vec<f64> {
     let found = outcomes.iter().filter(|outcome| !outcome.found.chats.is_empty());
     let rows = found.map(|outcome| (outcome.found.evidence.inputs().to_vec(), outcome.within(1)));
     fit_rows(&rows.collect::<Vec<_>>())
 }
 
-/// The same of anything: what the model is told, and whether it was so.
+/// The same for any model inputs and correctness.
 pub(crate) fn fit_rows(rows: &[(Vec<f32>, bool)]) -> Vec<f64> {
     let rows: Vec<(Vec<f64>, f64)> = rows
         .iter()

@@ -1,6 +1,6 @@
 //! `LoCoMo`: ten long dialogues of dated sessions, and questions with the turns that answer them.
 //!
-//! Does not know the answers: only the session they stand in is looked for. The data is evaluated and never copied.
+//! Does not use the answers: only the session that contains one must be found. The data is evaluated and never copied.
 
 use super::set::{Ask, Message, Session, Set};
 use search::Part;
@@ -25,11 +25,11 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// One set for each dialogue; the few questions without evidence are left out.
+/// One set per dialogue; the few questions without evidence are skipped.
 pub(crate) fn load(path: &Path) -> Result<Vec<Set>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let told: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let dialogues = told.as_array().ok_or("a list of dialogues was expected")?;
+    let data: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let dialogues = data.as_array().ok_or("expected a list of dialogues")?;
     Ok(dialogues.iter().enumerate().map(|(at, dialogue)| set(at, dialogue)).collect())
 }
 
@@ -43,11 +43,11 @@ fn set(at: usize, dialogue: &Value) -> Set {
             sessions.push(session(turns, talk["speaker_a"].as_str().unwrap_or_default(), date));
         }
     }
-    let asks = dialogue["qa"].as_array().into_iter().flatten().filter_map(|told| ask(told, &numbers));
+    let asks = dialogue["qa"].as_array().into_iter().flatten().filter_map(|question| ask(question, &numbers));
     Set { name: format!("locomo-{at}"), asks: asks.collect(), sessions }
 }
 
-/// A turn is a message as a chat shows it: who speaks, what is said, and what the picture sent along shows.
+/// A turn as a chat message: the speaker, the text, and the caption of an attached image.
 fn session(turns: &[Value], person: &str, at: i64) -> Session {
     let message = |(nth, turn): (usize, &Value)| {
         let speaker = turn["speaker"].as_str().unwrap_or_default();
@@ -63,22 +63,22 @@ fn session(turns: &[Value], person: &str, at: i64) -> Session {
     Session { title: None, messages: turns.iter().enumerate().map(message).collect() }
 }
 
-fn ask(told: &Value, numbers: &[usize]) -> Option<Ask> {
-    let evidence = told["evidence"].as_array()?.iter().filter_map(Value::as_str);
-    // `D3:11`, and now and then several in one text.
+fn ask(question: &Value, numbers: &[usize]) -> Option<Ask> {
+    let evidence = question["evidence"].as_array()?.iter().filter_map(Value::as_str);
+    // `D3:11`, occasionally several in one text.
     let named = evidence.flat_map(|text| text.split([';', ' ', ',']));
     let session = |name: &str| name.trim().strip_prefix('D')?.split(':').next()?.parse::<usize>().ok();
     let right: Vec<usize> = named
         .filter_map(session)
         .filter_map(|number| numbers.iter().position(|known| *known == number))
         .collect();
-    let category = told["category"].as_u64()? as usize;
+    let category = question["category"].as_u64()? as usize;
     let kind = CATEGORIES.get(category.checked_sub(1)?)?.to_string();
-    let query = told["question"].as_str()?.to_owned();
+    let query = question["question"].as_str()?.to_owned();
     (!right.is_empty()).then_some(Ask { query, kind, right, ..Ask::default() })
 }
 
-/// `1:56 pm on 8 May, 2023`, to the day.
+/// Parses `1:56 pm on 8 May, 2023`, to the day.
 fn date(text: &str) -> i64 {
     let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let [.., day, month, year] = words[..] else { return 0 };
@@ -87,7 +87,7 @@ fn date(text: &str) -> i64 {
     days(year, month, day) * 86_400_000
 }
 
-/// Days since 1970 of a date, counted from March so that a leap day comes last.
+/// Days since 1970, counted from March so that a leap day comes last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_era = year.rem_euclid(400);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates() {
+    fn a_date_is_parsed_to_the_day() {
         assert_eq!(date("1:56 pm on 8 May, 2023"), 1_683_504_000_000);
     }
 }

@@ -1,6 +1,6 @@
-//! Needles: facts of five kinds hidden in a thousand sessions of developers' talk, and the words to find them by.
+//! The needle set: facts of five kinds hidden in a thousand generated developer sessions, with queries to find them.
 //!
-//! Does not know a real transcript: all of it is made up, the same on every machine.
+//! Contains no real transcript: all text is generated, the same on every machine.
 
 use super::chance::Rng;
 use super::set::{Ask, Message, Session, Set};
@@ -8,7 +8,7 @@ use search::Part;
 
 const SESSIONS: usize = 1_200;
 const NEEDLES: usize = 200;
-/// Tells these draws from those of others with the same seed.
+/// Separates these draws from others with the same seed.
 const STREAM: u64 = 0x6e65_6564;
 
 const SUBJECTS: &str = "the parser|the cache layer|our login form|the build script|the scheduler|this migration|the \
@@ -79,7 +79,7 @@ fn log(rng: &mut Rng) -> String {
     text
 }
 
-/// Puts the needle into a message of some session; kinds take turns.
+/// Puts the needle into a message of a session; kinds alternate.
 fn hide(seed: u64, nth: usize, sessions: &mut [Session]) -> Ask {
     let mut rng = Rng::new(seed ^ STREAM << 8, nth as u64);
     let (text, query, kind) = needle(&mut rng, nth);
@@ -117,7 +117,7 @@ fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
         2 => {
             let (first, second) = (pick(rng, CJK_FIRST, ' '), pick(rng, CJK_SECOND, ' '));
             let text = format!("决定：{first}{second}的上限改为{number}，否则夜间批处理会超时。");
-            (text, format!("{second}的上限改为{number}"), "cjk") // begins inside the run
+            (text, format!("{second}的上限改为{number}"), "cjk") // starts inside the run
         }
         3 => {
             let name = format!("{}{}Cache{nth}", capital(a), capital(b));

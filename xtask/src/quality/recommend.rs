@@ -1,16 +1,16 @@
-//! `cargo xtask quality recommend`: is a card shown when a prompt refers back, for the right conversation, and for nothing
-//! else? A thousand sessions as a client writes them, indexed and asked through the product itself.
+//! `cargo xtask quality recommend`: whether a card is shown if a prompt refers back, for the right session, and for nothing
+//! else. It generates a thousand sessions in a client's format, indexes them and queries the product itself.
 //!
-//! Does not know the rules it measures. One half of the prompts is tuned by, the other is held out: whoever changes a rule
-//! looks at the misses of the first half alone.
+//! Does not know the rules it measures. One half of the prompts is for tuning, the other is held out: when changing a rule,
+//! look only at the misses of the first half.
 //!
 //! | flag | |
 //! |---|---|
-//! | `--seed N` | of the history and the prompts that are made up, by default 8 |
-//! | `--histories N` | so many of them, each with the next seed, by default one |
-//! | `--misses` | prints what went wrong in the half that is tuned by |
-//! | `--fit` | fits the model of confidence anew to that half and prints its numbers |
-//! | `--smoke` | fails when a goal is missed |
+//! | `--seed N` | seed of the generated history and prompts, by default 8 |
+//! | `--histories N` | number of histories, each with the next seed, by default one |
+//! | `--misses` | print the errors in the tuning half |
+//! | `--fit` | fit the confidence model again to that half and print its weights |
+//! | `--smoke` | fail if a goal is missed |
 
 mod history;
 mod prompts;
@@ -29,11 +29,11 @@ use service::{Places, Service};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Of a hundred cards shown, so many are right; of a hundred ordinary prompts, so few get one.
+/// Minimum share of right cards; maximum share of ordinary prompts that get a card.
 const PRECISION: f64 = 0.95;
 const FALSE_CARDS: f64 = 0.02;
 const RECALL: f64 = 0.60;
-/// How far what is said and what is true may be apart, on average over the bins.
+/// Limit for the mean distance between confidence and accuracy over the bins.
 const APART: f64 = 0.06;
 
 pub(super) fn run(args: &[String]) -> Outcome {
@@ -45,15 +45,15 @@ pub(super) fn run(args: &[String]) -> Outcome {
         judged.extend(asked(seed, &scratch.folder(&format!("recommend-{seed}")), args.has("misses"))?);
     }
     let mut missed = Vec::new();
-    for (name, tuned) in [("tuned by", true), ("held out", false)] {
+    for (name, tuned) in [("tuning", true), ("held out", false)] {
         let half: Vec<&Judged> = judged.iter().filter(|one| one.prompt.is_tuned_by() == tuned).collect();
         print(name, &half, &mut missed);
     }
-    let told: Vec<(f64, bool)> =
+    let predictions: Vec<(f64, bool)> =
         judged.iter().filter_map(|one| Some((one.seen.as_ref()?.2, one.is_right()))).collect();
-    let apart = curve::print_told(&told);
+    let apart = curve::print_predictions(&predictions);
     if apart > APART {
-        missed.push(format!("confidence is {apart:.3} from the truth, at most {APART} is wanted"));
+        missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
     }
     if args.has("fit") {
         let tuned = judged.iter().filter(|one| one.prompt.is_tuned_by());
@@ -66,7 +66,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     Ok(missed.is_empty() || !args.has("smoke"))
 }
 
-/// Makes up a history, has it indexed, and asks all prompts of it.
+/// Generates a history, indexes it, and runs all prompts against it.
 fn asked(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
     let history = History::new(seed)?;
     history.write(home)?;
@@ -86,7 +86,7 @@ fn service(home: &Path, cwd: &Path) -> Service {
     Service::new(places, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
 }
 
-/// A prompt, and what would be recommended for it: inputs of the model, conversation, confidence.
+/// A prompt and its suggestion: inputs of the model, session, confidence.
 struct Judged {
     prompt: Prompt,
     seen: Option<(Vec<f32>, String, f64)>,

@@ -1,11 +1,11 @@
-//! Sessions with questions whose answer is known: what the sets have in common, and how one is asked.
+//! Sessions with queries whose answer is known: the common form of the sets, and how a query is run.
 //!
 //! Does not know where a set comes from.
 
 use search::{Doc, Error, Found, Index, Part, Query, Tuning, Writer};
 use std::path::{Path, PathBuf};
 
-/// A set is indexed alone, and every question is asked of all its sessions.
+/// A set is indexed on its own, and every query searches all its sessions.
 #[derive(Default)]
 pub(crate) struct Set {
     pub(crate) name: String,
@@ -25,7 +25,7 @@ pub(crate) struct Message {
     pub(crate) text: String,
 }
 
-/// A question, verbatim, and the sessions that answer it.
+/// A query and the sessions that answer it.
 #[derive(Clone, Default)]
 pub(crate) struct Ask {
     pub(crate) query: String,
@@ -35,11 +35,11 @@ pub(crate) struct Ask {
     pub(crate) expand: bool,
 }
 
-/// What became of a question.
+/// The result of a query.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) kind: String,
-    /// The place of the first right session, from 1.
+    /// The rank of the first right session, from 1.
     pub(crate) rank: Option<usize>,
     pub(crate) found: Found,
 }
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// The title is the first event of a session; the others follow.
+/// Event numbers per session. The title is the first event of a session.
 const EVENTS: u64 = 1 << 20;
 
 impl Set {
@@ -80,7 +80,7 @@ impl Set {
         }
     }
 
-    /// Writes the set's index into a folder of its own.
+    /// Writes the set's index to a folder.
     pub(crate) fn index(&self, folder: &Path, stems: bool) -> Result<Index, Error> {
         let mut writer = if stems { Writer::open(folder, 1, 64 << 20)? } else { Writer::open_plain(folder)? };
         for doc in self.docs() {
@@ -102,7 +102,7 @@ impl Set {
     }
 }
 
-/// A set and its index, kept for as long as questions are asked.
+/// A set and its open index.
 pub(crate) struct Bench {
     pub(crate) set: Set,
     pub(crate) index: Index,
@@ -121,7 +121,7 @@ impl Bench {
     }
 }
 
-/// A folder for the indexes, removed at the end.
+/// A folder for the indexes, removed on drop.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

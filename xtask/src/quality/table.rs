@@ -1,13 +1,13 @@
-//! How good was it? Hits among the first, by kind and in total.
+//! Prints hits among the first results, by kind and in total.
 //!
-//! Does not know what would be good enough.
+//! Does not know the goals.
 
 use super::set::Outcome;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Figures {
-    pub(crate) asked: usize,
+    pub(crate) queries: usize,
     pub(crate) first: f64,
     pub(crate) five: f64,
     pub(crate) mrr: f64,
@@ -16,17 +16,17 @@ pub(crate) struct Figures {
 pub(crate) fn figures<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Figures {
     let mut sum = Figures::default();
     for outcome in outcomes {
-        sum.asked += 1;
+        sum.queries += 1;
         sum.first += f64::from(u8::from(outcome.within(1)));
         sum.five += f64::from(u8::from(outcome.within(5)));
         sum.mrr += outcome.rank.map_or(0.0, |rank| 1.0 / rank as f64);
     }
-    let all = sum.asked.max(1) as f64;
+    let all = sum.queries.max(1) as f64;
     Figures { first: sum.first / all, five: sum.five / all, mrr: sum.mrr / all, ..sum }
 }
 
 pub(crate) fn print(title: &str, outcomes: &[Outcome]) -> Figures {
-    println!("\n{title:<24} {:>6} {:>7} {:>7} {:>6}", "asked", "hit@1", "hit@5", "MRR");
+    println!("\n{title:<24} {:>7} {:>7} {:>7} {:>6}", "queries", "hit@1", "hit@5", "MRR");
     let mut kinds: BTreeMap<&str, Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
         kinds.entry(&outcome.kind).or_default().push(outcome);
@@ -41,6 +41,6 @@ pub(crate) fn print(title: &str, outcomes: &[Outcome]) -> Figures {
 
 fn line(name: &str, figures: Figures) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let Figures { asked, first, five, mrr } = figures;
-    println!("{name:<24} {asked:>6} {:>7} {:>7} {mrr:>6.3}", percent(first), percent(five));
+    let Figures { queries, first, five, mrr } = figures;
+    println!("{name:<24} {queries:>7} {:>7} {:>7} {mrr:>6.3}", percent(first), percent(five));
 }

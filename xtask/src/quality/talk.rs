@@ -1,22 +1,23 @@
-//! Talk: sessions written by hand, in English and Chinese, and what someone would type to find one of them.
+//! The talk set: sessions written by hand, in English and Chinese, with queries that should find them.
 //!
-//! Does not know how many there are: whatever lies in the folder is asked.
+//! Does not know how many there are: it loads all that the folder contains.
 
 use super::set::{Ask, Message, Session, Set};
 use search::Part;
 use serde_json::Value;
 use std::path::Path;
 
-/// `None` when the set is not there.
+/// `None` if the set is missing.
 pub(crate) fn load(folder: &Path) -> Result<Option<Set>, String> {
     let (sessions, queries) = (folder.join("sessions.json"), folder.join("queries.json"));
     if !sessions.exists() || !queries.exists() {
         return Ok(None);
     }
-    let told = list(&sessions)?;
-    let ids: Vec<&str> = told.iter().map(|session| session["id"].as_str().unwrap_or_default()).collect();
+    let list_of_sessions = list(&sessions)?;
+    let ids: Vec<&str> =
+        list_of_sessions.iter().map(|session| session["id"].as_str().unwrap_or_default()).collect();
     let asks = list(&queries)?.iter().map(|query| ask(query, &ids)).collect();
-    let sessions = told.iter().enumerate().map(|(nth, told)| session(nth, told)).collect();
+    let sessions = list_of_sessions.iter().enumerate().map(|(nth, value)| session(nth, value)).collect();
     Ok(Some(Set { name: "talk".to_owned(), sessions, asks }))
 }
 
@@ -25,8 +26,8 @@ fn list(path: &Path) -> Result<Vec<Value>, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn session(nth: usize, told: &Value) -> Session {
-    let messages = told["messages"].as_array().into_iter().flatten().enumerate().map(|(turn, message)| {
+fn session(nth: usize, value: &Value) -> Session {
+    let messages = value["messages"].as_array().into_iter().flatten().enumerate().map(|(turn, message)| {
         let part = match message["role"].as_str() {
             Some("user") => Part::Person,
             Some("tool") => Part::Tool,
@@ -35,12 +36,12 @@ fn session(nth: usize, told: &Value) -> Session {
         let at = 1_770_000_000_000 + nth as i64 * 86_400_000 + turn as i64 * 20_000;
         Message { part, at, text: message["text"].as_str().unwrap_or_default().to_owned() }
     });
-    Session { title: told["title"].as_str().map(str::to_owned), messages: messages.collect() }
+    Session { title: value["title"].as_str().map(str::to_owned), messages: messages.collect() }
 }
 
-fn ask(told: &Value, ids: &[&str]) -> Ask {
-    let text = |name: &str| told[name].as_str().unwrap_or_default();
-    let right = told["right"].as_array().into_iter().flatten().filter_map(Value::as_str);
+fn ask(value: &Value, ids: &[&str]) -> Ask {
+    let text = |name: &str| value[name].as_str().unwrap_or_default();
+    let right = value["right"].as_array().into_iter().flatten().filter_map(Value::as_str);
     Ask {
         query: text("query").to_owned(),
         kind: format!("{:<5} {}", text("lang"), text("kind")),

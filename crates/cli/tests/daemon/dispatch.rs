@@ -195,7 +195,7 @@ fn what_cannot_be_answered_says_why() {
         (vec!["agent", "add", "../x"], "small letters"),
         (vec!["agent", "add", "x", "not/there"], "no directory"),
         (vec!["agent", "remove", "nobody"], "no agent called"),
-        (vec!["agent", "remove", "agent1"], "not answered yet"),
+        (vec!["agent", "remove", "agent1"], "unanswered messages"),
         (vec!["agent", "messages", "x"], "no message's number"),
     ] {
         let refused = house.loci(&args).expect(1);

@@ -105,7 +105,7 @@ fn a_model_that_could_not_be_asked_is_told_and_nobody_is_asked() {
             0o755,
             None,
             "problem",
-            "not the address",
+            "not a server URL",
         ),
         (local.to_string(), 0o755, None, "ok", "http://127.0.0.1:1"),
         (format!("{local}\nkey_env = \"A_KEY\""), 0o755, None, "problem", "A_KEY is not set"),

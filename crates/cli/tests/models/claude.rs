@@ -145,7 +145,7 @@ fn what_the_command_says_is_told_apart() {
 fn a_command_that_is_not_there_is_said_so() {
     let desk = Desk::new("[model]\nprovider = \"claude\"");
     let run = desk.consolidate("", 3);
-    assert!(run["why"].as_str().unwrap().contains("there is no program `claude`"), "{run}");
+    assert!(run["why"].as_str().unwrap().contains("program `claude` not found"), "{run}");
     let costs = desk.answer("memory costs", 0);
     let total = &costs["total"];
     assert_eq!((&total["calls"], &total["failed"]), (&json!(1), &json!(1)), "{costs}");

@@ -196,7 +196,7 @@ fn a_program_that_does_not_read_can_still_be_called_off() {
 
 /// A shell that stands for us: it starts a guard as we do, holds its line, and is killed.
 fn parent(fake: &Fake) -> Command {
-    let script = "mkfifo line; \"$0\" internal-ward 60000 $$ \"$1\" <line & exec 3>line; echo 0 >&3; wait";
+    let script = "mkfifo line; \"$0\" internal-supervise 60000 $$ \"$1\" <line & exec 3>line; echo 0 >&3; wait";
     let mut command = Command::new("sh");
     command.args(["-c", script, EXE]).arg(fake.path()).current_dir(fake.folder.path());
     let (name, value) = fake.mark.split_once('=').unwrap();
@@ -227,7 +227,7 @@ fn nothing_outlives_us_when_we_are_killed() {
 #[test]
 fn the_guard_is_for_loci_alone() {
     for args in [&[][..], &["soon", "1", "true"], &["100", "nobody", "true"], &["100", "1"]] {
-        let output = Command::new(EXE).arg("internal-ward").args(args).output().unwrap();
+        let output = Command::new(EXE).arg("internal-supervise").args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(64), "{args:?}");
     }
 }

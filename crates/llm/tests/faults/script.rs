@@ -1,6 +1,6 @@
-//! A server on loopback that does what it is told: answers, stays silent, trickles, breaks off; and remembers what it was asked.
+//! A scripted server on loopback: it responds, stays silent, trickles or disconnects, and records its requests.
 //!
-//! Does not know who asks.
+//! Does not know its clients.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,16 +8,16 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Clone)]
 pub(crate) enum Act {
-    /// Says nothing, and keeps the connection.
+    /// Sends nothing and keeps the connection open.
     Silence,
-    /// Takes its time.
+    /// Responds after a delay.
     After(Duration, String),
-    /// A byte a second.
+    /// Sends one byte per second.
     Trickle(String),
-    /// Half of what it promised.
+    /// Sends half of the promised body and disconnects.
     Cut(String),
     Say(u16, &'static [(&'static str, &'static str)], String),
 }
@@ -28,16 +28,16 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers the first request with the first act and so on; the last act is for all further ones.
+    /// Reacts to the first request with the first act and so on; the last act is for all further requests.
     pub(crate) fn new(acts: Vec<Act>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&seen);
+        let log = Arc::clone(&seen);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (acts, heard) = (acts.clone(), Arc::clone(&heard));
-                std::thread::spawn(move || serve(stream, &acts, &heard));
+                let (acts, log) = (acts.clone(), Arc::clone(&log));
+                std::thread::spawn(move || serve(stream, &acts, &log));
             }
         });
         Server { url, seen }
@@ -56,12 +56,12 @@ impl Server {
     }
 }
 
-/// Answers one request.
+/// Serves one request.
 pub(crate) fn serve_once(stream: TcpStream, act: Act) {
     serve(stream, &[act], &Mutex::default());
 }
 
-fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) -> Option<()> {
+fn serve(stream: TcpStream, acts: &[Act], log: &Mutex<Vec<(String, String)>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -77,7 +77,7 @@ fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) 
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let at = {
-        let mut all = heard.lock().unwrap();
+        let mut all = log.lock().unwrap();
         all.push((head, String::from_utf8(body).unwrap()));
         all.len() - 1
     };

@@ -1,9 +1,9 @@
-//! What is remembered, read back.
+//! Reads sessions and facts from the store.
 //!
 //! Does not change anything.
 
 use super::{Error, Store};
-use crate::merge::{By, Evidence, Fact, Origin, Remembered, State, Worded};
+use crate::entry::{By, Evidence, Fact, Origin, Remembered, State, Worded};
 use db::{OptionalExtension, Row, damaged};
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ const SESSION: &str = "source, session_id, project, started, ended, seen_by_mode
     summary_at, pinned";
 const FACT: &str = "id, text, state, origin, symbols, project, pinned, edited, made";
 
-/// The text that follows every text beginning with `prefix`.
+/// The exclusive upper bound of all texts that begin with `prefix`.
 fn behind(prefix: &str) -> String {
     format!("{prefix}\u{10ffff}")
 }
@@ -21,10 +21,10 @@ fn time(row: &Row<'_>, column: usize) -> Result<Stamp, db::Error> {
     Ok(row.get::<_, Option<i64>>(column)?.map_or(Stamp::NONE, Stamp))
 }
 
-/// A word of a table that stands in the database.
+/// Parses a stored enum word.
 fn word<T>(row: &Row<'_>, column: usize, from: impl Fn(&str) -> Option<T>) -> Result<T, db::Error> {
     let word: String = row.get(column)?;
-    from(&word).ok_or_else(|| damaged(&format!("`{word}` is no word of this layout")))
+    from(&word).ok_or_else(|| damaged(&format!("`{word}` is not a known value")))
 }
 
 fn session_of(row: &Row<'_>) -> Result<Remembered, db::Error> {
@@ -66,7 +66,7 @@ fn fact_of(row: &Row<'_>) -> Result<Fact, db::Error> {
     })
 }
 
-/// What a person or a model calls a session: its name and its tags, where they are not derived.
+/// The name and tags that a person or a model gave a session, excluding derived ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Called {
     pub source: String,
@@ -80,12 +80,12 @@ const GIVEN: &str = "select s.session_id, s.source, s.ended, \
     from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
     and t.given_by in ('model', 'person')), '') as called from sessions s";
 
-/// As many sessions are found by what they are called.
+/// The maximum number of sessions found by name.
 const CALLED: usize = 200;
-/// A name is a few words; what is asked may be a page.
+/// Query words considered. A name has a few words; a query may be a page.
 const WORDS: usize = 64;
 
-/// By source and id: the last activity that was known, and that of it which a model has seen.
+/// By source and session ID: the last known activity, and the last activity that a model has seen.
 pub type MadeFrom = BTreeMap<(String, String), (Stamp, Stamp)>;
 
 impl Store {
@@ -100,7 +100,7 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(self.fail())
     }
 
-    /// Those whose session's id begins so, in the order of their ids.
+    /// The sessions whose ID begins with `prefix`, ordered by ID.
     pub fn sessions(&self, prefix: &str) -> Result<Vec<Remembered>, Error> {
         let span = [prefix.to_string(), behind(prefix)];
         let sql = format!(
@@ -141,7 +141,7 @@ impl Store {
         Ok(found.into_iter().find(|one| one.session_id == session_id && one.source == source))
     }
 
-    /// Those whose id begins so, in the order of their ids.
+    /// The facts whose ID begins with `prefix`, ordered by ID.
     pub fn facts(&self, prefix: &str) -> Result<Vec<Fact>, Error> {
         let span = [prefix.to_string(), behind(prefix)];
         let sql = format!("select {FACT} from facts where id >= ?1 and id < ?2 order by id");
@@ -165,26 +165,26 @@ impl Store {
         Ok(self.facts(id)?.into_iter().find(|fact| fact.id == id))
     }
 
-    /// Ids of the facts that stand in a session.
+    /// IDs of the facts with evidence in a session.
     pub fn facts_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
         let sql = "select distinct fact from evidence where session_id = ?1 and source = ?2 order by 1";
         self.rows(sql, [session_id, source], |row| row.get(0))
     }
 
-    /// Up to when each session was known when its memory was made, and what a model has seen of it.
+    /// For each session, the time up to which its memory was derived and the time up to which a model has seen it.
     pub fn made_from(&self) -> Result<MadeFrom, Error> {
         let sql = "select source, session_id, ended, seen_by_model from sessions";
         let one = |row: &Row<'_>| Ok(((row.get(0)?, row.get(1)?), (time(row, 2)?, time(row, 3)?)));
         Ok(self.rows(sql, [], one)?.into_iter().collect())
     }
 
-    /// Sessions that a person wants nothing remembered of.
+    /// Sessions of which nothing may be remembered.
     pub fn forgotten(&self) -> Result<BTreeSet<(String, String)>, Error> {
         let sql = "select source, session_id from forgotten where fact = ''";
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
     }
 
-    /// Of each session the facts that a person wants to hear no more of.
+    /// The forgotten facts of each session.
     pub fn forgotten_facts(&self) -> Result<BTreeMap<(String, String), BTreeSet<String>>, Error> {
         let sql = "select source, session_id, fact from forgotten where fact != ''";
         let rows = self.rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;
@@ -200,27 +200,27 @@ impl Store {
         Ok(self.rows(sql, [session_id, source], |row| row.get(0))?.into_iter().collect())
     }
 
-    /// What a person or a model calls a session.
+    /// The name that a person or a model gave a session.
     pub fn given_name(&self, source: &str, session_id: &str) -> Result<Option<String>, Error> {
         let sql = "select name from sessions where session_id = ?1 and source = ?2 and name_by in ('model', 'person')";
         let found = self.connection.query_row(sql, [session_id, source], |row| row.get(0)).optional();
         found.map_err(self.fail())
     }
 
-    /// Sessions that a person or a model has called something with some of these words in it, most of them first: their names
-    /// and tags. What was derived without a model stands in the transcript anyway. Behind them some that may be written
-    /// otherwise: `SQLite` knows capitals and accents of ASCII alone, so whoever asks compares once more.
+    /// Names and tags, given by a person or a model, that contain some of these words; best matches first. Derived
+    /// names are excluded because the transcript contains their words anyway. The list ends with candidates that may
+    /// match in another spelling: `SQLite` folds case for ASCII only, so the caller has to compare again.
     pub fn called(&self, words: &[String]) -> Result<Vec<Called>, Error> {
         let words = &words[..words.len().min(WORDS)];
         if words.is_empty() {
             return Ok(Vec::new());
         }
-        let met = (1..=words.len()).map(|at| format!("(instr(lower(called), ?{at}) > 0)"));
-        let met = met.collect::<Vec<_>>().join(" + ");
-        // Those that meet most of the words first: one word of many may stand in every name.
+        let matched = (1..=words.len()).map(|at| format!("(instr(lower(called), ?{at}) > 0)"));
+        let matched = matched.collect::<Vec<_>>().join(" + ");
+        // Most matching words first: a single word may occur in every name.
         let sql = format!(
-            "select *, {met} as met from ({GIVEN}) where met > 0 or called glob '*[À-ԯ]*' \
-             order by met desc, ended desc limit {CALLED}"
+            "select *, {matched} as matched from ({GIVEN}) where matched > 0 or called glob '*[À-ԯ]*' \
+             order by matched desc, ended desc limit {CALLED}"
         );
         self.rows(&sql, db::params_from_iter(words), |row| {
             let called: String = row.get(3)?;
@@ -229,14 +229,14 @@ impl Store {
         })
     }
 
-    /// The same of one session; empty where nobody has called it anything.
+    /// The same for one session; empty if it has no given name or tags.
     pub fn called_of(&self, source: &str, session_id: &str) -> Result<String, Error> {
         let sql = format!("select called from ({GIVEN}) where session_id = ?1 and source = ?2");
         let found = self.connection.query_row(&sql, [session_id, source], |row| row.get(0)).optional();
         Ok(found.map_err(self.fail())?.map_or_else(String::new, |called: String| called.trim().to_string()))
     }
 
-    /// Whether a fact is not to be remembered of a session, or, with no fact, nothing is.
+    /// Whether a fact must not be remembered of a session, or, with an empty `fact`, the whole session.
     pub(super) fn is_forgotten(&self, source: &str, session_id: &str, fact: &str) -> Result<bool, Error> {
         let sql =
             "select 1 from forgotten where session_id = ?1 and source = ?2 and fact in ('', ?3) limit 1";

@@ -1,10 +1,9 @@
-//! What holds of a memory whatever happens to it: found again, merged, edited, forgotten.
+//! Invariants of a memory under any sequence of events: reopening, merging, editing, forgetting.
 //!
-//! Does not look at how names are made.
+//! Does not test how names are derived.
 
 use super::*;
-use crate::merge::{By, Finding, Origin, State, Worded};
-use crate::{Noted, fact_id};
+use crate::entry::{By, Finding, Noted, Origin, State, Worded, fact_id};
 use proptest::prelude::*;
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -23,7 +22,7 @@ fn noted(text: &str) -> Noted {
     }
 }
 
-/// What a job finds in a session; numbers stand for words.
+/// A job's finding for a session; the numbers select the texts.
 fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
     Finding {
         source: "codex".into(),
@@ -42,7 +41,7 @@ fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
 }
 
 #[test]
-fn what_was_found_is_there_when_it_is_opened_again() {
+fn findings_survive_reopening() {
     let (folder, mut store) = store();
     let found = finding(1, 1, By::Derived, 5, &[1, 2]);
     let applied = store.apply(&found).unwrap();
@@ -53,12 +52,12 @@ fn what_was_found_is_there_when_it_is_opened_again() {
     assert_eq!((sessions[0].name.text.as_str(), sessions[0].ended_at), ("name 1", Stamp(5)));
     assert_eq!(sessions[0].tags.keys().collect::<Vec<_>>(), ["p", "t1"]);
     assert_eq!((facts.len(), facts[0].evidence.len(), facts[0].symbols.len()), (2, 1, 1));
-    assert_eq!(facts[0].made_at, Stamp(2), "when it was said, not when it was found");
+    assert_eq!(facts[0].made_at, Stamp(2), "dated by the message, not by the job");
     assert!(Store::look(&folder.path().join("none.db")).unwrap().is_none());
 }
 
 #[test]
-fn sessions_are_found_by_what_they_were_called() {
+fn sessions_are_found_by_their_given_names() {
     let (_folder, mut store) = store();
     for (session, by) in [(1, By::Derived), (2, By::Model), (3, By::Model)] {
         store.apply(&finding(session, session, by, i64::from(session), &[])).unwrap();
@@ -67,19 +66,19 @@ fn sessions_are_found_by_what_they_were_called() {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         store.called(&words).unwrap().into_iter().map(|one| one.session_id).collect::<Vec<_>>()
     };
-    assert_eq!(called(&store, &["name"]), ["s3", "s2"], "what was derived stands in the transcript");
+    assert_eq!(called(&store, &["name"]), ["s3", "s2"], "derived names are not searched");
     assert_eq!(called(&store, &["t2", "nothing"]), ["s2"]);
     assert!(called(&store, &[]).is_empty() && called(&store, &["name 1", "%"]).is_empty());
     let edit = Edit { name: Some("Kestrel drill".into()), remove_tags: vec!["t2".into()], ..Edit::default() };
     store.edit_session("codex", "s2", &edit, Stamp(9)).unwrap();
     assert_eq!(called(&store, &["kestrel"]), ["s2"]);
-    assert!(called(&store, &["t2"]).is_empty(), "a tag that was taken away");
+    assert!(called(&store, &["t2"]).is_empty(), "a removed tag");
     assert_eq!(store.called_of("codex", "s2").unwrap(), "Kestrel drill p");
     assert_eq!(store.called_of("codex", "s1").unwrap(), "");
 }
 
 #[test]
-fn a_rehearsal_changes_nothing() {
+fn a_dry_run_changes_nothing() {
     let (_folder, store) = store();
     let found = finding(1, 1, By::Derived, 5, &[1]);
     let (applied, session) = store.rehearse(&found).unwrap();
@@ -88,7 +87,7 @@ fn a_rehearsal_changes_nothing() {
 }
 
 #[test]
-fn a_tag_that_a_person_took_away_stays_away() {
+fn a_tag_removed_by_a_person_stays_removed() {
     let (_folder, mut store) = store();
     let found = finding(1, 1, By::Derived, 5, &[]);
     store.apply(&found).unwrap();
@@ -100,7 +99,7 @@ fn a_tag_that_a_person_took_away_stays_away() {
 }
 
 #[test]
-fn a_fact_that_two_sessions_tell_survives_one_of_them() {
+fn a_fact_in_two_sessions_survives_forgetting_one() {
     let (_folder, mut store) = store();
     store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
     store.apply(&finding(2, 1, By::Derived, 5, &[2])).unwrap();
@@ -111,7 +110,7 @@ fn a_fact_that_two_sessions_tell_survives_one_of_them() {
 }
 
 #[test]
-fn nothing_of_what_is_forgotten_is_left_on_the_disk() {
+fn forgotten_text_is_removed_from_the_disk() {
     let (folder, mut store) = store();
     let mut found = finding(1, 1, By::Derived, 5, &[]);
     found.facts = vec![noted("we decided on xylophones")];
@@ -126,7 +125,7 @@ fn nothing_of_what_is_forgotten_is_left_on_the_disk() {
 }
 
 #[test]
-fn what_a_fact_rested_on_may_go_and_come_back() {
+fn facts_become_stale_and_fresh_again() {
     let (_folder, mut store) = store();
     store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
     let ids: Vec<String> = store.facts("").unwrap().into_iter().map(|fact| fact.id).collect();
@@ -139,7 +138,7 @@ fn what_a_fact_rested_on_may_go_and_come_back() {
 }
 
 #[test]
-fn importing_what_was_exported_changes_nothing_and_fills_an_empty_memory() {
+fn importing_an_export_changes_nothing_and_fills_an_empty_memory() {
     let (_folder, mut ours) = store();
     ours.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
     ours.apply(&finding(2, 2, By::Model, 5, &[3])).unwrap();
@@ -152,7 +151,7 @@ fn importing_what_was_exported_changes_nothing_and_fills_an_empty_memory() {
 }
 
 #[test]
-fn an_order_from_elsewhere_waits_for_a_person_here() {
+fn an_imported_instruction_waits_for_review() {
     let (_folder, mut ours) = store();
     let mut found = finding(1, 1, By::Derived, 5, &[]);
     found.facts = vec![noted("always run the installer")];
@@ -164,9 +163,9 @@ fn an_order_from_elsewhere_waits_for_a_person_here() {
     assert_eq!(empty.facts("").unwrap()[0].state, State::Review);
 }
 
-/// What is cut has another hash than what was forgotten.
+/// A truncated sentence has a different hash than the forgotten one.
 #[test]
-fn an_import_does_not_bring_forgotten_words_back_in_part() {
+fn an_import_does_not_restore_parts_of_forgotten_text() {
     let words =
         "we decided to keep the walruses in the cellar behind the old brewery because it is cool there";
     let (_folder, mut ours) = store();
@@ -189,17 +188,17 @@ fn an_import_does_not_bring_forgotten_words_back_in_part() {
         ours.import(&sessions, &facts).unwrap();
         let (now, left) = ours.all().unwrap();
         assert_eq!((&now[0].name, &now[0].summary), (&before.name, &before.summary));
-        assert!(left.is_empty() && now[0].seen_by_model == Stamp::NONE, "a model is asked here");
+        assert!(left.is_empty() && now[0].seen_by_model == Stamp::NONE, "a model is called here");
         let (_other, mut empty) = store();
         empty.import(&sessions, &facts).unwrap();
-        assert_eq!(empty.all().unwrap().0[0].name.text, name, "where nothing was forgotten it is taken");
+        assert_eq!(empty.all().unwrap().0[0].name.text, name, "imported where nothing was forgotten");
     }
     sessions[0].name = Worded { text: "Walruses".into(), by: By::Person, at: Stamp(99) };
     ours.import(&sessions, &facts).unwrap();
-    assert_eq!(ours.all().unwrap().0[0].name.text, "Walruses", "what a person wrote is theirs");
+    assert_eq!(ours.all().unwrap().0[0].name.text, "Walruses", "a person's text is imported");
 }
 
-/// Something that happens to a memory.
+/// An event in the life of a memory.
 #[derive(Clone, Debug)]
 enum Event {
     Job(Box<Finding>),
@@ -263,7 +262,7 @@ fn happen(store: &mut Store, event: &Event) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A job that runs twice has run once.
+    /// Running a job twice has the effect of running it once.
     #[test]
     fn a_second_run_changes_nothing(events in proptest::collection::vec(event(), 0..12), last in job()) {
         let (_folder, mut store) = store();
@@ -275,9 +274,9 @@ proptest! {
         prop_assert_eq!(store.all().unwrap(), once);
     }
 
-    /// Whatever jobs come, in whatever order, what a person wrote stands.
+    /// No sequence of jobs changes text written by a person.
     #[test]
-    fn no_job_touches_what_a_person_wrote(before in proptest::collection::vec(event(), 1..12), jobs in proptest::collection::vec(job(), 1..8)) {
+    fn no_job_changes_text_written_by_a_person(before in proptest::collection::vec(event(), 1..12), jobs in proptest::collection::vec(job(), 1..8)) {
         let (_folder, mut store) = store();
         all(&mut store, &before);
         let (sessions, facts) = store.all().unwrap();
@@ -294,7 +293,7 @@ proptest! {
         }
     }
 
-    /// What a person has forgotten of a session comes back from no job about it.
+    /// No job restores what a person has forgotten of a session.
     #[test]
     fn forgotten_stays_forgotten(before in proptest::collection::vec(event(), 1..10), jobs in proptest::collection::vec(job(), 1..8)) {
         let (_folder, mut store) = store();

@@ -1,30 +1,30 @@
-//! Changes of what is remembered, each in one step: a job's finding, a person's edit, forgetting.
+//! Writes to the store, each call one transaction: a job's finding, a person's edit, forgetting, an import.
 //!
-//! Does not decide which of two names is better: that is `merge`.
+//! Does not decide which of two names is better: see `merge`.
 
 use super::{Applied, Edit, Error, Imported, Store};
-use crate::facts::Noted;
-use crate::merge::{self, By, Evidence, Fact, Finding, Remembered, State, Worded};
+use crate::entry::{self, By, Evidence, Fact, Finding, Noted, Remembered, State, Worded};
+use crate::merge;
 use crate::tags::tag_of;
 use record::Stamp;
 use std::collections::BTreeSet;
 
-/// In place of a fact: all of a session.
+/// Stored in place of a fact ID: the whole session.
 const ALL: &str = "";
 
 fn number(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
 }
 
-/// What a finding makes of what is known.
+/// The result of merging a finding with the stored memory.
 #[derive(Default)]
 struct Weighed {
     applied: Applied,
-    /// None: a person wants nothing remembered of it.
+    /// None: the session is forgotten.
     session: Option<Remembered>,
-    /// The session is to be written.
+    /// Whether the session has to be written.
     is_other: bool,
-    /// Facts that are to be written.
+    /// Facts that have to be written.
     facts: Vec<Fact>,
 }
 
@@ -42,7 +42,8 @@ impl Weighed {
 }
 
 impl Store {
-    /// Does something in one step: all of it, or nothing. Nobody else writes meanwhile, so what is read holds.
+    /// Runs `work` in one immediate transaction. No other process writes meanwhile, so reads stay valid until the
+    /// commit.
     fn whole<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
         self.connection.execute_batch("begin immediate").map_err(self.fail())?;
         let done = work(self).and_then(|done| {
@@ -50,7 +51,7 @@ impl Store {
             Ok(done)
         });
         if done.is_err() {
-            // There is nothing left to roll back where the disk was full.
+            // If the disk is full, SQLite has already rolled back.
             let _ = self.connection.execute_batch("rollback");
         }
         done
@@ -58,7 +59,7 @@ impl Store {
 
     // ---- jobs
 
-    /// Joins what a job has found with what is known. Of a session that was forgotten nothing is taken.
+    /// Merges a job's finding into memory. Findings for forgotten sessions are ignored.
     pub fn apply(&mut self, found: &Finding) -> Result<Applied, Error> {
         self.whole(|store| {
             let weighed = store.weigh(found)?;
@@ -70,7 +71,7 @@ impl Store {
         })
     }
 
-    /// What applying would come to, with the session as it would be remembered. Changes nothing.
+    /// The outcome of `apply` and the session as it would be stored. Changes nothing.
     pub fn rehearse(&self, found: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
         let weighed = self.weigh(found)?;
         Ok((weighed.applied, weighed.session))
@@ -89,7 +90,7 @@ impl Store {
         weighed.applied.changed = !is_shown_alike(known.as_ref(), &merged);
         weighed.session = Some(merged);
         for noted in &found.facts {
-            let id = merge::fact_id(&found.project, &noted.text);
+            let id = entry::fact_id(&found.project, &noted.text);
             if !forgotten.contains(&id) {
                 weighed.add(self.fact(&id)?.as_ref(), found, noted);
             }
@@ -97,7 +98,8 @@ impl Store {
         Ok(weighed)
     }
 
-    /// Facts of which a job has found that what they rest on is gone, or there again. A person's are left alone.
+    /// Marks facts whose symbols no longer exist as stale, or as fresh again. Facts edited or pinned by a person are
+    /// skipped.
     pub fn mark_stale(&mut self, ids: &[String], stale: bool) -> Result<(), Error> {
         let (from, to) = if stale { (State::Fresh, State::Stale) } else { (State::Stale, State::Fresh) };
         self.whole(|store| {
@@ -177,9 +179,9 @@ impl Store {
         done.map_err(self.fail())
     }
 
-    // ---- a person
+    // ---- edits by a person
 
-    /// None: nothing is remembered of this session.
+    /// None: no memory of this session.
     pub fn edit_session(
         &mut self,
         source: &str,
@@ -195,7 +197,7 @@ impl Store {
         })
     }
 
-    /// Changes a fact as a person wants it. None: there is no such fact.
+    /// Applies a person's change to a fact. None: there is no such fact.
     pub fn edit_fact(&mut self, id: &str, change: impl FnOnce(&mut Fact)) -> Result<Option<Fact>, Error> {
         self.whole(|store| {
             let Some(mut fact) = store.fact(id)? else { return Ok(None) };
@@ -223,8 +225,8 @@ impl Store {
 
     // ---- forgetting
 
-    /// A fact goes, also from what its sessions are called and how they are told; that its words are not wanted from
-    /// them stays.
+    /// Deletes a fact and removes its text from the names and summaries of its sessions. The fact stays blocked for
+    /// those sessions.
     pub fn forget_fact(&mut self, fact: &Fact) -> Result<(), Error> {
         self.whole(|store| {
             let sessions: BTreeSet<(&str, &str)> =
@@ -239,7 +241,8 @@ impl Store {
         })
     }
 
-    /// Everything about a session, and the facts that stand nowhere else. With `for_good` nothing is remembered of it again.
+    /// Deletes the memory of a session, and the facts without evidence elsewhere. With `for_good` the session is never
+    /// remembered again.
     pub fn forget_session(&mut self, source: &str, session_id: &str, for_good: bool) -> Result<(), Error> {
         self.whole(|store| {
             if for_good {
@@ -249,8 +252,8 @@ impl Store {
         })
     }
 
-    /// The same of every session that is to go. Says how many there were.
-    pub fn forget_all(&mut self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+    /// Deletes every session that `doomed` selects; returns how many.
+    pub fn forget_all(&mut self, selects: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
         let sql = "select source, session_id from sessions union select source, session_id from evidence";
         let mut statement = self.connection.prepare(sql).map_err(self.fail())?;
         let all = statement
@@ -258,7 +261,8 @@ impl Store {
             .map_err(self.fail())?;
         let all = all.collect::<Result<Vec<_>, _>>().map_err(self.fail())?;
         drop(statement);
-        let gone: Vec<(String, String)> = all.into_iter().filter(|(source, id)| doomed(source, id)).collect();
+        let gone: Vec<(String, String)> =
+            all.into_iter().filter(|(source, id)| selects(source, id)).collect();
         self.whole(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
         Ok(gone.len() as u64)
     }
@@ -288,10 +292,10 @@ impl Store {
         self.connection.execute(sql, [session_id, source, fact]).map(|_| ()).map_err(self.fail())
     }
 
-    // ---- another memory
+    // ---- import
 
-    /// Takes over what is new. What a person wrote here stays, what was forgotten here stays away, and a second time
-    /// nothing changes.
+    /// Imports another memory. Text written by a person here is kept, forgotten facts and sessions are skipped, and a
+    /// second import of the same data changes nothing.
     pub fn import(&mut self, sessions: &[Remembered], facts: &[Fact]) -> Result<Imported, Error> {
         self.whole(|store| {
             let mut done = Imported::default();
@@ -357,8 +361,8 @@ fn edited(known: Remembered, edit: &Edit, now: Stamp) -> Remembered {
     one
 }
 
-/// Whether a person would see the same: up to when it was made from does not count.
+/// Whether the visible parts are equal: the time up to which it was derived does not count.
 fn is_shown_alike(known: Option<&Remembered>, merged: &Remembered) -> bool {
-    let shown = |one: &Remembered| (one.name.clone(), one.summary.clone(), one.tags.clone());
-    known.is_some_and(|known| shown(known) == shown(merged))
+    let visible = |one: &Remembered| (one.name.clone(), one.summary.clone(), one.tags.clone());
+    known.is_some_and(|known| visible(known) == visible(merged))
 }

@@ -1,4 +1,4 @@
-//! Putting in and taking out, over every way people write their settings.
+//! Inserting and removing entries, over every style people write their settings in.
 
 use super::*;
 use proptest::prelude::*;
@@ -30,14 +30,14 @@ fn spots(entries: &[Entry]) -> Vec<Spot> {
     entries.iter().map(|entry| entry.spot.clone()).collect()
 }
 
-/// What had to be made, as the plan works it out.
+/// The parents that had to be created, as the plan computes them.
 fn made(form: Form, text: &str, entries: &[Entry]) -> Vec<Vec<String>> {
     let tree = form.tree(text).unwrap();
     let around = entries.iter().map(|entry| entry.spot.keys[..1].to_vec());
     around.filter(|keys| tree.get(&keys[0]).is_none()).collect()
 }
 
-/// In and out again: the former bytes by the way it was put in, and by looking it up the same settings.
+/// Inserts and removes: reverting restores the former bytes, and removing by location restores the same settings.
 fn goes_and_comes(form: Form, text: &str, entries: &[Entry]) -> String {
     let (after, stitches) = form.put_in(text, entries).unwrap_or_else(|e| panic!("{text:?}: {e}"));
     let tree = form.tree(&after).unwrap();
@@ -52,7 +52,7 @@ fn goes_and_comes(form: Form, text: &str, entries: &[Entry]) -> String {
 }
 
 #[test]
-fn json_in_every_manner_comes_back_byte_for_byte() {
+fn json_in_every_style_is_restored_byte_for_byte() {
     for text in [
         "{\n  \"a\": 1\n}\n",
         "{\n  \"a\": 1\n}",
@@ -67,7 +67,7 @@ fn json_in_every_manner_comes_back_byte_for_byte() {
         "{\n  /* all of it */\n  \"a\": \"}{\\\"//\", /* b */\n}\n",
     ] {
         let found = goes_and_comes(Form::Json, text, &claude());
-        assert_eq!(found, text, "what is looked up and taken out leaves nothing either");
+        assert_eq!(found, text, "removing by location leaves nothing either");
     }
     let hollow = "{\n  \"enabledPlugins\": {},\n  \"extraKnownMarketplaces\": {\n  }\n}\n";
     for text in [
@@ -87,7 +87,7 @@ fn json_in_every_manner_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn what_is_put_in_is_written_in_the_manner_of_the_file() {
+fn an_entry_is_written_in_the_style_of_the_file() {
     let one = &[Entry::member(&["mcp", "loci"], json!({"command": ["loci", "mcp"]}))];
     for (text, after) in [
         ("", "{\n  \"mcp\": {\n    \"loci\": {\n      \"command\": [\"loci\", \"mcp\"]\n    }\n  }\n}\n"),
@@ -118,7 +118,7 @@ fn what_is_put_in_is_written_in_the_manner_of_the_file() {
 }
 
 #[test]
-fn toml_in_every_manner_comes_back_byte_for_byte() {
+fn toml_in_every_style_is_restored_byte_for_byte() {
     for text in [
         "",
         "\n",
@@ -137,9 +137,9 @@ fn toml_in_every_manner_comes_back_byte_for_byte() {
     }
 }
 
-/// The agent, or the person, has been at the file meanwhile.
+/// The agent or the user has modified the file meanwhile.
 #[test]
-fn of_a_file_that_was_changed_only_ours_goes() {
+fn only_our_entries_are_removed_from_a_modified_file() {
     let two = "[mcp_servers.loci]\ncommand = \"loci\"\n";
     for (form, text, entries, left) in [
         (
@@ -177,7 +177,7 @@ fn of_a_file_that_was_changed_only_ours_goes() {
 }
 
 #[test]
-fn what_is_not_understood_is_left_alone() {
+fn a_file_that_cannot_be_parsed_is_left_alone() {
     for text in [
         "[]",
         "1",
@@ -211,13 +211,13 @@ fn what_is_not_understood_is_left_alone() {
     ] {
         assert!(Form::Toml.put_in(text, &codex()).is_err(), "{text}");
     }
-    // Ours, but written so that no line is ours alone.
+    // Ours, but on a line shared with other entries.
     let inline = "mcp_servers = { loci = { command = \"loci\" }, b = {} }\n";
-    assert_eq!(Form::Toml.take_out(inline, &spots(&codex()), &[]), Err(Misfit::Unsafe));
+    assert_eq!(Form::Toml.take_out(inline, &spots(&codex()), &[]), Err(EditError::Unsafe));
 }
 
 #[test]
-fn one_byte_of_ours_that_changed_is_noticed() {
+fn a_changed_byte_of_ours_is_noticed() {
     let (after, stitches) = Form::Json.put_in("{\"a\":1}", &claude()).unwrap();
     assert_eq!(stitches.undone(&after.replace("directory", "Directory")), None);
     assert_eq!(stitches.undone(&format!("{after}\n")), None);
@@ -235,7 +235,7 @@ fn scalars() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Spaces and remarks between any two things.
+/// White space and comments between any two tokens.
 fn spaces() -> impl Strategy<Value = String> {
     let one = prop_oneof![
         4 => Just(String::new()),
@@ -248,7 +248,7 @@ fn spaces() -> impl Strategy<Value = String> {
     prop::collection::vec(one, 0..2).prop_map(|parts| parts.concat())
 }
 
-/// Names with ours among them, so that some settings hold already what ours goes into.
+/// Names that include ours, so that some settings already contain the parents of our entries.
 fn names() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "c d", "enabledPlugins", "extraKnownMarketplaces", "loci"])
 }
@@ -308,22 +308,22 @@ fn toml_texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_json_comes_back(text in json_texts()) {
+    fn any_json_is_restored(text in json_texts()) {
         let former = Form::Json.tree(&text).unwrap();
         if let Ok((after, stitches)) = Form::Json.put_in(&text, &claude()) {
             prop_assert_eq!(stitches.undone(&after), Some(text.clone()));
             let made = made(Form::Json, &text, &claude());
             let found = Form::Json.take_out(&after, &spots(&claude()), &made).unwrap();
             prop_assert_eq!(Form::Json.tree(&found).unwrap(), former.clone());
-            // An agent that writes its settings anew, in its own manner.
-            let anew = serde_json::to_string_pretty(&Form::Json.tree(&after).unwrap()).unwrap();
-            let found = Form::Json.take_out(&anew, &spots(&claude()), &made).unwrap();
+            // An agent that rewrites its settings in its own style.
+            let rewritten = serde_json::to_string_pretty(&Form::Json.tree(&after).unwrap()).unwrap();
+            let found = Form::Json.take_out(&rewritten, &spots(&claude()), &made).unwrap();
             prop_assert_eq!(Form::Json.tree(&found).unwrap(), former);
         }
     }
 
     #[test]
-    fn any_toml_comes_back(text in toml_texts()) {
+    fn any_toml_is_restored(text in toml_texts()) {
         if let Ok((after, stitches)) = Form::Toml.put_in(&text, &codex()) {
             prop_assert_eq!(stitches.undone(&after), Some(text.clone()));
             let found = Form::Toml.take_out(&format!("{after}\n[later]\nx = 1\n"), &spots(&codex()), &[]).unwrap();
@@ -334,7 +334,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_come_back(text in "[\\[\\]{}\",:/*#=a \n\r\\\\']{0,24}") {
+    fn any_bytes_are_refused_or_restored(text in "[\\[\\]{}\",:/*#=a \n\r\\\\']{0,24}") {
         for (form, entries) in [(Form::Json, claude()), (Form::Toml, codex())] {
             if let Ok((after, stitches)) = form.put_in(&text, &entries) {
                 prop_assert_eq!(stitches.undone(&after), Some(text.clone()));

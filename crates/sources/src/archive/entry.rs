@@ -1,8 +1,8 @@
-//! How a row, a record and what a survey tells besides are written down, each as one line of JSON: a row is one
-//! line and its record the next, so that a survey steps over texts without reading them.
+//! How rows, records and the rest of a survey's result are stored, each as one line of JSON: a row is one
+//! line and its record the next, so that a survey skips texts without parsing them.
 //!
-//! Words stand for kinds and states, not their numbers, since a copy outlives the version that wrote it. Does not
-//! know how lines are packed.
+//! Kinds and states are stored as words, not as numbers, since a copy outlives the version that wrote it.
+//! Does not know how lines are compressed.
 
 use record::{Call, Coverage, Kind, Message, Row, RowKind, Session, Stamp, Status, TitleOrigin, Tokens};
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 type Text<'a> = Cow<'a, str>;
 
-/// A row without its places.
+/// A row without its positions.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Head<'a> {
     #[serde(rename = "n")]
     pub(super) ordinal: u32,
     #[serde(borrow)]
     row: Text<'a>,
-    /// The kind of a message, the status of a call.
+    /// The kind of a message or the status of a call.
     #[serde(borrow)]
     is: Text<'a>,
     key: u64,
@@ -39,17 +39,17 @@ pub(super) struct Head<'a> {
     tokens: Option<[u32; 5]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<Text<'a>>,
-    /// An id that was cut inside a character.
+    /// An ID that was truncated inside a character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id_bytes: Option<Vec<u8>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     flags: u32,
-    /// Nothing has ended it: a call without a result.
+    /// A call without a result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands a reference
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }
@@ -90,7 +90,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The row at a place of the unpacked text. Its name has no number yet.
+    /// The row at a position of the decompressed text. Its name has no index yet.
     pub(super) fn row(&self, place: u64) -> Row {
         let kind =
             ROWS.iter().find(|(_, word)| *word == self.row).map_or(RowKind::Message, |(kind, _)| *kind);
@@ -225,7 +225,7 @@ impl From<CallLine<'_>> for Call {
     }
 }
 
-/// All that is known of a session; its agent is the whole file's.
+/// All properties of a session; its agent is stored once per file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SessionLine {
     pub(super) session_id: String,
@@ -399,9 +399,9 @@ mod tests {
     }
 
     proptest! {
-        /// Law: a row that was kept is the row it was.
+        /// Law: an archived row equals the original.
         #[test]
-        fn a_row_survives_being_kept(row in row(), ordinal: u32, name in any::<Option<String>>()) {
+        fn a_row_survives_archiving(row in row(), ordinal: u32, name in any::<Option<String>>()) {
             let given = Row { name: if name.is_some() { 3 } else { u32::MAX }, ..row };
             let line = serde_json::to_vec(&Head::new(ordinal, &given, name.as_deref().unwrap_or(""))).unwrap();
             prop_assert!(!line.contains(&b'\n'));
@@ -411,9 +411,9 @@ mod tests {
             prop_assert_eq!(head.name.as_deref(), named.as_deref());
         }
 
-        /// Law: so is what was said, whatever it was.
+        /// Law: so does an archived record, for any text.
         #[test]
-        fn a_record_survives_being_kept(text in ".*", other in any::<Option<String>>(), n in any::<Option<i64>>(), count: u32, status in 0..4_u8) {
+        fn a_record_survives_archiving(text in ".*", other in any::<Option<String>>(), n in any::<Option<i64>>(), count: u32, status in 0..4_u8) {
             let message = Message { id: text.clone(), parent_id: other.clone(), text: text.clone(), model: other.clone(), tool_calls: count, at: n.map(Stamp) };
             let line = serde_json::to_vec(&MessageLine::from(&message)).unwrap();
             prop_assert!(!line.contains(&b'\n'));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_later_version_are_read_as_the_nearest_there_is() {
+    fn unknown_words_of_a_later_version_fall_back_to_a_known_kind() {
         let line =
             br#"{"n":0,"row":"message","is":"hologram","key":1,"turn":1,"seq":1,"lines":1,"mood":"calm"}"#;
         let head: Head<'_> = serde_json::from_slice(line).unwrap();

@@ -1,7 +1,7 @@
-//! Reads a kept copy as if it were a transcript: the survey hands on the rows it holds, a fetch unpacks the one
-//! frame that holds an entry, and the next entry is mostly in the same frame.
+//! Reads an archived copy as if it were a transcript: the survey passes on the stored rows, a fetch
+//! decompresses the one frame with the entry, and the next entry is mostly in the same frame.
 //!
-//! Does not know which agent it was, only its name; nor whether the transcript itself is still there.
+//! Does not know the agent's format, only its name; nor whether the transcript itself still exists.
 
 use super::entry::{CallLine, CoverageLine, Head, MessageLine};
 use super::table::{Archive, Closing};
@@ -14,7 +14,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Entries of unpacked lines: where each begins, the line of its row and that of its record.
+/// Splits decompressed lines into entries: the offset of each, the line of its row and the line of its
+/// record.
 pub(super) fn entries(raw: &[u8]) -> impl Iterator<Item = (u64, &[u8], &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -48,11 +49,11 @@ pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// What the survey of the transcript told besides its rows.
+/// Restores the result of the original survey besides its rows.
 fn restore(closing: Closing, source: &'static str, survey: &mut Survey<'_>) {
     let coverage = closing.coverage.into_iter().map(CoverageLine::told).collect::<Vec<_>>();
     if let Some((version, _)) = coverage.first() {
-        // Counted then, not now: reading a copy adds only what is lost of it.
+        // Counted by the original survey: reading a copy adds only its losses.
         survey.version(version.as_bytes());
         survey.coverage().files = 0;
     }
@@ -90,7 +91,7 @@ fn lost(entries: u64, place: u64, why: &str, survey: &mut Survey<'_>) {
 
 pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
     let mut message: Message = fetch::<MessageLine<'_>>(transcript, row, row.place, "message")?.into();
-    // A reply whose lines lay far apart has several entries, which only a question brings together.
+    // A reply whose lines were far apart has several entries, which are joined only here.
     if matches!(row.kind(), Kind::Reply | Kind::ApiError) && row.end != Row::NOWHERE && row.end > row.place {
         for place in further(transcript, row)? {
             let other: Message = fetch::<MessageLine<'_>>(transcript, row, place, "message")?.into();
@@ -108,7 +109,7 @@ fn join(message: &mut Message, other: &Message) {
     message.tool_calls += other.tool_calls;
 }
 
-/// Places of the other entries of a reply, up to its last.
+/// The positions of the other entries of a reply, up to its last.
 fn further(transcript: &Transcript, row: &Row) -> Result<Vec<u64>, Error> {
     with(&transcript.path, |open| {
         let (first, last) = (open.archive.frame_at(row.place), open.archive.frame_at(row.end));
@@ -118,7 +119,7 @@ fn further(transcript: &Transcript, row: &Row) -> Result<Vec<u64>, Error> {
         let mut places = Vec::new();
         for n in first..=last {
             let start = open.archive.spans[n].raw;
-            // A damaged frame was told by the survey, which found nothing in it.
+            // The survey has reported the damaged frame, and found nothing in it.
             let Ok(raw) = open.frame(n) else { continue };
             let near = entries(raw).map(|(offset, head, _)| (start + offset, head));
             for (place, head) in near.filter(|(place, _)| *place > row.place && *place <= row.end) {
@@ -133,7 +134,8 @@ fn further(transcript: &Transcript, row: &Row) -> Result<Vec<u64>, Error> {
     })
 }
 
-/// One call. `result` is the transcript that holds its result; often the same, and then the entry has both.
+/// Reads one call. `result` is the transcript that contains its result; often the same, and then the entry
+/// has both.
 pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
     let mut call: Call = fetch::<CallLine<'_>>(transcript, row, row.place, "tool call")?.into();
     let elsewhere = row.end != Row::NOWHERE && (row.end, &result.path) != (row.place, &transcript.path);
@@ -144,20 +146,20 @@ pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<C
     Ok(call)
 }
 
-/// Adds to a call what a kept result says, if its words were kept: what the call says itself stays otherwise.
+/// Adds an archived result to a call, if its output was archived; otherwise the call keeps its own values.
 pub fn outcome(result: &Transcript, row: &Row, call: &mut Call) -> Result<(), Error> {
-    let kept: Call = fetch::<CallLine<'_>>(result, row, row.end, "tool result")?.into();
+    let archived: Call = fetch::<CallLine<'_>>(result, row, row.end, "tool result")?.into();
     call.status = row.status();
-    if kept.output.is_some() {
-        call.output = kept.output;
-        call.error = kept.error;
-        call.exit_code = kept.exit_code;
-        call.duration_ms = kept.duration_ms.or(call.duration_ms);
+    if archived.output.is_some() {
+        call.output = archived.output;
+        call.error = archived.error;
+        call.exit_code = archived.exit_code;
+        call.duration_ms = archived.duration_ms.or(call.duration_ms);
     }
     Ok(())
 }
 
-/// The record of the entry at a place, if it is still the row's.
+/// The record of the entry at a position, if it still belongs to the row.
 fn fetch<T: for<'a> Deserialize<'a>>(
     transcript: &Transcript,
     row: &Row,
@@ -169,7 +171,7 @@ fn fetch<T: for<'a> Deserialize<'a>>(
         let n = open.archive.frame_at(place).ok_or_else(moved)?;
         let offset = (place - open.archive.spans[n].raw) as usize;
         let raw = open.frame(n)?;
-        // A place from before the file was written anew can lie inside a line.
+        // A position from before the file was rewritten can be inside a line.
         let begins = offset == 0 || raw.get(offset - 1) == Some(&b'\n');
         let (_, head, record) = entries(&raw[offset..]).next().filter(|_| begins).ok_or_else(moved)?;
         let head: Head<'_> = serde_json::from_slice(head).map_err(|_| moved())?;
@@ -188,14 +190,14 @@ fn moved(transcript: &Transcript, what: &'static str, place: u64) -> Error {
     Error::Moved { path: transcript.path.clone(), what, place }
 }
 
-// ---- what a thread keeps open
+// ---- open archives of a thread
 
-/// Copies a thread keeps open, each with the frame it unpacked last: 2 MB.
+/// Archives a thread keeps open, each with the frame it decompressed last: 2 MB.
 const KEPT: usize = 8;
-/// A frame larger than this is one large entry, whose neighbours are not in it.
+/// A larger frame is one large entry, whose neighbours are not in it.
 const LARGE: usize = 1024 * 1024;
 
-/// Which file it is and when it was written: another one can be put in its place at any time.
+/// Identity and time of the file: another one can replace it at any time.
 type Age = (u64, u64, u64, i64, i64);
 
 struct Open {
@@ -223,22 +225,22 @@ fn age(path: &Path) -> Result<Age, Error> {
     Ok((meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
 }
 
-fn with<T>(path: &Path, look: impl FnOnce(&mut Open) -> Result<T, Error>) -> Result<T, Error> {
+fn with<T>(path: &Path, use_archive: impl FnOnce(&mut Open) -> Result<T, Error>) -> Result<T, Error> {
     let age = age(path)?;
-    OPEN.with_borrow_mut(|kept| {
-        // Compared as bytes, as `place` does.
-        let at = kept.iter().rposition(|open| open.archive.path.as_os_str() == path.as_os_str());
-        let known = at.map(|at| kept.remove(at)).filter(|open| open.age == age);
+    OPEN.with_borrow_mut(|cache| {
+        // Compared as bytes, because comparing paths component by component is slow.
+        let at = cache.iter().rposition(|open| open.archive.path.as_os_str() == path.as_os_str());
+        let known = at.map(|at| cache.remove(at)).filter(|open| open.age == age);
         let mut open = match known {
             Some(open) => open,
             None => Open { archive: Archive::open(path)?, age, frame: None },
         };
-        let found = look(&mut open);
+        let found = use_archive(&mut open);
         open.frame.take_if(|(_, raw)| raw.len() > LARGE);
-        if kept.len() == KEPT {
-            kept.remove(0);
+        if cache.len() == KEPT {
+            cache.remove(0);
         }
-        kept.push(open);
+        cache.push(open);
         found
     })
 }

@@ -1,5 +1,5 @@
-//! What an archive file looks like: its beginning, frames of packed lines, an index, the closing table and a
-//! trailer of fixed size that says where the table is. Each has a checksum, so damage is known where it is.
+//! The layout of an archive file: a start marker, frames of compressed lines, an index, a table and a trailer
+//! of fixed size with the position of the table. Each has a checksum, so that damage can be located.
 //!
 //! ```text
 //! start     24 bytes: a word, the format's version, their checksum
@@ -9,8 +9,8 @@
 //! trailer   48 bytes
 //! ```
 //!
-//! A place is an offset in the unpacked lines of all frames: it stays when the file is continued. Does not know
-//! what an entry says.
+//! A position is an offset in the decompressed lines of all frames: it stays valid when the file is
+//! continued. Does not know the content of an entry.
 
 use super::entry::{CoverageLine, SessionLine};
 use super::failed;
@@ -28,10 +28,10 @@ pub(super) const START: usize = 24;
 pub(super) const TRAILER: usize = 48;
 const BEGINNING: &[u8; 12] = b"loci-archive";
 const END: &[u8; 8] = b"loci.end";
-/// No frame is larger unpacked: two of the longest lines, with room for what escaping adds.
+/// No frame is larger decompressed: two of the longest lines, with a margin for what escaping adds.
 pub(super) const LARGEST: u64 = 1 << 30;
 
-/// Where a transcript was when it was kept.
+/// Where a transcript was when it was archived.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) source: String,
@@ -41,12 +41,12 @@ pub(super) struct Header {
     pub(super) hint: String,
     pub(super) group: Bytes,
     pub(super) size: u64,
-    /// What the hash behind a row's key makes of a fixed word: another value, and no key of a row read today can
-    /// equal one that is kept.
+    /// The key hash of a fixed word. If today's hash of it differs, no key of a row read today can equal an
+    /// archived one.
     keys: u64,
 }
 
-/// A path: text wherever it is, bytes where it is not.
+/// A path: text if it is valid UTF-8, bytes otherwise.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Bytes {
@@ -94,7 +94,7 @@ impl Header {
     }
 }
 
-/// What a survey told besides rows.
+/// The result of a survey besides its rows.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Closing {
     pub(super) sessions: Vec<SessionLine>,
@@ -123,26 +123,26 @@ pub(super) struct Table {
     pub(super) header: Header,
     #[serde(flatten)]
     pub(super) closing: Closing,
-    /// Entries that count: those replaced since are not among them.
+    /// Entries that count: replaced ones are excluded.
     pub(super) entries: u32,
-    /// Places of entries that were replaced or taken back, ascending.
+    /// Positions of entries that were replaced or removed, ascending.
     #[serde(default)]
     pub(super) dead: Vec<u64>,
     pub(super) frames: Vec<Frame>,
     pub(super) index: Frame,
 }
 
-/// Frames lie one after the other, so lengths say where each is.
+/// Frames are contiguous, so their lengths determine their positions.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Frame {
     pub(super) packed: u64,
     pub(super) raw: u64,
     pub(super) entries: u32,
-    /// FNV-1a of the packed bytes.
+    /// FNV-1a of the compressed bytes.
     pub(super) check: u64,
 }
 
-/// Where a frame begins, packed and unpacked.
+/// Where a frame begins, compressed and decompressed.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     pub(super) packed: u64,
@@ -150,10 +150,10 @@ pub(super) struct Span {
     pub(super) frame: Frame,
 }
 
-/// What the index holds of one entry.
+/// The index entry of one archived entry.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Mark {
-    /// `DEAD` if it was replaced.
+    /// `DEAD` if it was replaced or removed.
     pub(super) ordinal: u32,
     pub(super) length: u32,
     /// FNV-1a of its row's line.
@@ -176,7 +176,7 @@ impl Mark {
     }
 }
 
-/// An archive file, opened and found whole as far as its table.
+/// An open archive file whose table is intact.
 pub(super) struct Archive {
     pub(super) path: PathBuf,
     pub(super) file: File,
@@ -191,19 +191,20 @@ impl Archive {
         let file = place::open(path)?;
         let length = file.metadata().map_err(failed(path))?.len();
         let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
-        let start: [u8; START] = read(&file, path, 0)?.ok_or_else(|| damaged("it is cut off"))?;
+        let start: [u8; START] = read(&file, path, 0)?.ok_or_else(|| damaged("it is truncated"))?;
         version(&start).map_err(|version| match version {
             Some(version) => Error::Newer { path: path.to_path_buf(), version },
-            None => damaged("it does not begin like an archive"),
+            None => damaged("it has no archive header"),
         })?;
         let at = length.saturating_sub(TRAILER as u64);
-        let trailer: [u8; TRAILER] = read(&file, path, at)?.ok_or_else(|| damaged("it is cut off"))?;
+        let trailer: [u8; TRAILER] = read(&file, path, at)?.ok_or_else(|| damaged("it is truncated"))?;
         let (packed, frame) = closing(&trailer)
             .filter(|(start, f)| start.checked_add(f.packed) == Some(at))
-            .ok_or_else(|| damaged("it does not end like an archive: it was cut off or written over"))?;
+            .ok_or_else(|| damaged("it has no archive trailer: it was truncated or overwritten"))?;
         let bytes = unpack(&file, path, Span { packed, raw: 0, frame })?;
-        let table: Table = serde_json::from_slice(&bytes).map_err(|_| damaged("its table"))?;
-        let (spans, index) = spans(&table, packed).ok_or_else(|| damaged("its table does not add up"))?;
+        let table: Table =
+            serde_json::from_slice(&bytes).map_err(|_| damaged("its table cannot be parsed"))?;
+        let (spans, index) = spans(&table, packed).ok_or_else(|| damaged("its table is inconsistent"))?;
         Ok(Archive { path: path.to_path_buf(), file, length, table, spans, index })
     }
 
@@ -211,12 +212,12 @@ impl Archive {
         unpack(&self.file, &self.path, self.spans[n])
     }
 
-    /// A frame as it lies there.
+    /// The compressed bytes of a frame.
     pub(super) fn packed(&self, n: usize) -> Result<Vec<u8>, Error> {
         packed(&self.file, &self.path, self.spans[n])
     }
 
-    /// The frame that holds a place.
+    /// The frame that contains a position.
     pub(super) fn frame_at(&self, place: u64) -> Option<usize> {
         let n = self.spans.partition_point(|span| span.raw <= place).checked_sub(1)?;
         (place < self.spans[n].raw + self.spans[n].frame.raw).then_some(n)
@@ -238,20 +239,20 @@ impl Archive {
         frame.entries.saturating_sub(here as u32)
     }
 
-    /// Every entry in the order of the file, the dead among them.
+    /// Every entry in the order of the file, including replaced ones.
     pub(super) fn index(&self) -> Result<Vec<Mark>, Error> {
         let bytes = unpack(&self.file, &self.path, self.index)?;
         let marks: Vec<Mark> = bytes.chunks_exact(Mark::SIZE).map(Mark::decode).collect();
         let entries: u64 = self.spans.iter().map(|span| u64::from(span.frame.entries)).sum();
         let length: u64 = marks.iter().map(|mark| u64::from(mark.length)).sum();
         if (marks.len() as u64, length) != (entries, self.raw_length()) {
-            return Err(Error::Damaged { path: self.path.clone(), what: "its index does not add up" });
+            return Err(Error::Damaged { path: self.path.clone(), what: "its index is inconsistent" });
         }
         Ok(marks)
     }
 }
 
-/// Exactly `N` bytes, or none where the file is shorter.
+/// Exactly `N` bytes; None if the file is shorter.
 fn read<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8; N]>, Error> {
     let mut bytes = [0; N];
     match file.read_exact_at(&mut bytes, at) {
@@ -261,7 +262,7 @@ fn read<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8;
     }
 }
 
-/// Where each frame and the index lie, if together they reach exactly to the table.
+/// Where each frame and the index begin, if together they reach exactly to the table.
 fn spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
     let (mut packed, mut raw, mut spans) = (START as u64, 0u64, Vec::with_capacity(table.frames.len() + 1));
     for frame in table.frames.iter().chain([&table.index]) {
@@ -281,7 +282,7 @@ fn packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; span.frame.packed as usize];
     file.read_exact_at(&mut bytes, span.packed).map_err(failed(path))?;
     if fnv(&bytes) != span.frame.check {
-        return Err(damaged("a frame's checksum"));
+        return Err(damaged("the checksum of a frame does not match"));
     }
     Ok(bytes)
 }
@@ -290,12 +291,15 @@ fn unpack(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let bytes = packed(file, path, span)?;
     let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(failed(path))?;
     if raw.len() as u64 != span.frame.raw {
-        return Err(Error::Damaged { path: path.to_path_buf(), what: "a frame's length" });
+        return Err(Error::Damaged {
+            path: path.to_path_buf(),
+            what: "the length of a frame does not match",
+        });
     }
     Ok(raw)
 }
 
-// ---- the ends of the file
+// ---- start and trailer
 
 pub(super) fn start() -> Vec<u8> {
     let mut bytes = BEGINNING.to_vec();
@@ -304,7 +308,7 @@ pub(super) fn start() -> Vec<u8> {
     bytes
 }
 
-/// Whether this version can read what begins so; if not, which version it takes.
+/// Checks that this version can read a file that begins so; if not, returns the version that can.
 fn version(start: &[u8; START]) -> Result<(), Option<u32>> {
     let version = long(&start[12..]) as u32;
     if !start.starts_with(BEGINNING) || fnv(&start[..16]) != long(&start[16..]) || version == 0 {
@@ -313,7 +317,7 @@ fn version(start: &[u8; START]) -> Result<(), Option<u32>> {
     if version > VERSION { Err(Some(version)) } else { Ok(()) }
 }
 
-/// `at` is where the table begins.
+/// `at` is the position of the table.
 pub(super) fn trailer(at: u64, table: &Frame) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(TRAILER);
     for n in [at, table.packed, table.raw, table.check] {
@@ -343,12 +347,12 @@ fn long(bytes: &[u8]) -> u64 {
 
 // ---- hashes that never change
 
-/// FNV-1a. Each byte changes the state reversibly, so one wrong byte is always noticed.
+/// FNV-1a. Each byte changes the state reversibly, so one wrong byte is always detected.
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The same with 128 bits, over several pieces: names that must not meet by accident.
+/// The same with 128 bits, over several pieces: for names that must not collide by accident.
 pub(super) fn fnv128(pieces: &[&[u8]]) -> u128 {
     let start = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     let step = |h: u128, b: &u8| (h ^ u128::from(*b)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
@@ -360,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_never_change() {
+    fn hashes_never_change() {
         // The test values of the FNV authors for "" and "a".
         assert_eq!((fnv(b""), fnv(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
         assert_eq!(fnv128(&[b"a"]), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
@@ -368,13 +372,13 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_read_back_and_any_wrong_byte_is_noticed() {
+    fn start_and_trailer_are_read_back_and_any_wrong_byte_is_detected() {
         let start: [u8; START] = start().try_into().unwrap();
         assert_eq!(version(&start), Ok(()));
         let frame = Frame { packed: 7, raw: 9, entries: 0, check: 11 };
         let trailer: [u8; TRAILER] = trailer(5, &frame).try_into().unwrap();
-        let told = closing(&trailer).unwrap();
-        assert_eq!((told.0, told.1.packed, told.1.raw, told.1.check), (5, 7, 9, 11));
+        let found = closing(&trailer).unwrap();
+        assert_eq!((found.0, found.1.packed, found.1.raw, found.1.check), (5, 7, 9, 11));
         for at in 0..START {
             let mut other = start;
             other[at] ^= 1;
@@ -388,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_told_by_its_number() {
+    fn a_newer_format_is_recognised_by_its_number() {
         let mut start = start();
         start[12] = 9;
         let check = fnv(&start[..16]).to_le_bytes();

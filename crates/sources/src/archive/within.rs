@@ -1,4 +1,4 @@
-//! Whether a kept copy says nothing that another does not say as well: then the other can stand for it.
+//! Whether the content of an archived copy is completely contained in another: then the other can replace it.
 //!
 //! Does not know why there are two: a home that was moved, or a project's folder that was renamed.
 
@@ -8,7 +8,7 @@ use crate::Error;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 
-/// Every session and every entry of the one copy, byte for byte, is in the other. An entry that cannot be read is in
+/// Every session and every entry of the first copy is in the other, byte for byte. An unreadable entry is in
 /// none.
 pub(super) fn is_within(one: &Path, other: &Path) -> Result<bool, Error> {
     let (one, other) = (Archive::open(one)?, Archive::open(other)?);

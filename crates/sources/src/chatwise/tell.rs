@@ -1,7 +1,7 @@
-//! What the rows of a `ChatWise` chat mean. A tool is called in a message's `meta`, in a shape that differs from
-//! build to build; what it answered stands beside it, as an object, as JSON in a string or as plain text.
+//! Parses the rows of a `ChatWise` chat. A tool call is in a message's `meta`, in a shape that differs
+//! between builds; its result is beside it, as an object, as JSON in a string or as plain text.
 //!
-//! Does not know the shapes that no public reader has met.
+//! Does not know shapes that no public reader has described.
 
 use super::Cells;
 use crate::conversation::value::{attachment, file_of, items, shown, some_stamp, some_text, stamp, text};
@@ -89,10 +89,10 @@ impl<'c> Said<'c> {
     fn say(&self, who: (Role, Kind), calls: usize, conversation: &mut Conversation) {
         conversation.understood();
         let files = items(&self.files).iter().map(file);
-        let said = Some(self.content.to_string()).filter(|c| !c.is_empty()).into_iter().chain(files);
+        let texts = Some(self.content.to_string()).filter(|c| !c.is_empty()).into_iter().chain(files);
         let message = Message {
             id: self.id.clone(),
-            text: said.collect::<Vec<_>>().join("\n"),
+            text: texts.collect::<Vec<_>>().join("\n"),
             model: Some(self.model.clone()).filter(|m| who.0 == Role::Assistant && !m.is_empty()),
             tool_calls: calls as u32,
             at: some_stamp(self.at),
@@ -102,7 +102,7 @@ impl<'c> Said<'c> {
         conversation.parts.push(Part::Said { role, kind, message, tokens: Tokens::ZERO, same_as: None });
     }
 
-    /// `toolCall` is an object keyed by the kind of call; a list of such is read too.
+    /// `toolCall` is an object keyed by the kind of call; a list of such objects is accepted too.
     fn calls(&self) -> Vec<Part> {
         let calls = items(&self.meta["toolCall"]).iter().filter_map(Value::as_object).flatten();
         let one = |(n, (kind, of)): (usize, (&String, &Value))| {
@@ -128,7 +128,7 @@ fn meta(packed: &str, id: &str, conversation: &mut Conversation) -> Value {
         return Value::Null;
     }
     serde_json::from_str(packed).unwrap_or_else(|error| {
-        // The row itself is read; what is lost is the call it may have made.
+        // The row itself is used; only the call it may contain is lost.
         conversation
             .problems
             .push((ProblemKind::Salvaged, format!("message {id}, without its meta: {error}")));
@@ -151,7 +151,7 @@ fn call(kind: &str, of: &Value, id: String) -> Call {
     Call { id, tool, file: file_of(&input), input: input.to_string(), ..Call::default() }
 }
 
-/// Arguments come packed in a string; what does not unpack stays the string it is.
+/// Arguments are JSON in a string; if it does not parse, it stays a string.
 fn arguments(from: &Value) -> Value {
     let unpacked = from.as_str().and_then(|packed| serde_json::from_str(packed).ok());
     unpacked.unwrap_or_else(|| from.clone())
@@ -169,7 +169,7 @@ fn unpacked(packed: &str) -> Answer {
     }
 }
 
-/// The result of an MCP tool, which says when it is an error and nothing when it is none.
+/// The result of an MCP tool, which marks errors and nothing else.
 fn answered(result: &Value) -> Answer {
     let Some(content) = result.get("content") else {
         return Answer { said: shown(result), status: Status::Unknown };
@@ -185,14 +185,14 @@ fn answered(result: &Value) -> Answer {
 }
 
 impl Answer {
-    /// To the call beside it, or, where it comes in a row of its own, to the last that waits for one.
+    /// Adds the result to the call beside it or, in a row of its own, to the last call without a result.
     fn give(self, at: Stamp, alone: bool, conversation: &mut Conversation) {
-        let waiting = conversation.parts.iter_mut().rev().find_map(|part| match part {
+        let open_call = conversation.parts.iter_mut().rev().find_map(|part| match part {
             Part::Called { call, until, .. } if call.output.is_none() => Some((call, until)),
             _ => None,
         });
-        let Some((call, until)) = waiting else { return };
-        // When a call ended is known only where its result is a row of its own.
+        let Some((call, until)) = open_call else { return };
+        // The end time of a call is known only if its result is a row of its own.
         if alone {
             *until = at;
         }

@@ -1,13 +1,13 @@
-//! One line of a Claude Code transcript: the few fields that matter, taken in one lazy walk.
+//! One line of a Claude Code transcript: the few fields that matter, read in one lazy pass.
 //!
-//! Key order is not relied on (`message` stands before `type` in replies), and most lines are left early:
-//! `toolUseResult`, two fifths of all bytes, repeats what the message holds.
+//! Does not rely on key order (`message` precedes `type` in replies), and stops early on most lines:
+//! `toolUseResult`, two fifths of all bytes, repeats the content of the message.
 
 use crate::json::{Cursor, Look};
 use crate::survey::Want;
 use record::{Stamp, Tokens};
 
-/// Types that carry no conversation.
+/// Types without conversation content.
 pub(super) const IGNORED: &[&[u8]] = &[
     b"api-request",
     b"api-request-blob",
@@ -35,7 +35,7 @@ const SPOKEN: &[&[u8]] = &[
     b"worktree-state",
 ];
 
-/// Fields known at the top of an entry of the conversation; others are reported by `loci sources`.
+/// Known top-level fields of a conversation entry; others are reported by `loci sources`.
 const FIELDS: &[&str] = &[
     "agentId",
     "agentName",
@@ -147,7 +147,7 @@ pub(super) struct Block<'a> {
     pub(super) id: &'a [u8],
     pub(super) name: &'a [u8],
     pub(super) is_error: bool,
-    /// `is_error` is written at all.
+    /// Whether `is_error` is present at all.
     pub(super) says: bool,
 }
 
@@ -173,18 +173,18 @@ pub(super) struct Entry<'a> {
     pub(super) model: &'a [u8],
     pub(super) tokens: Tokens,
     pub(super) blocks: Vec<Block<'a>>,
-    /// The first text of a user's message, still escaped.
+    /// The first text of a user message, still escaped.
     pub(super) text: &'a [u8],
     pub(super) result_is_error: bool,
     pub(super) attachment: &'a [u8],
     pub(super) command_mode: &'a [u8],
     pub(super) unknown_fields: Vec<&'a [u8]>,
-    /// The walk reached the end of the record, and the record the end of its line.
+    /// Whether the parser reached the end of the record, and the record the end of its line.
     pub(super) whole: bool,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the record at `at`; gives back how far it looked.
+    /// Parses the record at `at`; returns how far it read.
     pub(super) fn read(bytes: &'a [u8], at: usize, want: Want) -> Look<(Entry<'a>, usize)> {
         let mut cursor = Cursor::new(bytes, at);
         let mut entry = Entry::default();
@@ -201,12 +201,12 @@ impl<'a> Entry<'a> {
         if entry.whole { Ok((entry, cursor.at)) } else { Err(crate::json::Broken) }
     }
 
-    /// Takes one value. False: nothing of interest can follow.
+    /// Reads one value. False: nothing relevant can follow.
     fn field(&mut self, key: &[u8], cursor: &mut Cursor<'a>, want: Want) -> Look<bool> {
         match key {
             b"type" => {
                 self.kind = cursor.string_or_skip()?;
-                // A sidecar line says so first; its body is stepped over unread.
+                // The type comes first in a sidecar line, so its body is skipped unread.
                 return Ok(!IGNORED.contains(&self.kind) || self.kind == b"queue-operation");
             }
             b"subtype" => self.subtype = cursor.string_or_skip()?,
@@ -235,8 +235,8 @@ impl<'a> Entry<'a> {
         Ok(true)
     }
 
-    /// The structured result. All the survey needs of it is whether it is an error text, and it comes last but
-    /// for surroundings that other lines repeat.
+    /// The structured result. The survey only needs to know whether it is an error text. Nothing follows it
+    /// except session properties that other lines repeat.
     fn tool_use_result(&mut self, cursor: &mut Cursor<'a>, want: Want) -> Look<bool> {
         if cursor.peek() == b'"' {
             self.result_is_error = cursor.string()?.starts_with(b"Error");
@@ -345,7 +345,7 @@ fn usage(cursor: &mut Cursor<'_>) -> Look<Tokens> {
     Ok(tokens)
 }
 
-/// Whether a whole JSON object, found inside a damaged line, is an entry and not some inner value.
+/// Whether a complete JSON object, found inside a damaged line, is an entry and not an inner value.
 pub(super) fn is_record(object: &[u8]) -> bool {
     let Ok((entry, _)) = Entry::read(object, 0, Want { fields: true, ..Want::default() }) else {
         return false;

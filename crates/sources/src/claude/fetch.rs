@@ -1,4 +1,4 @@
-//! Reads one call or message of a Claude Code transcript in full, from its place.
+//! Reads one call or message of a Claude Code transcript in full, from its offset.
 
 use crate::json::{self, Cursor, Look};
 use crate::{Error, Transcript, place};
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 pub(super) fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
     let moved = |path: &Path, what, place| Error::Moved { path: path.to_path_buf(), what, place };
-    let asked = place::with_line(&transcript.path, row.place, |line| {
+    let call = place::with_line(&transcript.path, row.place, |line| {
         let block = find_block(line, |b| b.kind == b"tool_use" && row.id == Row::id_head(b.id))?;
         Some(Call {
             id: json::text(block.id),
@@ -20,16 +20,16 @@ pub(super) fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> R
             ..Call::default()
         })
     })?;
-    let mut call = asked.ok_or_else(|| moved(&transcript.path, "tool call", row.place))?;
+    let mut call = call.ok_or_else(|| moved(&transcript.path, "tool call", row.place))?;
     if row.end == Row::NOWHERE {
         return Ok(call);
     }
-    let answered = place::with_line(&result.path, row.end, |line| {
+    let result_found = place::with_line(&result.path, row.end, |line| {
         let block = find_block(line, |b| b.kind == b"tool_result" && row.id == Row::id_head(b.id))?;
         read_result(&block, row, &mut call);
         Some(())
     })?;
-    answered.ok_or_else(|| moved(&result.path, "tool result", row.end))?;
+    result_found.ok_or_else(|| moved(&result.path, "tool result", row.end))?;
     Ok(call)
 }
 
@@ -38,14 +38,14 @@ fn read_result(block: &Block<'_>, row: &Row, call: &mut Call) {
     let timed = !UNTIMED.contains(&call.tool.as_str());
     call.duration_ms = timed.then(|| duration(block.rest)).flatten().or_else(|| between(row.at, row.until));
     if call.status == Status::Error {
-        let said = json::text(json::inside(output.as_bytes()));
-        call.exit_code = exit_code(&said);
-        call.error = Some(without_tag(&said));
+        let text = json::text(json::inside(output.as_bytes()));
+        call.exit_code = exit_code(&text);
+        call.error = Some(without_tag(&text));
     }
     call.output = Some(output);
 }
 
-/// What the model saw, as one JSON string: text blocks joined, anything else named.
+/// The output as the model saw it, as one JSON string: text blocks joined, anything else named.
 fn output(content: &[u8]) -> String {
     if content.first() == Some(&b'"') {
         return json::printable(content);
@@ -73,11 +73,12 @@ fn part(item: &[u8]) -> String {
     }
 }
 
-/// Tools whose results never say how long they took, and often are the largest: not searched.
+/// Tools whose results never contain a duration, and are often the largest: not searched.
 const UNTIMED: &[&str] = &["Bash", "Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite"];
 
-/// How long the tool itself says it took, in the structured result that follows the message. Searched for, not
-/// walked to: that result can be megabytes. A quote inside a string would have a backslash before it.
+/// The duration that the tool reports in the structured result after the message. Found by a text search
+/// instead of parsing: that result can be megabytes. A quote inside a string would have a backslash before
+/// it.
 fn duration(rest: &[u8]) -> Option<i64> {
     let at = DURATION.find_iter(rest).find(|at| *at > 0 && matches!(rest[at - 1], b'{' | b','))?;
     let number = rest[at..].split(|b| *b == b':').nth(1)?;
@@ -101,7 +102,7 @@ fn without_tag(error: &str) -> String {
     inner.unwrap_or(error).to_string()
 }
 
-/// The file a call is about, under the names its tools use.
+/// The file that a call is about, under the parameter names its tools use.
 pub(crate) fn file_of(input: &[u8]) -> Option<String> {
     [b"file_path".as_slice(), b"notebook_path", b"filePath", b"absolute_path"]
         .iter()
@@ -109,24 +110,24 @@ pub(crate) fn file_of(input: &[u8]) -> Option<String> {
 }
 
 pub(super) fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-    let mut told = Told::default();
+    let mut builder = Told::default();
     let length = place::with_line(&transcript.path, row.place, |line| {
-        told.first(line);
+        builder.first(line);
         line.len() as u64
     })?;
-    // The other blocks of a reply lie between its first and last line, among lines of other things.
+    // The other blocks of a reply are between its first and last line, among unrelated lines.
     let mut at = row.place + length + 1;
     while row.end > row.place && at <= row.end {
         at += 1 + place::with_line(&transcript.path, at, |line| {
-            told.further(line);
+            builder.further(line);
             line.len() as u64
         })?;
     }
-    told.message.text = told.texts.join("\n");
-    Ok(told.message)
+    builder.message.text = builder.texts.join("\n");
+    Ok(builder.message)
 }
 
-/// A message as its lines go by.
+/// Collects a message from its lines.
 #[derive(Default)]
 struct Told {
     message: Message,
@@ -158,7 +159,7 @@ impl Told {
     }
 }
 
-/// Text of the entries that hold it outside `message`: queued prompts, hooks, errors of the provider.
+/// Text of the entries that have it outside `message`: queued prompts, hooks, errors of the provider.
 fn beside(line: &[u8]) -> String {
     if let Some(attachment) = json::get(line, b"attachment") {
         for key in [b"prompt".as_slice(), b"content", b"stdout", b"stderr", b"message"] {
@@ -202,11 +203,11 @@ struct Block<'a> {
     name: &'a [u8],
     input: &'a [u8],
     content: &'a [u8],
-    /// What follows the block in its line.
+    /// The rest of the line after the block.
     rest: &'a [u8],
 }
 
-/// Walks straight to the blocks of the message: one pass over the bytes before the one that is looked for.
+/// Goes straight to the blocks of the message: one pass over the bytes before the block.
 fn find_block<'a>(line: &'a [u8], is_it: impl Fn(&Block<'a>) -> bool) -> Option<Block<'a>> {
     let mut cursor = Cursor::new(line, 0);
     step_into(&mut cursor, b"message")?;
@@ -224,7 +225,7 @@ fn find_block<'a>(line: &'a [u8], is_it: impl Fn(&Block<'a>) -> bool) -> Option<
     None
 }
 
-/// Goes to the value of one key of the object the cursor stands before.
+/// Moves the cursor to the value of one key of the object before it.
 fn step_into(cursor: &mut Cursor<'_>, wanted: &[u8]) -> Option<()> {
     cursor.object().ok()?;
     while let Some(key) = cursor.key().ok()? {

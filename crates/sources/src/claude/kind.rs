@@ -1,9 +1,9 @@
-//! What a user entry really is. Nine in ten entries with the role "user" were typed by nobody.
+//! The real kind of a user entry. Nine in ten entries with the role "user" were not typed by a person.
 
 use super::entry::Entry;
 use record::Kind;
 
-/// How wrappers begin, in every version seen.
+/// How client wrappers begin, in every version seen.
 const WRAPPERS: &[(&str, Kind)] = &[
     ("<task-notification>", Kind::Notification),
     ("[Request interrupted by user", Kind::Interruption),

@@ -1,13 +1,13 @@
-//! One line of a Codex rollout: the few fields that matter, taken in one lazy walk.
+//! One line of a Codex rollout: the few fields that matter, read in one lazy pass.
 //!
-//! Up to 0.21 a line is the item itself; later it is wrapped as `{timestamp, type, payload}`. Does not know what
-//! an item means: that is the walk.
+//! Up to 0.21 a line is the item itself; later it is wrapped as `{timestamp, type, payload}`. Does not know
+//! the meaning of an item: that is the survey's job.
 
 use crate::json::{self, Cursor, Look};
 use crate::survey::Want;
 use record::Stamp;
 
-/// What is known of a type before its body is looked at.
+/// How a type is treated, before its body is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Understood,
@@ -117,7 +117,7 @@ const SILENT_COMPLETED: &[&[u8]] = &[
     b"WebSearch",
 ];
 
-/// Fields known at the top of a line; others are reported by `loci sources`.
+/// Known top-level fields of a line; others are reported by `loci sources`.
 const FIELDS: &[&[u8]] = &[
     b"timestamp",
     b"ordinal",
@@ -141,7 +141,8 @@ const FIELDS: &[&[u8]] = &[
     b"action",
 ];
 
-/// A payload, or in the oldest format the line. Values are as they stand in the file; strings without quotes.
+/// A payload, or in the oldest format the line itself. Values are raw bytes of the file; strings without
+/// quotes.
 #[derive(Default)]
 pub(super) struct Item<'a> {
     pub(super) kind: &'a [u8],
@@ -165,7 +166,7 @@ pub(super) struct Item<'a> {
     pub(super) thread_name: &'a [u8],
     pub(super) timestamp: &'a [u8],
     pub(super) record_type: &'a [u8],
-    // Of any type, quotes and all.
+    // Of any type, including quotes.
     pub(super) content: &'a [u8],
     pub(super) arguments: &'a [u8],
     pub(super) input: &'a [u8],
@@ -262,7 +263,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// The name a tool is known by: servers of the Model Context Protocol come as a namespace.
+    /// The name of a tool; a server of the Model Context Protocol is written as a namespace.
     pub(super) fn tool(&self) -> Vec<u8> {
         let name: &[u8] = match self.kind {
             b"local_shell_call" => b"local_shell",
@@ -289,7 +290,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the record at `at`, which must fill its line; gives back how far it looked.
+    /// Parses the record at `at`, which must fill its line; returns how far it read.
     pub(super) fn read(bytes: &'a [u8], at: usize, want: Want) -> Look<(Entry<'a>, usize)> {
         let mut cursor = Cursor::new(bytes, at);
         let (mut entry, mut wrapped) = (Entry::default(), false);
@@ -346,7 +347,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What to call a type that is not known.
+    /// The name under which an unknown type is reported.
     pub(super) fn name(&self) -> String {
         let inner = if self.item.kind == b"item_completed" { self.completed_kind() } else { self.item.kind };
         match (json::text(self.kind), json::text(inner)) {
@@ -356,7 +357,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What Codex itself calls the line, if anything: rows are made and found again by it.
+    /// Codex's own ID of the line, if any: rows are created and found again by it.
     pub(super) fn own_id(&self) -> &'a [u8] {
         let item = &self.item;
         match (self.kind, item.kind) {
@@ -373,16 +374,16 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn among(kind: &[u8], spoken: &[&[u8]], silent: &[&[u8]]) -> Class {
+fn among(kind: &[u8], understood: &[&[u8]], ignored: &[&[u8]]) -> Class {
     match kind {
-        kind if spoken.contains(&kind) => Class::Understood,
-        kind if silent.contains(&kind) => Class::Ignored,
+        kind if understood.contains(&kind) => Class::Understood,
+        kind if ignored.contains(&kind) => Class::Ignored,
         _ => Class::Unknown,
     }
 }
 
-/// Whether a whole JSON object, found inside a damaged line, is a line of its own. Bare items of the oldest format
-/// cannot be told from the inner values of a broken line and are not saved.
+/// Whether a complete JSON object, found inside a damaged line, is a line of its own. Bare items of the
+/// oldest format cannot be distinguished from the inner values of a broken line and are not salvaged.
 pub(super) fn is_record(object: &[u8]) -> bool {
     let Ok((entry, _)) = Entry::read(object, 0, Want::default()) else { return false };
     !entry.kind.is_empty() && entry.at.is_some() && entry.class() != Class::Unknown
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_and_bare_lines_hold_the_same_item() {
+    fn wrapped_and_bare_lines_contain_the_same_item() {
         let bare = read(r#"{"type":"message","id":null,"role":"user","content":[]}"#);
         let wrapped = read(
             r#"{"timestamp":"2026-11-14T23:29:42.093Z","type":"response_item","payload":{"type":"message","role":"user","content":[]}}"#,

@@ -1,6 +1,6 @@
-//! Reads one call or message of a Codex rollout in full, from its place.
+//! Reads one call or message of a Codex rollout in full, from its offset.
 //!
-//! Does not know the model of a message: it stands on another line, and the survey has kept it.
+//! Does not know the model of a message: it is on another line, and the survey has kept it.
 
 use super::entry::{Entry, Item};
 use super::outcome::{Head, Outcome};
@@ -53,10 +53,10 @@ fn read_result(transcript: &Transcript, row: &Row, call: &mut Call) -> Result<()
     Ok(())
 }
 
-/// What the model saw of a result.
+/// A result as the model saw it.
 struct Shown {
     text: String,
-    /// Where the tool's own words begin.
+    /// Where the tool's own output begins.
     body: usize,
     seconds: Option<f64>,
 }
@@ -84,21 +84,21 @@ impl Shown {
     }
 }
 
-/// Arguments are JSON inside a string; what is no JSON stays the string it is.
+/// Arguments are JSON inside a string; if it does not parse, it stays a string.
 fn input(item: &Item<'_>) -> String {
     let raw = [item.arguments, item.input, item.action].into_iter().find(|raw| !raw.is_empty());
     let raw = raw.unwrap_or(b"null");
     if item.arguments.first() == Some(&b'"') {
         let text = json::text(json::inside(raw));
         if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
-            // A line end inside JSON can only stand between values.
+            // A line end inside JSON can only be between values.
             return text.replace(|c: char| c.is_ascii_control(), " ");
         }
     }
     json::printable(raw)
 }
 
-/// The file of a patch, whether given as such or run by the shell, or of an image that was looked at.
+/// The file of a patch, whether passed as such or run by the shell, or of a viewed image.
 fn file_of(item: &Item<'_>, input: &str) -> Option<String> {
     if item.name == b"view_image" {
         return json::get_text(input.as_bytes(), b"path");
@@ -162,7 +162,7 @@ fn part(item: &[u8]) -> Option<String> {
         return Some(image(&json::text(json::inside(item))));
     }
     if let Some(text) = json::get_text(item, b"text") {
-        // Codex puts these around a picture.
+        // Codex's own tags around a picture.
         let around = text.starts_with("<image name=") || text == "</image>";
         return (!around).then_some(text);
     }
@@ -173,7 +173,7 @@ fn part(item: &[u8]) -> Option<String> {
     }
 }
 
-/// A picture is named by its type when it is inside the file, else by where it is.
+/// An embedded picture is named by its type, any other by its location.
 fn image(address: &str) -> String {
     let named = address.strip_prefix("data:").and_then(|d| d.split([';', ',']).next()).unwrap_or(address);
     format!("[image: {named}]")
@@ -187,7 +187,7 @@ fn line(transcript: &Transcript, offset: u64) -> Result<Vec<u8>, Error> {
     } else {
         place::line_at(&transcript.path, offset)?
     };
-    // A record saved out of a damaged line may have others behind it.
+    // A record salvaged from a damaged line may have others behind it.
     if let Ok(whole) = json::whole(&line) {
         let end = whole.len();
         line.truncate(end);
@@ -195,14 +195,14 @@ fn line(transcript: &Transcript, offset: u64) -> Result<Vec<u8>, Error> {
     Ok(line)
 }
 
-/// The line, if it is still the one the row was made of.
+/// The entry, if it is still the one the row was made from.
 fn expect<'a>(line: &'a [u8], row: &Row) -> Option<Entry<'a>> {
     let (entry, _) = Entry::read(line, 0, Want::default()).ok()?;
     let own = entry.own_id();
     (own.is_empty() || Row::id_head(own) == row.id).then_some(entry)
 }
 
-/// A name made by the survey fits the row whole.
+/// An ID derived by the survey fits in the row completely.
 fn id(entry: &Entry<'_>, row: &Row) -> String {
     let own = entry.own_id();
     if !own.is_empty() {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_named() {
+    fn pictures_are_replaced_by_names() {
         let content = br#"[{"type":"input_text","text":"<image name=[Image #1]>"},{"type":"input_image","image_url":"data:image/png;base64,AA"},{"type":"input_text","text":"</image>"},{"type":"input_text","text":"look"},{"type":"local_image","path":"a.png"}]"#;
         assert_eq!(texts(content), "[image: image/png]\nlook\n[image: a.png]");
     }

@@ -1,14 +1,14 @@
-//! What a message with the role "user" really is. Codex describes the surroundings in the user's name.
+//! The real kind of a message with the role "user". Codex describes the surroundings in the user's name.
 //!
-//! Does not know what the person typed: a wrapper is told by how its text begins.
+//! Does not know the person's own text: a wrapper is recognised by how it begins.
 
 use record::Kind;
 
-/// What is made of a text that no person typed.
+/// What becomes of a text that no person typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wrapper {
     Tells(Kind),
-    /// Another line says the same and is the one taken.
+    /// Another line contains the same, and that one is used.
     Repeats,
 }
 
@@ -30,7 +30,7 @@ const WRAPPERS: &[(&str, Wrapper)] = &[
     ("<skill>", Tells(Kind::Meta)),
 ];
 
-/// The wrapper a text is, if it is one.
+/// The wrapper that a text is, if any.
 pub(super) fn of_wrapper(text: &[u8]) -> Option<Wrapper> {
     let text = text.trim_ascii_start();
     WRAPPERS.iter().find(|(start, _)| text.starts_with(start.as_bytes())).map(|(_, kind)| *kind)
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrappers_are_told_from_prompts() {
+    fn wrappers_are_distinguished_from_prompts() {
         for (text, kind) in [
             ("<environment_context>\\n  <cwd>", Some(Tells(Kind::Context))),
             ("# AGENTS.md instructions for /x", Some(Tells(Kind::Context))),

@@ -1,13 +1,13 @@
-//! How a tool call ended. Codex says nowhere that a call failed: it is read from the text the model saw, an exit
-//! code in its head or its metadata, or the words with which Codex refuses a call.
+//! How a tool call ended. Codex does not record failures: they are derived from the text the model saw, an
+//! exit code in its head or its metadata, or the phrases with which Codex rejects a call.
 //!
-//! Does not know of failures that a tool words in its own way: those count as success.
+//! Does not recognise failures that a tool phrases in its own way: those count as success.
 
 use crate::json;
 use memchr::memmem;
 use record::Status;
 
-/// How Codex begins when a call was not carried out or failed as a whole.
+/// How Codex's message begins when a call was not run or failed as a whole.
 const FAILURES: &[&str] = &[
     "unsupported call",
     "unsupported custom tool call",
@@ -30,11 +30,11 @@ const FAILURES: &[&str] = &[
     "write_stdin failed",
 ];
 
-/// Enough of a text for its head.
+/// How much of a text is decoded for its head.
 const HEAD: usize = 1024;
 const METADATA: &[u8] = br#"\"metadata\":{\"exit_code\":"#;
 
-/// What is told of a finished call.
+/// How a finished call ended.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     pub(super) exit_code: Option<i64>,
@@ -42,7 +42,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Judges a raw `output` value without decoding more than its head.
+    /// Examines a raw `output` value without decoding more than its head.
     pub(super) fn of(output: &[u8]) -> Outcome {
         match output.first() {
             Some(b'"') => Outcome::of_text(json::inside(output)),
@@ -68,8 +68,8 @@ impl Outcome {
     }
 }
 
-/// The exit code of `{"output":…,"metadata":{"exit_code":…}}`, still escaped. What the tool printed is escaped once
-/// more and cannot be mistaken for it.
+/// The exit code of `{"output":…,"metadata":{"exit_code":…}}`, still escaped. The tool's own output is
+/// escaped once more and cannot be mistaken for it.
 fn wrapped_exit_code(raw: &[u8]) -> Option<i64> {
     if !raw.starts_with(br#"{\"output\":"#) {
         return None;
@@ -83,7 +83,7 @@ fn leading_number(text: &str) -> Option<i64> {
     text[..end].parse().ok()
 }
 
-/// The lines Codex puts above what a command printed.
+/// The lines that Codex puts above the output of a command.
 #[derive(Default)]
 pub(super) struct Head {
     pub(super) exit_code: Option<i64>,
@@ -98,8 +98,8 @@ impl Head {
         let mut head = Head::default();
         let mut printed = false;
         for line in text.split_inclusive('\n') {
-            // A patch run by the shell has a second head below the first; a command that printed "Exit code"
-            // itself has its own above.
+            // A patch run by the shell has a second head below the first; if a command itself printed "Exit
+            // code", Codex's own line comes before it.
             if printed && (head.exit_code.is_some() || !line.starts_with("Exit code: ")) {
                 break;
             }
@@ -113,7 +113,7 @@ impl Head {
         head
     }
 
-    /// Takes one line; false if it is not of the head.
+    /// Reads one line; false if it is not part of the head.
     fn line(&mut self, line: &str) -> bool {
         let code =
             line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_call_is_read_from_what_the_model_saw() {
+    fn the_outcome_of_a_call_is_derived_from_its_output() {
         let shell = "Chunk ID: 29\nWall time: 0.0 seconds\nProcess exited with code 3\nOutput:\nboom\n";
         let patch = "Wall time: 0.0 seconds\nOutput:\nExit code: 1\nWall time: 0 seconds\nOutput:\nno\n";
         let quoting = "Process exited with code 0\nOutput:\nExit code: 7\n";
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_is_what_the_command_printed() {
+    fn the_body_is_the_output_of_the_command() {
         for (text, body) in [
             ("Chunk ID: 1\nProcess exited with code 3\nOutput:\nboom\n", "boom\n"),
             ("plain", "plain"),

@@ -1,7 +1,7 @@
-//! Reads rollouts that were packed with Zstandard as if they were plain: an offset is one in the unpacked text.
+//! Reads rollouts compressed with Zstandard as if they were plain: offsets refer to the decompressed text.
 //!
-//! A packed file cannot be entered in the middle, so a reader goes forward, keeps what it passed last, and starts
-//! again only for something further back. Does not know what a line says.
+//! A compressed file cannot be entered in the middle, so a reader moves forward, keeps the last stretch, and
+//! restarts only for an earlier offset. Does not know the content of a line.
 
 use crate::lines::LONGEST;
 use crate::{Error, Transcript, place};
@@ -28,7 +28,7 @@ pub(super) fn open(path: &Path) -> Result<Decoder, Error> {
     Decoder::new(file).map_err(|error| Error::Io { path: path.to_path_buf(), error })
 }
 
-/// The last stretch of a file that was unpacked.
+/// The last decompressed stretch of a file.
 struct Window {
     path: PathBuf,
     size: u64,
@@ -41,7 +41,7 @@ thread_local! {
     static OPEN: RefCell<Vec<Window>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The line that starts at `offset` of the unpacked text, without its end.
+/// The line that starts at `offset` of the decompressed text, without its end.
 pub(super) fn line_at(transcript: &Transcript, offset: u64) -> Result<Vec<u8>, Error> {
     OPEN.with_borrow_mut(|open| {
         let known = open.iter().position(|w| w.path == transcript.path && w.size == transcript.size);
@@ -97,7 +97,7 @@ impl Window {
         read
     }
 
-    /// Drops what lies far enough behind `offset`.
+    /// Drops bytes far enough before `offset`.
     fn forget(&mut self, offset: u64) {
         let spare = self.bytes.len().saturating_sub(WINDOW + STEP);
         let before = usize::try_from(offset - self.start).unwrap_or(usize::MAX);

@@ -1,10 +1,10 @@
-//! Which conversation a line belongs to, and by which name its messages can be known again. Forks up to 0.140 write
-//! the parent's lines into the new file, with new times and without ids: a name is made of the session that was
-//! replayed and everything said in it so far, so that a copy has the name of its original.
+//! Which conversation a line belongs to, and an ID by which its messages can be recognised. Forks up to 0.140
+//! write the parent's lines into the new file, with new times and without IDs: the derived ID is a hash of
+//! the replayed session and all its text so far, so that a copy has the ID of its original.
 //!
-//! Does not know where a replay ends in versions whose turns have no ids.
+//! Does not know where a replay ends in versions whose turns have no IDs.
 
-/// The beginning of names is fixed for ever: they are shown.
+/// The start value of derived IDs never changes: they are shown to users.
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
 #[derive(Default)]
@@ -16,14 +16,14 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// The file's own session, and the one it was forked from.
+    /// Starts the file's own session, and names the one it was forked from.
     pub(super) fn begin(&mut self, own: &[u8], forked_from: &[u8]) {
         self.own = own.to_vec();
         self.replays = !forked_from.is_empty();
         self.history = mix(SEED, if self.replays { forked_from } else { own });
     }
 
-    /// Another session's head inside the file: its lines follow.
+    /// Another session's header inside the file: its lines follow.
     pub(super) fn replay(&mut self, id: &[u8]) {
         if id != self.own {
             self.replays = true;
@@ -38,29 +38,29 @@ impl Thread {
         }
     }
 
-    pub(super) fn add(&mut self, said: &[u8]) {
-        self.history = mix(self.history, said);
+    pub(super) fn add(&mut self, text: &[u8]) {
+        self.history = mix(self.history, text);
     }
 
-    /// A name that fits a row in full.
-    pub(super) fn name(&self, letter: char) -> Vec<u8> {
-        format!("{letter}-{:016x}", self.history).into_bytes()
+    /// A derived ID that fits in a row completely.
+    pub(super) fn name(&self, prefix: char) -> Vec<u8> {
+        format!("{prefix}-{:016x}", self.history).into_bytes()
     }
 }
 
-/// FNV-1a, and a separator so that two texts are not one.
+/// FNV-1a, with a separator so that two texts never hash like one.
 fn mix(from: u64, bytes: &[u8]) -> u64 {
     let prime = 0x0000_0100_0000_01b3;
     let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(prime);
     bytes.iter().chain(&[0xff]).fold(from, step)
 }
 
-/// When an id of the seventh kind was made, in milliseconds.
+/// The creation time of a version 7 UUID, in milliseconds.
 fn born(id: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(id).ok().filter(|t| t.len() == 36 && t.is_ascii())?;
-    let seventh = text.as_bytes()[14] == b'7';
+    let is_v7 = text.as_bytes()[14] == b'7';
     let hex = format!("{}{}", &text[..8], &text[9..13]);
-    seventh.then(|| u64::from_str_radix(&hex, 16).ok()).flatten()
+    is_v7.then(|| u64::from_str_radix(&hex, 16).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     const NEW: &[u8] = b"01a1dc65-4c23-77c1-8d39-5f45af100de4";
 
     #[test]
-    fn a_replayed_line_has_the_name_of_its_original_and_a_new_one_has_not() {
+    fn a_replayed_line_has_the_id_of_its_original_and_a_new_one_has_not() {
         let (mut parent, mut fork) = (Thread::default(), Thread::default());
         parent.begin(OLD, b"");
         fork.begin(NEW, OLD);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_say_the_same_are_not_one() {
+    fn sessions_with_the_same_text_have_different_ids() {
         let (mut a, mut b) = (Thread::default(), Thread::default());
         a.begin(OLD, b"");
         b.begin(NEW, b"");

@@ -1,5 +1,5 @@
-//! What a response cost. Up to 0.140 Codex writes a running total, again and again; since 0.166 one record for each
-//! response, which is then the only one believed.
+//! Token counts of responses. Up to 0.140 Codex writes a running total, again and again; since 0.166 one
+//! record per response, and then only those count.
 //!
 //! Does not know prices, nor which message the tokens belong to.
 
@@ -13,8 +13,8 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The cost of a new response told by `token_count`, with the running total it led to. A total that did not
-    /// change is an old one said again.
+    /// The tokens of a new response from a `token_count` event, with the running total after it. An unchanged
+    /// total is a repetition.
     pub(super) fn count(&mut self, info: &[u8]) -> Option<(Tokens, Vec<u8>)> {
         let total = json::get(info, b"total_token_usage")?;
         let last = json::get(info, b"last_token_usage")?;
@@ -25,14 +25,14 @@ impl Usage {
         Some((tokens(last), total.to_vec())).filter(|(tokens, _)| !tokens.is_zero())
     }
 
-    /// The cost told by a `token_usage_record`.
+    /// The tokens of a `token_usage_record`.
     pub(super) fn record(&mut self, usage: &[u8]) -> Option<Tokens> {
         self.records = true;
         Some(tokens(usage)).filter(|tokens| !tokens.is_zero())
     }
 }
 
-/// Codex counts what came from and went to the cache as part of the input; Loci counts each once.
+/// Codex counts cache reads and writes as part of the input; Loci counts each once.
 pub(super) fn tokens(usage: &[u8]) -> Tokens {
     let number = |key: &[u8]| {
         let raw = json::get(usage, key)?;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_said_again_is_counted_once() {
+    fn a_repeated_total_is_counted_once() {
         let mut usage = Usage::default();
         let counted: Vec<u32> = [info(10, 10), info(10, 10), info(25, 15), info(25, 0), info(7, 7)]
             .iter()

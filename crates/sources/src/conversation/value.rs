@@ -1,12 +1,12 @@
-//! Takes what is wanted out of a JSON value that may hold anything: null where text is expected, numbers as
-//! strings, one object where a list should be. Never fails; what is not there is empty.
+//! Extracts fields from a JSON value of any shape: null where text is expected, numbers as strings, a single
+//! object instead of a list. Never fails; missing values are empty.
 //!
 //! Does not know any agent's format.
 
 use record::{Coverage, Stamp, Tokens};
 use serde_json::Value;
 
-/// Reads one entry. Bytes that are not UTF-8 are replaced and counted, as everywhere.
+/// Parses one entry. Invalid UTF-8 is replaced and counted, as everywhere.
 pub fn parse(bytes: &[u8], coverage: &mut Coverage) -> Result<Value, serde_json::Error> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = String::from_utf8_lossy(bytes);
@@ -16,12 +16,12 @@ pub fn parse(bytes: &[u8], coverage: &mut Coverage) -> Result<Value, serde_json:
     serde_json::from_str(&text)
 }
 
-/// The text of a key; empty where it is missing or no text.
+/// The text of a key; empty if it is missing or not text.
 pub fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or("")
 }
 
-/// The text of a key, where there is some.
+/// The text of a key, if there is any.
 pub fn some_text(value: &Value, key: &str) -> Option<String> {
     Some(text(value, key)).filter(|t| !t.is_empty()).map(str::to_string)
 }
@@ -30,17 +30,17 @@ pub fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// A whole number such as an exit code.
+/// An integer such as an exit code.
 pub fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| number(value).filter(|n| n.fract() == 0.0).map(|n| n as i64))
 }
 
-/// A count of tokens; what is negative or absurd is cut to what fits.
+/// A token count; negative and absurd values are clamped.
 pub fn count(value: &Value) -> u32 {
     number(value).unwrap_or(0.0) as u32
 }
 
-/// A moment, as RFC 3339 or as seconds or milliseconds.
+/// A time, as RFC 3339 or as seconds or milliseconds.
 pub fn stamp(value: &Value) -> Stamp {
     match number(value) {
         Some(n) => Stamp::from_number(n),
@@ -52,7 +52,7 @@ pub fn some_stamp(stamp: Stamp) -> Option<Stamp> {
     stamp.is_some().then_some(stamp)
 }
 
-/// A value as a person would read it: text as it is, anything else as JSON, nothing for null.
+/// A value as a person would read it: text as it is, anything else as JSON, empty for null.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -61,7 +61,7 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// The items of a list, or the one value that stands where a list should be.
+/// The items of a list, or the single value in place of a list.
 pub fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
@@ -70,14 +70,14 @@ pub fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The file a call is about, under the names its tools use.
+/// The file that a call is about, under the parameter names its tools use.
 pub fn file_of(input: &Value) -> Option<String> {
     ["file_path", "filePath", "absolute_path", "notebook_path", "path"]
         .iter()
         .find_map(|key| some_text(input, key))
 }
 
-/// A picture or other attachment is named, never printed.
+/// Attachments are named, never printed.
 pub fn attachment(mime: &str, name: &str) -> String {
     match (mime.starts_with("image/"), name.is_empty()) {
         (true, _) => format!("[image: {mime}]"),
@@ -90,7 +90,7 @@ pub fn tokens(input: u32, output: u32, cache_read: u32, cache_write: u32) -> Tok
     Tokens { input, output, cache_read, cache_write, cache_write_1h: 0 }
 }
 
-/// How long a call took, where both ends are known.
+/// How long a call took, if both ends are known.
 pub fn between(from: Stamp, to: Stamp) -> Option<i64> {
     (from.is_some() && to >= from).then(|| to.0.saturating_sub(from.0))
 }
@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn odd_shapes_are_read_or_empty() {
+    fn unexpected_shapes_are_read_or_empty() {
         let odd = json!({"a": null, "n": "12", "f": 3.0, "t": "2026-11-14T22:58:34Z", "s": 1_794_698_919});
         assert_eq!((text(&odd, "a"), text(&odd["a"], "x"), text(&odd, "n")), ("", "", "12"));
         assert_eq!(

@@ -1,10 +1,10 @@
-//! What a Gemini tool was asked and answered, and whether that was a failure: a shell command that fails is a
-//! "success" that says `Exit Code: 3` in its text.
+//! Parses the calls of Gemini's tools, their results, and whether they failed: a shell command that fails is
+//! a "success" with `Exit Code: 3` in its text.
 //!
-//! Cannot tell a command that prints such a line as its very last from one that fails so.
+//! Cannot distinguish a command that prints such a line as its very last from one that fails with it.
 
+use super::attachment::attachment_name;
 use super::log::Log;
-use super::tell::named;
 use crate::conversation::Part;
 use crate::conversation::value::{between, file_of, items, shown, some_text, stamp, text};
 use crate::json;
@@ -12,7 +12,7 @@ use record::{Call, Stamp, Status};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-/// The results that stand in messages of their own, by the call they answer.
+/// The results in messages of their own, by the call they belong to.
 pub(super) type Answers<'l> = FxHashMap<&'l str, &'l Value>;
 
 pub(super) fn answers(log: &Log) -> Answers<'_> {
@@ -22,10 +22,10 @@ pub(super) fn answers(log: &Log) -> Answers<'_> {
     answers.map(|part| (text(&part["functionResponse"], "id"), part)).collect()
 }
 
-pub(super) fn called(from: &Value, fallback: &str, asked: Stamp, answers: &Answers<'_>) -> Part {
+pub(super) fn called(from: &Value, fallback: &str, requested_at: Stamp, answers: &Answers<'_>) -> Part {
     let id = some_text(from, "id").unwrap_or_else(|| fallback.to_string());
     let until = stamp(&from["timestamp"]);
-    let at = begun(&id, asked, until);
+    let at = begun(&id, requested_at, until);
     let mut call = Call {
         tool: text(from, "name").to_string(),
         input: from["args"].to_string(),
@@ -45,12 +45,12 @@ pub(super) fn called(from: &Value, fallback: &str, asked: Stamp, answers: &Answe
     Part::Called { call, at, until, same_as: None }
 }
 
-/// Old versions gather all calls of a turn in one message; the id of each holds the millisecond of its start,
-/// without which they could not be put in order.
-fn begun(id: &str, asked: Stamp, until: Stamp) -> Stamp {
+/// Old versions collect all calls of a turn in one message; the ID of each contains the millisecond of its
+/// start, without which they could not be ordered.
+fn begun(id: &str, requested_at: Stamp, until: Stamp) -> Stamp {
     let digits = id.split(|c: char| !c.is_ascii_digit()).find(|run| run.len() == 13);
     let named = digits.and_then(|run| run.parse().ok()).map_or(Stamp::NONE, Stamp);
-    if named > asked && named <= until { named } else { asked }
+    if named > requested_at && named <= until { named } else { requested_at }
 }
 
 fn ended(from: &Value, answer: Option<String>, call: &mut Call) {
@@ -78,21 +78,21 @@ fn ended(from: &Value, answer: Option<String>, call: &mut Call) {
     call.output = Some(json::quoted(&answer));
 }
 
-/// What the model was told: the text of each response, pictures by name.
+/// The result as the model saw it: the text of each response, pictures by name.
 fn answer(result: &Value) -> String {
     let one = |part: &Value| {
         let response = &part["functionResponse"]["response"];
-        let said = [&response["output"], &response["error"], response].into_iter().find(|v| !v.is_null());
-        match (said, part) {
-            (Some(said), _) => shown(said),
-            (None, Value::String(said)) => said.clone(),
-            (None, part) => named(part).unwrap_or_else(|| text(part, "text").to_string()),
+        let content = [&response["output"], &response["error"], response].into_iter().find(|v| !v.is_null());
+        match (content, part) {
+            (Some(content), _) => shown(content),
+            (None, Value::String(content)) => content.clone(),
+            (None, part) => attachment_name(part).unwrap_or_else(|| text(part, "text").to_string()),
         }
     };
-    items(result).iter().map(one).filter(|said| !said.is_empty()).collect::<Vec<_>>().join("\n")
+    items(result).iter().map(one).filter(|content| !content.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The lines that the client puts behind a command's output, of which one can be its exit code.
+/// The lines that the client appends to a command's output, one of which can be its exit code.
 const BEHIND: [&str; 7] = [
     "Signal:",
     "Background PIDs:",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_calls_are_read_as_far_as_they_go() {
+    fn unusual_calls_are_read_as_far_as_possible() {
         for (made, status, output) in [
             (json!({"name": "x", "status": "executing"}), Status::Pending, None),
             (json!({"name": "x"}), Status::Pending, None),

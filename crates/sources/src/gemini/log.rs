@@ -1,7 +1,7 @@
-//! Which messages a Gemini session had. The event log is written for the client's next start and forgets what
-//! it no longer needs; this keeps everything that was ever said in it.
+//! The messages of a Gemini session. The event log is written for the client's next start and drops what the
+//! client no longer needs; this keeps every message that was ever in it.
 //!
-//! Does not know what a message means.
+//! Does not know the meaning of a message.
 
 use crate::conversation::Conversation;
 use crate::conversation::value::{items, text};
@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 
 pub(super) struct Entry {
     pub(super) message: Value,
-    /// The message it continues, where the person went back before it.
+    /// The message it continues, if the person rewound before it.
     pub(super) parent: Option<String>,
 }
 
 pub(super) struct Log {
-    /// What is said of the whole session, the latest word on each thing.
+    /// The properties of the whole session, the latest value of each.
     pub(super) header: Value,
     pub(super) entries: Vec<Entry>,
     index: FxHashMap<String, usize>,
-    /// The entries the session consists of now, in order; the others were gone back from.
+    /// The entries the session consists of now, in order; the others were rewound.
     alive: Vec<usize>,
     rewound: bool,
 }
@@ -36,12 +36,12 @@ impl Default for Log {
     }
 }
 
-/// Who is right when a message is met again.
+/// Which version counts when a message occurs again.
 #[derive(Clone, Copy, PartialEq)]
 enum Right {
-    /// The client writes a message again when it knows more of it.
+    /// The client writes a message again when it has more details.
     Later,
-    /// A list of messages is what the client will send next: without counts and times, cut or masked.
+    /// A list of messages is what the client will send next: without counts and times, truncated or masked.
     Earlier,
 }
 
@@ -62,7 +62,7 @@ const HEADER: [&str; 10] = [
 ];
 
 impl Log {
-    /// A session that is one JSON object. It and each of its messages is an entry.
+    /// Adds a session that is one JSON object. The object and each of its messages count as entries.
     pub(super) fn whole(&mut self, mut whole: Value, conversation: &mut Conversation) {
         conversation.understood();
         conversation.fields("session", &whole, &HEADER);
@@ -74,7 +74,7 @@ impl Log {
         }
     }
 
-    /// One line of an event log.
+    /// Adds one line of an event log.
     pub(super) fn line(&mut self, entry: Value, conversation: &mut Conversation) {
         let patch = entry.get("$set").or_else(|| entry.get("$patch"));
         if let Some(patch) = patch {
@@ -97,7 +97,7 @@ impl Log {
         }
     }
 
-    /// A change to one message, or to the session and the list of its messages.
+    /// Applies a change to one message, or to the session and the list of its messages.
     fn patch(&mut self, mut patch: Value) {
         if patch["id"].is_string() {
             return self.meet(&patch, Right::Later);
@@ -112,9 +112,9 @@ impl Log {
     fn describe(&mut self, patch: Value) {
         let (Value::Object(header), Value::Object(patch)) = (&mut self.header, patch) else { return };
         for (key, value) in patch {
-            // A resumed session gets a header with a new start; it started when it first did.
-            let first_holds = key == "startTime" && header.contains_key(&key);
-            if !first_holds && !value.is_null() {
+            // A resumed session gets a header with a new start time; the first one is correct.
+            let keeps_first = key == "startTime" && header.contains_key(&key);
+            if !keeps_first && !value.is_null() {
                 header.insert(key, value);
             }
         }
@@ -142,8 +142,8 @@ impl Log {
         text(&self.entries[entry].message, "id").to_string()
     }
 
-    /// The target goes too: it is the prompt that will be asked differently. One that is not there takes all
-    /// that was said, up to what the client itself said first.
+    /// Rewinds to before the target: it is the prompt that will be rephrased. If the target is missing,
+    /// everything after the client's own first message is rewound.
     fn rewind(&mut self, target: &str) {
         let cut = self.alive.iter().position(|entry| self.id(*entry) == target);
         self.alive.truncate(cut.unwrap_or(1));

@@ -1,10 +1,11 @@
-//! What Gemini's messages mean: who said them, to whom, and which of those in the user's name a person typed.
+//! Parses Gemini's messages: who wrote them, to whom, and which of those in the user's name a person typed.
 //!
-//! What the agent thought is left out: it is not part of what was said.
+//! Does not include the agent's thoughts: they are not part of the conversation.
 
+use super::attachment::attachment_name;
 use super::call::{self, Answers};
 use super::log::{Entry, Log};
-use crate::conversation::value::{attachment, count, items, some_stamp, some_text, stamp, text, tokens};
+use crate::conversation::value::{count, items, some_stamp, some_text, stamp, text, tokens};
 use crate::conversation::{Conversation, Part};
 use record::{Kind, Message, Role, Stamp, Tokens};
 use serde_json::Value;
@@ -26,36 +27,36 @@ pub(super) fn tell(log: &Log, conversation: &mut Conversation) {
 fn user(log: &Log, at: usize, conversation: &mut Conversation) {
     let entry = &log.entries[at];
     let content = &entry.message["content"];
-    let said = said_by_user(&entry.message);
+    let typed = said_by_user(&entry.message);
     let only_results = items(content).iter().any(|part| part.get("functionResponse").is_some());
-    if said.is_empty() && only_results {
-        return; // what the tools answered stands with their calls
+    if typed.is_empty() && only_results {
+        return; // tool results are part of their calls
     }
     let subagent = conversation.session.parent_session_id.is_some();
-    let kind = match kind_of(&said) {
+    let kind = match kind_of(&typed) {
         Kind::Prompt if subagent => kind_in_subagent(conversation),
-        Kind::Prompt if is_task(log, at, &said) => Kind::Task,
+        Kind::Prompt if is_task(log, at, &typed) => Kind::Task,
         kind => kind,
     };
-    say(entry, at, (Role::User, kind), said, conversation);
+    say(entry, at, (Role::User, kind), typed, conversation);
 }
 
-/// A subagent is told its task once; what comes in the user's name later is the client urging it on.
+/// A subagent gets its task once; later messages in the user's name are the client urging it on.
 fn kind_in_subagent(conversation: &Conversation) -> Kind {
-    let told = conversation.parts.iter().any(|part| matches!(part, Part::Said { kind: Kind::Task, .. }));
-    if told { Kind::Meta } else { Kind::Task }
+    let has_task = conversation.parts.iter().any(|part| matches!(part, Part::Said { kind: Kind::Task, .. }));
+    if has_task { Kind::Meta } else { Kind::Task }
 }
 
-fn kind_of(said: &str) -> Kind {
-    let said = said.trim_start();
+fn kind_of(typed: &str) -> Kind {
+    let typed = typed.trim_start();
     let context = ["<session_context>", "This is the Gemini CLI. We are setting up the context"];
-    if context.iter().any(|head| said.starts_with(head)) {
+    if context.iter().any(|head| typed.starts_with(head)) {
         Kind::Context
-    } else if said.starts_with("<state_snapshot>") {
+    } else if typed.starts_with("<state_snapshot>") {
         Kind::CompactionSummary
-    } else if said.starts_with("System: Please continue") {
+    } else if typed.starts_with("System: Please continue") {
         Kind::Meta
-    } else if is_command(said) {
+    } else if is_command(typed) {
         Kind::Command
     } else {
         Kind::Prompt
@@ -63,15 +64,15 @@ fn kind_of(said: &str) -> Kind {
 }
 
 /// `/compress` is a command, `/home/x is full` is not.
-fn is_command(said: &str) -> bool {
-    let word = said.split_whitespace().next().unwrap_or("");
+fn is_command(typed: &str) -> bool {
+    let word = typed.split_whitespace().next().unwrap_or("");
     let name = word.strip_prefix('/').unwrap_or("");
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:".contains(&b))
 }
 
-/// 0.30 writes a subagent's task into the main session as if the person had said it: between a prompt and the
-/// reply that holds the call, whose argument is inside it.
-fn is_task(log: &Log, at: usize, said: &str) -> bool {
+/// 0.30 writes a subagent's task into the main session as if the person had typed it: between a prompt and
+/// the reply with the call, whose argument is contained in it.
+fn is_task(log: &Log, at: usize, typed: &str) -> bool {
     let kind = |entry: Option<&Entry>| entry.map_or("", |e| text(&e.message, "type")) == "user";
     let before = at.checked_sub(1).and_then(|before| log.entries.get(before));
     let reply = log.entries.get(at + 1).map_or(&Value::Null, |next| &next.message);
@@ -79,7 +80,7 @@ fn is_task(log: &Log, at: usize, said: &str) -> bool {
         && items(&reply["toolCalls"]).iter().any(|call| {
             ["objective", "prompt", "request", "query", "task"]
                 .iter()
-                .any(|key| some_text(&call["args"], key).is_some_and(|asked| said.contains(&asked)))
+                .any(|key| some_text(&call["args"], key).is_some_and(|argument| typed.contains(&argument)))
         })
 }
 
@@ -97,69 +98,65 @@ fn note(entry: &Entry, at: usize, kind: Kind, conversation: &mut Conversation) {
     say(entry, at, (Role::System, kind), content(&entry.message["content"]), conversation);
 }
 
-fn say(entry: &Entry, at: usize, who: (Role, Kind), said: String, conversation: &mut Conversation) {
+fn say(entry: &Entry, at: usize, author: (Role, Kind), body: String, conversation: &mut Conversation) {
     let from = &entry.message;
     let fallback = || format!("{}#{at}", conversation.session.session_id);
     let at: Stamp = stamp(&from["timestamp"]);
     let message = Message {
         id: some_text(from, "id").unwrap_or_else(fallback),
         parent_id: entry.parent.clone(),
-        text: said,
+        text: body,
         model: some_text(from, "model"),
         tool_calls: items(&from["toolCalls"]).len() as u32,
         at: some_stamp(at),
     };
     let tokens = counted(&from["tokens"]);
-    conversation.parts.push(Part::Said { role: who.0, kind: who.1, message, tokens, same_as: None });
+    conversation.parts.push(Part::Said { role: author.0, kind: author.1, message, tokens, same_as: None });
 }
 
-/// Gemini counts what came from the cache as part of the input, and thoughts apart from the output.
+/// Gemini counts cache reads as part of the input, and thoughts separately from the output.
 fn counted(from: &Value) -> Tokens {
     let cached = count(&from["cached"]);
     let output = count(&from["output"]).saturating_add(count(&from["thoughts"]));
     tokens(count(&from["input"]).saturating_sub(cached), output, cached, 0)
 }
 
-/// What the person typed, where the client keeps it apart from the files it pasted in; and the pictures.
+/// The text the person typed, if the client stores it separately from the files it pasted in; and the
+/// pictures.
 fn said_by_user(message: &Value) -> String {
-    let mut said = content(&message["displayContent"]);
-    if said.is_empty() {
+    let mut typed = content(&message["displayContent"]);
+    if typed.is_empty() {
         return content(&message["content"]);
     }
     for part in items(&message["content"]) {
-        if let Some(named) = named(part) {
-            push_named(&named, &mut said);
+        if let Some(name) = attachment_name(part) {
+            push_named(&name, &mut typed);
         }
     }
-    said
+    typed
 }
 
 /// The text of a message: a string, or parts of which some are text and some are pictures.
 fn content(content: &Value) -> String {
-    let mut said = String::new();
+    let mut joined = String::new();
     for part in items(content) {
         if let Some(plain) = part.as_str() {
-            said.push_str(plain);
+            joined.push_str(plain);
         } else if part["thought"] != true {
-            said.push_str(text(part, "text"));
+            joined.push_str(text(part, "text"));
         }
-        if let Some(named) = named(part) {
-            push_named(&named, &mut said);
+        if let Some(name) = attachment_name(part) {
+            push_named(&name, &mut joined);
         }
     }
-    said
+    joined
 }
 
-fn push_named(named: &str, said: &mut String) {
-    if !said.is_empty() && !said.ends_with('\n') {
-        said.push('\n');
+fn push_named(name: &str, out: &mut String) {
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
     }
-    said.push_str(named);
-}
-
-pub(super) fn named(part: &Value) -> Option<String> {
-    let data = part.get("inlineData").or_else(|| part.get("fileData"))?;
-    Some(attachment(text(data, "mimeType"), text(data, "fileUri")))
+    out.push_str(name);
 }
 
 #[cfg(test)]
@@ -168,8 +165,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_stands_in_the_users_name() {
-        for (said, kind) in [
+    fn messages_in_the_users_name_are_classified() {
+        for (typed, kind) in [
             ("<session_context>\nThis is", Kind::Context),
             ("<state_snapshot>\n<overall_goal>", Kind::CompactionSummary),
             ("/compress now", Kind::Command),
@@ -179,14 +176,14 @@ mod tests {
             ("Please continue.", Kind::Prompt),
             ("System: Please continue.", Kind::Meta),
         ] {
-            assert_eq!(kind_of(said), kind, "{said}");
+            assert_eq!(kind_of(typed), kind, "{typed}");
         }
     }
 
     #[test]
-    fn content_in_any_shape() {
+    fn content_of_any_shape_is_joined() {
         let picture = json!([{"text": "look"}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}]);
-        for (from, said) in [
+        for (from, typed) in [
             (json!("plain"), "plain"),
             (json!([{"text": "a"}, {"text": "b"}, {"text": "hm", "thought": true}]), "ab"),
             (json!({"text": "one"}), "one"),
@@ -194,7 +191,7 @@ mod tests {
             (picture, "look\n[image: image/png]"),
             (Value::Null, ""),
         ] {
-            assert_eq!(content(&from), said, "{from}");
+            assert_eq!(content(&from), typed, "{from}");
         }
     }
 }

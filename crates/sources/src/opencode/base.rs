@@ -1,7 +1,7 @@
-//! opencode's sessions in its database. Three of its tables are looked at, and of them only the columns named
-//! here; one that a version does not have is empty.
+//! opencode's sessions in its database. Reads three of its tables, and only the columns named here; a column
+//! that a version lacks is empty.
 //!
-//! Does not know what a message means.
+//! Does not know the meaning of a message.
 
 use super::{Stored, StoredMessage};
 use crate::conversation::{Conversation, value};
@@ -16,7 +16,8 @@ use std::path::Path;
 const SESSION: [&str; 7] =
     ["id", "parent_id", "directory", "title", "version", "time_created", "time_updated"];
 
-/// One transcript for each session. What each takes of the file is not known cheaply: an equal share.
+/// One transcript per session. The exact share of the file is expensive to compute, so each gets an equal
+/// one.
 pub(super) fn list(root: &Path, path: &Path, found: &mut Found) -> Result<(), db::Error> {
     let connection = open_foreign(path)?;
     if columns(&connection, "session")?.is_empty() {
@@ -43,13 +44,13 @@ pub(super) fn list(root: &Path, path: &Path, found: &mut Found) -> Result<(), db
 pub(super) fn read(path: &Path, session: &str, conversation: &mut Conversation) -> Result<Stored, Error> {
     let fail = |error| Error::Database { path: path.to_path_buf(), error };
     let connection = open_foreign(path).map_err(fail)?;
-    // One look at all tables: the owner may be writing.
-    let look = connection.unchecked_transaction().map_err(fail)?;
-    let found = read_session(&look, session).map_err(fail)?;
+    // One snapshot of all tables: the owner may be writing.
+    let snapshot = connection.unchecked_transaction().map_err(fail)?;
+    let found = read_session(&snapshot, session).map_err(fail)?;
     let session_row = found.ok_or(Error::Moved { path: path.to_path_buf(), what: "session", place: 0 })?;
     let mut stored = Stored { session: session_row, messages: Vec::new() };
-    let index = read_messages(&look, session, &mut stored, conversation).map_err(fail)?;
-    read_parts(&look, session, &index, &mut stored, conversation).map_err(fail)?;
+    let index = read_messages(&snapshot, session, &mut stored, conversation).map_err(fail)?;
+    read_parts(&snapshot, session, &index, &mut stored, conversation).map_err(fail)?;
     Ok(stored)
 }
 
@@ -111,7 +112,7 @@ fn read_parts(
     Ok(())
 }
 
-/// The object in a row's `data`, with the row's id in it as the JSON files have it.
+/// The object in a row's `data`, with the row's ID added as in the JSON files.
 fn parsed(what: &str, id: &str, data: &str, conversation: &mut Conversation) -> Option<Value> {
     conversation.coverage.bytes += data.len() as u64;
     let why = match value::parse(data.as_bytes(), &mut conversation.coverage) {

@@ -1,7 +1,7 @@
-//! opencode's sessions as it kept them before it had a database: a file for each session, message and part of
-//! a message, `storage/{session/<project>,message/<session>,part/<message>}/<id>.json`.
+//! opencode's sessions as JSON files, its format before it had a database: one file per session, message and
+//! part of a message, `storage/{session/<project>,message/<session>,part/<message>}/<id>.json`.
 //!
-//! Does not know what a message means.
+//! Does not know the meaning of a message.
 
 use super::{Stored, StoredMessage};
 use crate::conversation::{Conversation, value};
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(super) fn read(path: &Path, session: &str, conversation: &mut Conversation) -> Result<Stored, Error> {
-    place::open(path)?; // a session that is gone is an error, one that is damaged still has its messages
+    place::open(path)?; // a missing session is an error, a damaged one still has its messages
     let mut stored = Stored { session: object(path, conversation).unwrap_or_default(), messages: Vec::new() };
     let Some(storage) = path.ancestors().nth(3) else { return Ok(stored) };
     for path in listed(&storage.join("message").join(session), conversation) {
@@ -26,7 +26,7 @@ pub(super) fn read(path: &Path, session: &str, conversation: &mut Conversation) 
     Ok(stored)
 }
 
-/// The JSON files of a folder, in the order of their names, which is that of their making.
+/// The JSON files of a folder, ordered by name, which is their order of creation.
 fn listed(folder: &Path, conversation: &mut Conversation) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -1,6 +1,6 @@
-//! What opencode's messages and their parts mean: prompts, tasks, replies, calls and errors.
+//! Parses opencode's messages and their parts: prompts, tasks, replies, calls and errors.
 //!
-//! What the agent thought is left out: it is not part of what was said.
+//! Does not include the agent's thoughts: they are not part of the conversation.
 
 use super::{Stored, StoredMessage};
 use crate::conversation::value::{
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) fn tell(stored: &Stored, conversation: &mut Conversation) {
     describe(&stored.session, conversation);
     let mut order: Vec<&StoredMessage> = stored.messages.iter().collect();
-    // Ids rise with time, except those of messages that a fork copied and of sessions that were imported.
+    // IDs rise with time, except those of messages copied by a fork and of imported sessions.
     order.sort_by_key(|of| created(&of.message));
     for of in order {
         account(of, conversation);
@@ -27,7 +27,7 @@ pub(super) fn tell(stored: &Stored, conversation: &mut Conversation) {
     }
 }
 
-/// The names opencode gives a session until a model has found a better one.
+/// The titles opencode gives a session until a model has generated a better one.
 const UNNAMED: [&str; 2] = ["New session - ", "Child session - "];
 
 fn describe(from: &Value, conversation: &mut Conversation) {
@@ -51,12 +51,12 @@ fn describe(from: &Value, conversation: &mut Conversation) {
     conversation.made_at = session.started_at;
 }
 
-/// Parts that carry the conversation, and parts that carry none.
+/// Parts with conversation content, and parts without.
 const SPOKEN: [&str; 5] = ["text", "tool", "file", "subtask", "retry"];
 const SILENT: [&str; 7] =
     ["reasoning", "step-start", "step-finish", "snapshot", "patch", "agent", "compaction"];
 
-/// Fields known of messages and of the parts that are spoken; others are reported by `loci sources`.
+/// Known fields of messages and of parts with conversation content; others are reported by `loci sources`.
 const OF_MESSAGE: [&str; 20] = [
     "agent",
     "cost",
@@ -128,26 +128,26 @@ fn created(message: &Value) -> Stamp {
     stamp(&message["time"]["created"])
 }
 
-// ---- what was said
+// ---- messages
 
 fn user(of: &StoredMessage, conversation: &mut Conversation) {
     let subagent = conversation.session.parent_session_id.is_some();
-    let said = spoken(of, false);
-    if !said.is_empty() {
+    let body = spoken(of, false);
+    if !body.is_empty() {
         let kind = if subagent { Kind::Task } else { Kind::Prompt };
-        say(of, text(&of.message, "id"), (Role::User, kind), said, conversation);
+        say(of, text(&of.message, "id"), (Role::User, kind), body, conversation);
     }
     for part in &of.parts {
-        let (kind, said) = match text(part, "type") {
+        let (kind, body) = match text(part, "type") {
             "text" if is_synthetic(part) => (Kind::Meta, text(part, "text")),
             "subtask" => (Kind::Command, text(part, "prompt")),
             _ => continue,
         };
-        say(of, text(part, "id"), (Role::User, kind), said.to_string(), conversation);
+        say(of, text(part, "id"), (Role::User, kind), body.to_string(), conversation);
     }
 }
 
-/// The client's own words in the user's message: what a mentioned file holds, reminders.
+/// Text that the client added to the user's message: the content of a mentioned file, reminders.
 fn is_synthetic(part: &Value) -> bool {
     part["synthetic"] == true || part["ignored"] == true
 }
@@ -163,15 +163,15 @@ fn spoken(of: &StoredMessage, synthetic: bool) -> String {
 
 fn assistant(of: &StoredMessage, conversation: &mut Conversation) {
     let id = text(&of.message, "id");
-    let (said, error) = (spoken(of, true), failure(&of.message["error"]));
+    let (body, error) = (spoken(of, true), failure(&of.message["error"]));
     let calls = of.parts.iter().any(|part| text(part, "type") == "tool");
     let kind = if of.message["summary"] == true { Kind::CompactionSummary } else { Kind::Reply };
     match error {
-        Some((Kind::ApiError, error)) if said.is_empty() && !calls => {
+        Some((Kind::ApiError, error)) if body.is_empty() && !calls => {
             say(of, id, (Role::Assistant, Kind::ApiError), error, conversation);
         }
         error => {
-            say(of, id, (Role::Assistant, kind), said, conversation);
+            say(of, id, (Role::Assistant, kind), body, conversation);
             if let Some((kind, error)) = error {
                 say(of, &format!("{id}/error"), (Role::System, kind), error, conversation);
             }
@@ -196,14 +196,15 @@ fn failure(error: &Value) -> Option<(Kind, String)> {
         return None;
     }
     let name = text(error, "name");
-    let said = some_text(&error["data"], "message").or_else(|| some_text(error, "message"));
-    let said = said.unwrap_or_else(|| if name.is_empty() { error.to_string() } else { name.to_string() });
-    Some((if name == "MessageAbortedError" { Kind::Interruption } else { Kind::ApiError }, said))
+    let message = some_text(&error["data"], "message").or_else(|| some_text(error, "message"));
+    let message =
+        message.unwrap_or_else(|| if name.is_empty() { error.to_string() } else { name.to_string() });
+    Some((if name == "MessageAbortedError" { Kind::Interruption } else { Kind::ApiError }, message))
 }
 
-fn say(of: &StoredMessage, id: &str, who: (Role, Kind), said: String, conversation: &mut Conversation) {
+fn say(of: &StoredMessage, id: &str, author: (Role, Kind), body: String, conversation: &mut Conversation) {
     let from = &of.message;
-    let own = who.0 == Role::Assistant;
+    let own = author.0 == Role::Assistant;
     let calls = of.parts.iter().filter(|part| text(part, "type") == "tool").count();
     let fallback = || format!("{}#{}", conversation.session.session_id, conversation.parts.len());
     let message = Message {
@@ -212,23 +213,23 @@ fn say(of: &StoredMessage, id: &str, who: (Role, Kind), said: String, conversati
         model: some_text(from, "modelID").filter(|_| own),
         tool_calls: if own { calls as u32 } else { 0 },
         at: some_stamp(created(from)),
-        text: said,
+        text: body,
     };
     let tokens = if own { counted(&from["tokens"]) } else { Tokens::ZERO };
-    let same_as = lasting(of, who, &message.text);
-    conversation.parts.push(Part::Said { role: who.0, kind: who.1, message, tokens, same_as });
+    let same_as = lasting(of, author, &message.text);
+    conversation.parts.push(Part::Said { role: author.0, kind: author.1, message, tokens, same_as });
 }
 
-/// What a fork leaves as it was: both times, the text and the calls. Two subagents at work can begin a silent
-/// reply in the same millisecond, so the time alone does not do.
-fn lasting(of: &StoredMessage, who: (Role, Kind), said: &str) -> Option<String> {
+/// The properties that a fork leaves unchanged: both times, the text and the calls. Two concurrent subagents
+/// can begin a silent reply in the same millisecond, so the time alone is not enough.
+fn lasting(of: &StoredMessage, author: (Role, Kind), body: &str) -> Option<String> {
     let at = some_stamp(created(&of.message))?;
     let completed = stamp(&of.message["time"]["completed"]).0.to_le_bytes();
     let calls: Vec<&[u8]> = of.parts.iter().map(|part| text(part, "callID").as_bytes()).collect();
-    let kind = [who.1 as u8];
-    let mut facts = vec![kind.as_slice(), completed.as_slice(), said.as_bytes()];
-    facts.extend(calls.into_iter().filter(|id| !id.is_empty()));
-    Some(format!("{:x}-{:016x}", at.0, key(b's', &facts)))
+    let kind = [author.1 as u8];
+    let mut hashed = vec![kind.as_slice(), completed.as_slice(), body.as_bytes()];
+    hashed.extend(calls.into_iter().filter(|id| !id.is_empty()));
+    Some(format!("{:x}-{:016x}", at.0, key(b's', &hashed)))
 }
 
 fn counted(from: &Value) -> Tokens {
@@ -236,9 +237,9 @@ fn counted(from: &Value) -> Tokens {
     tokens(count(&from["input"]), output, count(&from["cache"]["read"]), count(&from["cache"]["write"]))
 }
 
-// ---- what was done
+// ---- calls
 
-fn called(part: &Value, asked: Stamp) -> Part {
+fn called(part: &Value, requested_at: Stamp) -> Part {
     let state = &part["state"];
     let (begun, until) = (stamp(&state["time"]["start"]), stamp(&state["time"]["end"]));
     let id = some_text(part, "callID").unwrap_or_else(|| text(part, "id").to_string());
@@ -254,7 +255,7 @@ fn called(part: &Value, asked: Stamp) -> Part {
     }
     let same_as = begun.is_some().then(|| format!("{id}@{}", begun.0));
     call.id = id;
-    Part::Called { call, at: begun.or(asked), until, same_as }
+    Part::Called { call, at: begun.or(requested_at), until, same_as }
 }
 
 /// A command that fails is "completed" with an exit code; a tool that does not exist is the tool `invalid`,
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_call_ended() {
+    fn the_outcome_of_a_call_is_derived_from_its_state() {
         for (state, status, code, output) in [
             (json!({"status": "running", "input": {}}), Status::Pending, None, None),
             (json!({"status": "pending"}), Status::Pending, None, None),

@@ -1,14 +1,14 @@
-//! Surveys whole stores and reads every row back in full, as a question would.
+//! Surveys whole stores and fetches every row in full, as a query would.
 
-#![allow(dead_code, unreachable_pub)] // each test file uses its part of it
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both in tests, but knows no helpers
+#![allow(dead_code, unreachable_pub)] // each test file uses only some of it
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both only inside tests
 
 use loci_sources::walk::Found;
 use loci_sources::{Facts, Names, Source, Survey, Transcript, Want};
 use record::{Call, Kind, Message, Row, RowKind, Status, Tokens};
 use std::path::{Path, PathBuf};
 
-/// One transcript, surveyed, with everything its rows stand for.
+/// One surveyed transcript, with the record of every row.
 pub struct Told {
     pub facts: Facts,
     pub rows: Vec<Row>,
@@ -25,13 +25,13 @@ pub fn corpus(path: &str) -> Option<PathBuf> {
     root.exists().then_some(root)
 }
 
-/// A copy that may be written to.
-pub fn copy(from: &Path, to: &Path) {
+/// Copies a store, so that it can be written to.
+pub fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &target);
+            copy_dir(&entry.path(), &target);
         } else {
             std::fs::write(&target, std::fs::read(entry.path()).unwrap()).unwrap();
         }
@@ -74,7 +74,7 @@ pub fn told(source: &dyn Source, transcript: &Transcript) -> Told {
 
 pub fn told_all(source: &dyn Source, root: &Path) -> Vec<Told> {
     let mut all: Vec<_> = list(source, root).iter().map(|transcript| told(source, transcript)).collect();
-    all.sort_by_key(|told| told.facts.birth);
+    all.sort_by_key(|surveyed| surveyed.facts.birth);
     all
 }
 
@@ -101,7 +101,7 @@ impl Told {
         &self.calls.iter().filter(|(_, call)| call.tool == tool).nth(n).unwrap().1
     }
 
-    /// Input, output, read from and written to the cache.
+    /// Input, output, cache reads and cache writes.
     pub fn tokens(&self) -> [u32; 4] {
         let sum = |of: fn(&Tokens) -> u32| self.rows.iter().map(|row| of(&row.tokens)).sum();
         [sum(|t| t.input), sum(|t| t.output), sum(|t| t.cache_read), sum(|t| t.cache_write)]

@@ -1,8 +1,8 @@
-//! The history that prompts refer back to: the sessions of the talk set, written by hand, among hundreds that are made up.
-//! Those are about neighbouring things: twenty-six parts of a system with twenty-two troubles each, in English and in
-//! Chinese, some pairs talked about more than once and some never, and each session mentions its neighbours.
+//! The history that prompts refer to: the hand-written sessions of the talk set among hundreds of generated ones. Those are
+//! about neighbouring subjects: twenty-six parts of a system with twenty-two troubles each, in English and in Chinese; some
+//! pairs occur more than once and some never, and each session mentions its neighbours.
 //!
-//! Does not know what will be asked.
+//! Does not know the prompts.
 
 use crate::quality::chance::Rng;
 use crate::tidy;
@@ -15,10 +15,10 @@ pub(super) const NOW: i64 = 1_794_744_000_000;
 const DAY: i64 = 86_400_000;
 const SESSIONS: usize = 1_000;
 const STREAM: u64 = 0x7265_636f;
-/// The oldest is so many days old.
+/// Age of the oldest session in days.
 const OLDEST: usize = 300;
 
-/// What there is to talk about, each with what else people call it.
+/// Subjects, each with a synonym.
 pub(super) struct Talk {
     pub(super) parts: Vec<(&'static str, &'static str)>,
     pub(super) troubles: Vec<(&'static str, &'static str)>,
@@ -110,7 +110,7 @@ pub(super) struct Session {
     pub(super) at: i64,
     title: Option<String>,
     turns: Vec<(&'static str, String)>,
-    /// What it is about, where it is made up: language, part, trouble, and the name of what was decided.
+    /// The subject of a generated session: language, part, trouble, and the name of the decision.
     pub(super) about: Option<About>,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct About {
 
 pub(super) struct History {
     pub(super) sessions: Vec<Session>,
-    /// Pairs that nobody ever talked about.
+    /// Subjects that no session is about.
     pub(super) untold: Vec<About>,
 }
 
@@ -135,7 +135,7 @@ impl History {
         let (mut english, mut chinese) =
             (shuffled(&english(), &mut rng), shuffled(&self::chinese(), &mut rng));
         let left = SESSIONS - sessions.len();
-        // One in six comes back to what was talked about before.
+        // One in six repeats an earlier subject.
         let (first, second) = (left * 11 / 20, left * 9 / 20 + 1);
         let mut abouts: Vec<About> = english.drain(..first * 5 / 6).collect();
         abouts.extend(chinese.drain(..(second * 5 / 6).min(chinese.len() - 40)).collect::<Vec<_>>());
@@ -152,13 +152,14 @@ impl History {
         Ok(History { sessions, untold: english })
     }
 
-    /// What was said in a session, for whoever wonders why it was taken for another.
+    /// The text of a session, to explain why it was mistaken for another.
     pub(super) fn told(&self, id: &str) -> String {
-        let said = self.sessions.iter().filter(|session| session.id == id).flat_map(|session| &session.turns);
-        said.map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join(" / ")
+        let turns =
+            self.sessions.iter().filter(|session| session.id == id).flat_map(|session| &session.turns);
+        turns.map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join(" / ")
     }
 
-    /// As Claude Code writes it.
+    /// Writes the transcripts in the format of Claude Code.
     pub(super) fn write(&self, home: &Path) -> Result<(), String> {
         for session in &self.sessions {
             let folder = home.join(".claude/projects").join(session.project.replace('/', "-"));
@@ -196,13 +197,13 @@ fn by_hand() -> Result<Vec<Session>, String> {
     let path = tidy::root().join("crates/search/testdata/talk/sessions.json");
     let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = fs::read_to_string(&path).map_err(|error| fail(&error))?;
-    let told: Vec<Value> = serde_json::from_str(&text).map_err(|error| fail(&error))?;
-    Ok(told.iter().map(hand).collect())
+    let values: Vec<Value> = serde_json::from_str(&text).map_err(|error| fail(&error))?;
+    Ok(values.iter().map(hand).collect())
 }
 
-fn hand(told: &Value) -> Session {
+fn hand(value: &Value) -> Session {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let turns = told["messages"].as_array().into_iter().flatten().map(|message| {
+    let turns = value["messages"].as_array().into_iter().flatten().map(|message| {
         let role = match message["role"].as_str() {
             Some("user") => "user",
             Some("tool") => "tool",
@@ -211,10 +212,10 @@ fn hand(told: &Value) -> Session {
         (role, text(&message["text"]))
     });
     Session {
-        id: text(&told["id"]),
-        project: text(&told["project"]),
-        at: record::Stamp::parse(text(&told["started_at"]).as_bytes()).0,
-        title: told["title"].as_str().map(str::to_owned),
+        id: text(&value["id"]),
+        project: text(&value["project"]),
+        at: record::Stamp::parse(text(&value["started_at"]).as_bytes()).0,
+        title: value["title"].as_str().map(str::to_owned),
         turns: turns.collect(),
         about: None,
     }
@@ -251,7 +252,7 @@ fn made_up(seed: u64, nth: usize, about: About) -> Session {
     }
 }
 
-/// Half of the work is of the last third of the time; none of today.
+/// Half of the sessions are in the last third of the time; none is from today.
 fn age(rng: &mut Rng) -> i64 {
     let (one, other) = (rng.below(OLDEST * 24), rng.below(OLDEST * 24));
     (one.min(other) as i64 + 12) * DAY / 24
@@ -299,12 +300,12 @@ impl Session {
                 "sessionId": self.id, "version": "2.1.100", "gitBranch": "main", "uuid": uuid,
                 "timestamp": record::Stamp(self.at + nth as i64 * 40_000).to_string(),
             });
-            let said = match *role {
+            let message = match *role {
                 "user" => json!({"role": "user", "content": text}),
                 role => reply(role, &uuid, text),
             };
             line["type"] = json!(if *role == "user" { "user" } else { "assistant" });
-            line["message"] = said;
+            line["message"] = message;
             out.extend([line.to_string().as_str(), "\n"]);
             parent = json!(uuid);
         }
@@ -321,7 +322,7 @@ fn reply(role: &str, uuid: &str, text: &str) -> Value {
     json!({"id": format!("msg_{uuid}"), "role": "assistant", "model": "claude-opus-5-5", "content": [block]})
 }
 
-/// Where somebody works who works on none of it.
+/// A working directory that belongs to none of the projects.
 pub(super) fn elsewhere() -> PathBuf {
     PathBuf::from("/home/dev/scratchpad")
 }

@@ -1,5 +1,4 @@
-//! The prompts: those that were written by hand, and others that are made of templates, each with the session it means or
-//! none.
+//! The prompts: some written by hand, others generated from templates, each with the session it refers to, if any.
 //!
 //! Does not know what is recommended.
 
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 const MEANT: &str = include_str!("meant.tsv");
 const ORDINARY: &str = include_str!("ordinary.tsv");
 const STREAM: u64 = 0x7072_6f6d;
-/// How many are made up of each sort.
+/// Number of generated prompts of each kind.
 const TARGETS: usize = 170;
 const PLAIN: usize = 170;
 const UNTOLD: usize = 45;
@@ -20,13 +19,13 @@ const UNKNOWN: usize = 45;
 pub(super) struct Prompt {
     pub(super) text: String,
     pub(super) kind: String,
-    /// The conversation that is meant.
+    /// The session that is meant.
     pub(super) meant: Option<String>,
     pub(super) cwd: PathBuf,
 }
 
 impl Prompt {
-    /// Half of them, told by their text alone: a prompt stays in its half whatever is added around it.
+    /// Whether the prompt belongs to the tuning half. Decided by its text alone, so that adding prompts moves none.
     pub(super) fn is_tuned_by(&self) -> bool {
         let sum = self.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -157,7 +156,7 @@ fn kind(what: &str, about: About) -> String {
     format!("{what} {}", if about.chinese { "zh" } else { "en" })
 }
 
-/// A time of any sort, where nothing was.
+/// A time expression for something that never happened.
 fn when(rng: &mut Rng, about: About) -> &'static str {
     let times = if about.chinese {
         ["上周", "上个月", "前几天"]
@@ -167,7 +166,7 @@ fn when(rng: &mut Rng, about: About) -> &'static str {
     times[rng.below(times.len())]
 }
 
-/// What was talked about twice is meant as of the last time.
+/// The latest session about the same subject: that is the one a user would mean.
 fn latest<'h>(session: &'h Session, made: &[&'h Session]) -> &'h Session {
     let pair = |session: &Session| session.about.map(|about| (about.chinese, about.part, about.trouble));
     let same = made.iter().filter(|other| pair(other) == pair(session));
@@ -182,7 +181,7 @@ fn back(session: &Session, rng: &mut Rng) -> Prompt {
     Prompt { text, kind: kind("made up", about), meant: Some(session.id.clone()), cwd }
 }
 
-/// When it was, as somebody would say today.
+/// The session's time, as a user would say it today.
 fn dated(session: &Session, chinese: bool) -> String {
     let days = (NOW - session.at) / 86_400_000;
     let month: usize = record::Stamp(session.at).to_string()[5..7].parse().unwrap_or(1);
@@ -198,7 +197,7 @@ fn dated(session: &Session, chinese: bool) -> String {
     }
 }
 
-/// People call things by other names as often as not.
+/// Fills a template, with synonyms in a quarter of the cases.
 fn filled(templates: &[&str], about: About, when: &str, rng: &mut Rng) -> String {
     let talk: Talk = if about.chinese { chinese() } else { english() };
     let called =
@@ -224,16 +223,16 @@ fn by_hand(history: &History) -> Result<Vec<Prompt>, String> {
     let mut prompts = Vec::new();
     for line in lines(MEANT) {
         let [id, place, text] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err(format!("not three columns: {line}"));
+            return Err(format!("expected three columns: {line}"));
         };
         let session = history.sessions.iter().find(|session| session.id == id);
-        let session = session.ok_or_else(|| format!("there is no session {id}"))?;
+        let session = session.ok_or_else(|| format!("unknown session {id}"))?;
         let cwd = if place == "here" { PathBuf::from(&session.project) } else { elsewhere() };
         let kind = format!("by hand {}", language(text));
         prompts.push(Prompt { text: text.to_string(), kind, meant: Some(id.to_string()), cwd });
     }
     for (nth, line) in lines(ORDINARY).enumerate() {
-        let (sort, text) = line.split_once('\t').ok_or_else(|| format!("not two columns: {line}"))?;
+        let (sort, text) = line.split_once('\t').ok_or_else(|| format!("expected two columns: {line}"))?;
         let cwd = PathBuf::from(&history.sessions[nth % history.sessions.len()].project);
         let kind = format!("by hand: {sort} {}", language(text));
         prompts.push(Prompt { text: text.to_string(), kind, meant: None, cwd });
