@@ -20,6 +20,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("memory", &["record", "db"]),
     ("llm", &["record", "db", "mask", "subprocess"]),
     ("api", &["record"]),
+    ("render", &["api", "record"]),
     ("setup", &["api"]),
     (
         "service",
@@ -33,6 +34,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
             "mailbox",
             "query",
             "record",
+            "render",
             "search",
             "setup",
             "sources",
@@ -41,7 +43,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
-    ("loci", &["api", "service", "mcp", "daemon", "record"]),
+    ("loci", &["api", "render", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.

@@ -2,7 +2,7 @@
 //!
 //! Does not know what is asked, only how much of it at once.
 
-use api::Watch;
+use api::Progress;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::net::Shutdown;
@@ -33,7 +33,7 @@ pub(crate) struct Line {
     to: Arc<Mutex<UnixStream>>,
     /// It does not read, or is gone: nothing more is written, and nobody waits to do so.
     cut: Arc<AtomicBool>,
-    calls: Arc<Mutex<BTreeMap<u64, Arc<Watch>>>>,
+    calls: Arc<Mutex<BTreeMap<u64, Arc<Progress>>>>,
     turns: Arc<Mutex<Turns>>,
     /// Shared by all connections.
     beside: Arc<AtomicU64>,
@@ -76,7 +76,7 @@ impl Line {
         !self.cut.load(Relaxed)
     }
 
-    pub(crate) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
+    pub(crate) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Progress>>> {
         held(&self.calls)
     }
 

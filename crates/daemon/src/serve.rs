@@ -6,7 +6,7 @@
 use crate::line::Line;
 use crate::rpc::{self, LONGEST, Meta, PROTOCOL, Request};
 use crate::{Error, log::Log, socket};
-use api::{Code, Watch};
+use api::{Code, Progress};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -23,7 +23,7 @@ pub struct Call<'a> {
     pub method: &'a str,
     pub params: Map<String, Value>,
     pub meta: &'a Meta,
-    pub watch: Arc<Watch>,
+    pub progress: Arc<Progress>,
     /// Takes records that come before the answer; false: no more is wanted.
     pub lines: &'a mut dyn FnMut(&[u8]) -> bool,
 }
@@ -124,13 +124,13 @@ pub(crate) struct House {
     /// When anybody asked anything last.
     pub(crate) asked: Mutex<Instant>,
     pub(crate) closing: AtomicBool,
-    pub(crate) running: Mutex<BTreeMap<u64, Arc<Watch>>>,
+    pub(crate) running: Mutex<BTreeMap<u64, Arc<Progress>>>,
     /// Calls that run beside the first of their connection.
     pub(crate) beside: Arc<AtomicU64>,
 }
 
 impl House {
-    pub(crate) fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
+    pub(crate) fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Progress>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,7 +210,7 @@ fn converse(house: &Arc<House>, stream: &UnixStream) {
     if frame.len() > LONGEST {
         line.send(&rpc::line(&rpc::refusal(&Value::Null, -32600, "a request is at most 4 MB long")));
     }
-    line.calls().values().for_each(|watch| watch.stop());
+    line.calls().values().for_each(|progress| progress.stop());
 }
 
 /// Reads one line. False: the connection ended, or what came is no line and never will be.
@@ -267,14 +267,14 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
         line.send(&rpc::failure(&id, &api::Error::new(code, why)));
         return;
     }
-    let (number, watch) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Watch::default()));
-    house.running().insert(number, Arc::clone(&watch));
-    line.calls().insert(number, Arc::clone(&watch));
+    let (number, progress) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Progress::default()));
+    house.running().insert(number, Arc::clone(&progress));
+    line.calls().insert(number, Arc::clone(&progress));
     let (host, conn) = (Arc::clone(house), line.clone());
     let work = move || {
         // Called off before its turn came, or nobody there to hear of it: nobody wants it any more.
-        let said =
-            (!watch.stopped() && conn.is_heard()).then(|| answered(&host, &conn, &request, &id, &watch));
+        let said = (!progress.stopped() && conn.is_heard())
+            .then(|| answered(&host, &conn, &request, &id, &progress));
         // Who has the answer may ask again at once: by then it does not count any more.
         conn.calls().remove(&number);
         if let Some(said) = said.filter(|_| request.id.is_some()) {
@@ -289,14 +289,14 @@ fn start(house: &Arc<House>, line: &Line, request: Request) {
     }
 }
 
-fn answered(house: &House, line: &Line, request: &Request, id: &Value, watch: &Arc<Watch>) -> String {
+fn answered(house: &House, line: &Line, request: &Request, id: &Value, progress: &Arc<Progress>) -> String {
     let began = Instant::now();
     let done = AtomicBool::new(false);
     let told = std::thread::scope(|scope| {
         if request.meta.progress {
-            scope.spawn(|| tell_progress(line, id, watch, &done));
+            scope.spawn(|| tell_progress(line, id, progress, &done));
         }
-        let told = catch_unwind(AssertUnwindSafe(|| ask(house, line, request, id, watch)));
+        let told = catch_unwind(AssertUnwindSafe(|| ask(house, line, request, id, progress)));
         done.store(true, Relaxed);
         told
     });
@@ -323,15 +323,15 @@ fn ask(
     line: &Line,
     request: &Request,
     id: &Value,
-    watch: &Arc<Watch>,
+    progress: &Arc<Progress>,
 ) -> Result<Told, api::Error> {
     let mut portion = String::new();
     let send = |text: &mut String| {
-        let lost = [&watch.lost, &watch.lost_files].map(|figure| figure.load(Relaxed));
+        let lost = [&progress.lost, &progress.lost_files].map(|figure| figure.load(Relaxed));
         let told = json!({"id": id, "text": text, "lost": lost[0], "lost_files": lost[1]});
         let sent = text.is_empty() || line.send(&rpc::notice("lines", &told));
         text.clear();
-        sent && !watch.stopped()
+        sent && !progress.stopped()
     };
     let mut lines = |record: &[u8]| {
         portion.push_str(&String::from_utf8_lossy(record));
@@ -341,7 +341,7 @@ fn ask(
         method: &request.method,
         params: request.params.clone(),
         meta: &request.meta,
-        watch: Arc::clone(watch),
+        progress: Arc::clone(progress),
         lines: &mut lines,
     };
     let told = house.answers.answer(call);
@@ -349,11 +349,11 @@ fn ask(
     told
 }
 
-fn tell_progress(line: &Line, id: &Value, watch: &Watch, done: &AtomicBool) {
+fn tell_progress(line: &Line, id: &Value, progress: &Progress, done: &AtomicBool) {
     let (mut last, mut at) = ((0, 0), Instant::now());
     while !done.load(Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
-        let now = (watch.files.load(Relaxed), watch.of.load(Relaxed));
+        let now = (progress.files.load(Relaxed), progress.of.load(Relaxed));
         if at.elapsed() >= PROGRESS && now != last {
             (last, at) = (now, Instant::now());
             line.send(&rpc::notice("progress", &json!({"id": id, "files": now.0, "of": now.1})));

@@ -3,7 +3,7 @@
 use crate::prompts::PROMPTS;
 use crate::tools::listed;
 use api::tools::in_tools;
-use api::{Asker, Code, Desk, Envelope, Set, Watch, tool_named};
+use api::{CallContext, Code, Envelope, Progress, Set, ToolHandler, tool_named};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 
 #[derive(Clone)]
 pub(crate) struct Server {
-    desk: Arc<dyn Desk>,
+    handler: Arc<dyn ToolHandler>,
     tools: Arc<Vec<Tool>>,
     /// Calls that are answered at once; further ones wait.
     room: Arc<Semaphore>,
@@ -35,20 +35,20 @@ const METHODS: &[&str] =
 const TELL: Duration = Duration::from_millis(500);
 
 impl Server {
-    pub(crate) fn new(desk: Arc<dyn Desk>, sets: &[Set]) -> Server {
-        Server { desk, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Server {
+        Server { handler, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Answers on a thread of its own: everything behind the desk blocks.
+    /// Answers on a thread of its own: everything behind the handler blocks.
     async fn answer(
         &self,
         tool: &'static api::Tool,
         params: Map<String, Value>,
-        asker: Asker,
+        context: CallContext,
     ) -> Result<Envelope, api::Error> {
         let _seat = self.room.acquire().await;
-        let desk = self.desk.clone();
-        let answered = tokio::task::spawn_blocking(move || desk.call(tool, params, &asker)).await;
+        let handler = self.handler.clone();
+        let answered = tokio::task::spawn_blocking(move || handler.call(tool, params, &context)).await;
         answered.unwrap_or_else(|_| {
             Err(api::Error::new(Code::InternalError, format!("{} stopped in the middle", tool.name)))
         })
@@ -86,14 +86,14 @@ impl ServerHandler for Server {
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("there is no tool `{}`", printable(&request.name)), None)
         })?;
-        let watch = Arc::new(Watch::default());
-        let asker = Asker { session: session_of(&context.meta), watch: watch.clone() };
-        let answer = self.answer(tool, request.arguments.unwrap_or_default(), asker);
-        let told = tell(context.peer, context.meta.get_progress_token(), watch.clone());
+        let progress = Arc::new(Progress::default());
+        let caller = CallContext { session: session_of(&context.meta), progress: progress.clone() };
+        let answer = self.answer(tool, request.arguments.unwrap_or_default(), caller);
+        let told = tell(context.peer, context.meta.get_progress_token(), progress.clone());
         let answered = tokio::select! {
             answered = answer => answered,
             () = context.ct.cancelled() => {
-                watch.stop();
+                progress.stop();
                 Err(api::Error::new(Code::Cancelled, "it was cancelled"))
             }
             () = told => unreachable!("telling ends with the answer"),
@@ -151,8 +151,8 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let mut values = Vec::new();
         if request.argument.name == "session" {
-            let desk = self.desk.clone();
-            let ids = tokio::task::spawn_blocking(move || desk.chat_ids(&request.argument.value)).await;
+            let handler = self.handler.clone();
+            let ids = tokio::task::spawn_blocking(move || handler.chat_ids(&request.argument.value)).await;
             values = ids.unwrap_or_default();
         }
         values.truncate(CompletionInfo::MAX_VALUES);
@@ -162,12 +162,12 @@ impl ServerHandler for Server {
 }
 
 /// Tells the agent how far a long read has come, if it wants to know. Never ends by itself.
-async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<Watch>) {
+async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, progress: Arc<Progress>) {
     let Some(token) = token else { return std::future::pending().await };
     let mut told = 0;
     loop {
         tokio::time::sleep(TELL).await;
-        let (files, of) = (watch.files.load(Relaxed), watch.of.load(Relaxed));
+        let (files, of) = (progress.files.load(Relaxed), progress.of.load(Relaxed));
         if files > told {
             told = files;
             let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);

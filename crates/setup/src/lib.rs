@@ -17,7 +17,7 @@ mod toml;
 mod undo;
 
 use agents::{AGENTS, Agent};
-use api::setup::{AgentSetup, SetupAsk, SetupDone, SetupProblem};
+use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
 use pack::Program;
 use plan::Plan;
 use receipt::{Receipt, Wiring};
@@ -93,7 +93,7 @@ pub fn is_program(path: &Path) -> bool {
 }
 
 /// Answers the operation.
-pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
+pub fn setup(machine: &Machine, ask: &SetupRequest) -> Result<SetupDone, Error> {
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
     if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
         let receipt = machine.receipt()?;
@@ -117,7 +117,7 @@ pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
 /// The agents that were named, or else those that are here; to take something out, those that were given something.
 fn chosen<'a>(
     machine: &'a Machine,
-    ask: &'a SetupAsk,
+    ask: &'a SetupRequest,
     receipt: &Receipt,
 ) -> impl Iterator<Item = &'static Agent> + use<'a> {
     let given: Vec<String> = receipt.agents.keys().cloned().collect();
@@ -137,7 +137,12 @@ fn told(machine: &Machine, agent: &Agent) -> AgentSetup {
     }
 }
 
-fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> Result<Plan, SetupProblem> {
+fn plan(
+    machine: &Machine,
+    ask: &SetupRequest,
+    agent: &Agent,
+    receipt: &Receipt,
+) -> Result<Plan, SetupProblem> {
     match (ask.remove, receipt.agents.get(agent.name)) {
         (true, None) => Ok(Plan::default()),
         (true, Some(wiring)) => Ok(undo::plan(machine, agent, wiring)),
@@ -145,7 +150,7 @@ fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> 
     }
 }
 
-fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> AgentSetup {
+fn dry(machine: &Machine, ask: &SetupRequest, agent: &Agent, receipt: &Receipt) -> AgentSetup {
     let mut told = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
         Ok(plan) => {
@@ -158,7 +163,12 @@ fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> A
 }
 
 /// Does it for one agent. What goes wrong there does not keep the others waiting.
-fn one(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &mut Receipt) -> Result<AgentSetup, Error> {
+fn one(
+    machine: &Machine,
+    ask: &SetupRequest,
+    agent: &Agent,
+    receipt: &mut Receipt,
+) -> Result<AgentSetup, Error> {
     let mut told = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
         Err(problem) => told.problems.push(problem),
