@@ -22,6 +22,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("memory", &["record", "db"]),
     ("llm", &["record", "db", "mask", "subprocess"]),
     ("api", &["record"]),
+    ("render", &["api", "record"]),
     ("setup", &["api"]),
     (
         "service",
@@ -35,6 +36,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
             "mailbox",
             "query",
             "record",
+            "render",
             "search",
             "setup",
             "sources",
@@ -43,7 +45,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
-    ("loci", &["api", "service", "mcp", "daemon", "record"]),
+    ("loci", &["api", "render", "service", "mcp", "daemon", "record"]),
 ];
 
 /// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.

@@ -15,13 +15,13 @@ pub use investigate::{Exhibit, Found, INVESTIGATE, Investigate, Investigation, S
 pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
 pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
 pub use semantic::{GetSemantic, SEMANTIC, Semantic};
-pub use status::{CodeStatus, CodeStatusAsk, InLanguage, STATUS};
+pub use status::{CodeStatus, CodeStatusRequest, InLanguage, STATUS};
 pub use window::{
     CONTEXT, CodeContext, DISMISS, Dismiss, GetPromptWindow, InFocus, InWindow, Marked, PIN, Pin,
     PromptWindow, UNPIN, Unpin, UntilThen, WINDOW,
 };
 
-use crate::ops::{Handy, Means, Number, Operation, Request, Words};
+use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::{Code, Error, Param, Shape};
@@ -44,7 +44,7 @@ const fn path_param() -> Param {
 
 /// Requests that name one symbol and nothing else.
 macro_rules! about_one {
-    ($($name:ident = $operation:ident;)*) => {$(
+    ($($name:ident = $operation:ident -> $response:ident;)*) => {$(
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
@@ -54,6 +54,7 @@ macro_rules! about_one {
 
         impl Request for $name {
             const OPERATION: &'static Operation = &$operation;
+            type Response = $response;
 
             fn check(&self) -> Result<(), Error> {
                 $crate::code::is_named(&self.path, &$operation)
@@ -98,8 +99,8 @@ pub const MEMBER: Operation = Operation {
 };
 
 about_one! {
-    GetOutline = OUTLINE;
-    GetMemberOutline = MEMBER;
+    GetOutline = OUTLINE -> Outlined;
+    GetMemberOutline = MEMBER -> Outlined;
 }
 
 fn is_named(path: &str, operation: &Operation) -> Result<(), Error> {
@@ -143,6 +144,8 @@ pub struct Outlined {
     pub source_tokens: u64,
     pub coverage: Coverage,
 }
+
+impl Response for Outlined {}
 
 /// How much of the tree the answer rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,7 +192,7 @@ pub const RESOLVE: Operation = Operation {
 };
 
 about_one! {
-    ResolveSymbol = RESOLVE;
+    ResolveSymbol = RESOLVE -> Meant;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -202,6 +205,12 @@ pub struct Meant {
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub nearly: bool,
     pub coverage: Coverage,
+}
+
+impl Response for Meant {
+    fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
 }
 
 pub const SEARCH: Operation = Operation {
@@ -240,6 +249,7 @@ impl Default for SearchSymbols {
 
 impl Request for SearchSymbols {
     const OPERATION: &'static Operation = &SEARCH;
+    type Response = Meant;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.query, &SEARCH)
@@ -297,6 +307,7 @@ impl Default for FindUsages {
 
 impl Request for FindUsages {
     const OPERATION: &'static Operation = &USAGES;
+    type Response = Used;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.path, &USAGES)?;
@@ -319,6 +330,12 @@ pub struct Used {
     /// Of them, those that only have the same name.
     pub possible: u64,
     pub coverage: Coverage,
+}
+
+impl Response for Used {
+    fn is_empty(&self) -> bool {
+        self.usages.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -382,6 +399,7 @@ impl Default for CodeGraph {
 
 impl Request for CodeGraph {
     const OPERATION: &'static Operation = &GRAPH;
+    type Response = Drawn;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.filter, &GRAPH)?;
@@ -399,4 +417,10 @@ pub struct Drawn {
     pub types: u64,
     pub picture: String,
     pub coverage: Coverage,
+}
+
+impl Response for Drawn {
+    fn is_empty(&self) -> bool {
+        self.types == 0
+    }
 }

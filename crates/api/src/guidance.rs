@@ -4,12 +4,13 @@
 //! Does not know how things are found. Never suggests what was just done: wider never leads back to narrower, so
 //! that following the suggestions ends.
 
-use crate::chats::GatherChats;
-use crate::ops::Request;
+use crate::gather_chats::GatherChats;
+use crate::operation::Request;
 use crate::search::{
     ChatFound, Expand, Guidance, Match, NextAction, Part, Precision, SearchConversations, SearchFound, State,
     TimeWindow,
 };
+use std::collections::BTreeMap;
 
 /// From here on the first conversation is taken to be the one that was meant.
 pub const SURE: f64 = 0.75;
@@ -19,6 +20,25 @@ pub const LIKELY: f64 = 0.45;
 const SUGGESTED: usize = 3;
 /// Conversations to read at once: more would fill an agent's context.
 const READ: usize = 2;
+
+impl SearchFound {
+    /// Fills in the fields that follow from the others: the IDs and the guidance.
+    #[must_use]
+    pub fn completed(
+        mut self,
+        ask: &SearchConversations,
+        expanded: BTreeMap<String, Vec<String>>,
+    ) -> SearchFound {
+        self.iterations_used = ask.iteration;
+        self.top_chat_ids = self.results.iter().map(|chat| chat.chat_id.clone()).collect();
+        if ask.include_guidance {
+            let mut guidance = guide(ask, &self);
+            guidance.state.expanded_terms = expanded;
+            self.guidance = Some(guidance);
+        }
+        self
+    }
+}
 
 /// Confidence in a word.
 pub fn word(confidence: f64) -> &'static str {
@@ -76,7 +96,7 @@ fn stop_if(found: &SearchFound, all_tried: bool) -> String {
 }
 
 fn called(chat: &ChatFound) -> String {
-    let title = crate::plain::cut(&crate::plain::one_line(&chat.title), 60);
+    let title = crate::terminal_text::cut(&crate::terminal_text::one_line(&chat.title), 60);
     if title.is_empty() { format!("conversation {}", chat.chat_id) } else { format!("`{title}`") }
 }
 

@@ -1,46 +1,49 @@
-//! What one may ask Loci and what one gets back: the questions and operations, their parameters and answers, the
-//! errors and exit codes, each in one table. Help, reference pages, schemas and tests are made from these tables.
+//! The contract of every interface: operations and views, their parameters, requests and responses, errors and exit codes,
+//! each in one table. Help, reference pages, schemas and tests are generated from these tables.
 //!
-//! Does not know how anything is answered.
+//! Does not know how an operation is implemented, nor how a response is shown to a person.
 
-pub mod ask;
-pub mod caller;
-pub mod chats;
 pub mod code;
 pub mod control;
-pub mod desk;
+pub mod costs;
 pub mod envelope;
 pub mod error;
+pub mod gather_chats;
 pub mod guidance;
-pub mod memory;
-pub mod ops;
-pub mod params;
-pub mod plain;
 pub mod mailbox;
+pub mod maintenance;
+pub mod memory;
+pub mod operation;
+pub mod operations;
+pub mod params;
+pub mod progress;
 pub mod recommend;
-pub mod refs;
-pub mod render;
-pub mod resolve;
+pub mod resolve_ids;
 pub mod resume;
-pub mod schema;
+pub mod saved_results;
+mod schema;
 pub mod search;
 pub mod sessions;
 pub mod setup;
-pub mod spending;
 pub mod status;
+pub mod terminal_text;
+pub mod tool_handler;
+pub mod tool_schema;
 pub mod tools;
-pub mod upkeep;
+pub mod view_params;
+pub mod view_request;
 pub mod views;
 
-pub use ask::Ask;
-pub use caller::{Answer, Caller, call, read_answer};
 pub use control::Control;
-pub use desk::{Asker, Desk, Watch};
 pub use envelope::Envelope;
 pub use error::{Code, Error, Exit};
-pub use ops::{OPERATIONS, Operation, Request, operation};
-pub use params::{PARAMS, Param, Shape};
-pub use render::{Look, Render};
+pub use operation::{Handle, Operation, Request, Response};
+pub use operations::{AnyResponse, OPERATIONS, Operations, call, operation_named, read_response};
+pub use params::{Param, Shape};
+pub use progress::Progress;
 pub use resume::resume;
+pub use tool_handler::{CallContext, ToolHandler};
 pub use tools::{Set, TOOLS, Tool, tool_named};
-pub use views::{VIEWS, View};
+pub use view_params::PARAMS;
+pub use view_request::ViewRequest;
+pub use views::{VIEWS, View, view_named};

@@ -3,10 +3,10 @@
 //!
 //! Does not know who runs an agent, or when.
 
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
-use crate::{Code, Error, Param, Shape};
+use crate::{Code, Error, Exit, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +137,7 @@ pub struct Dispatch {
 
 impl Request for Dispatch {
     const OPERATION: &'static Operation = &DISPATCH;
+    type Response = MessageLine;
 
     fn check(&self) -> Result<(), Error> {
         named("agent", &self.agent)?;
@@ -185,6 +186,7 @@ impl ListMessages {
 
 impl Request for ListMessages {
     const OPERATION: &'static Operation = &MESSAGES;
+    type Response = Messages;
 
     fn check(&self) -> Result<(), Error> {
         self.numbers()?;
@@ -203,6 +205,7 @@ pub struct AddAgent {
 
 impl Request for AddAgent {
     const OPERATION: &'static Operation = &ADD;
+    type Response = AgentLine;
 
     fn check(&self) -> Result<(), Error> {
         named("name", &self.name)?;
@@ -217,10 +220,7 @@ pub struct ListAgents {}
 
 impl Request for ListAgents {
     const OPERATION: &'static Operation = &LIST;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = Agents;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -231,6 +231,7 @@ pub struct RemoveAgent {
 
 impl Request for RemoveAgent {
     const OPERATION: &'static Operation = &REMOVE;
+    type Response = Removed;
 
     fn check(&self) -> Result<(), Error> {
         named("name", &self.name)
@@ -284,6 +285,12 @@ pub struct MessageLine {
     pub next: Option<String>,
 }
 
+impl Response for MessageLine {
+    fn exit(&self) -> Exit {
+        if self.state == "failed" { Exit::Failed } else { Exit::Found }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Messages {
@@ -291,6 +298,12 @@ pub struct Messages {
     /// Left for a daemon that was not there.
     #[serde(skip_serializing_if = "crate::mailbox::is_zero")]
     pub spooled: u64,
+}
+
+impl Response for Messages {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.spooled == 0
+    }
 }
 
 // serde asks for a reference.
@@ -316,10 +329,18 @@ pub struct AgentLine {
     pub note: Option<String>,
 }
 
+impl Response for AgentLine {}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Agents {
     pub agents: Vec<AgentLine>,
+}
+
+impl Response for Agents {
+    fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -328,3 +349,5 @@ pub struct Removed {
     pub name: String,
     pub messages: u64,
 }
+
+impl Response for Removed {}

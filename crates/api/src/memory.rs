@@ -17,10 +17,10 @@ pub use document::{
 };
 pub use list::{LIST, ListMemory, Memories, MemoryLine, MemoryShown, Quote, SHOW, STATES, ShowMemory};
 
-use crate::ops::{Number, Operation, Request, Words};
+use crate::costs::ModelRun;
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::{PROJECT, SINCE, is_time, param};
 use crate::schema::properties;
-use crate::spending::ModelRun;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,7 @@ impl Consolidate {
 
 impl Request for Consolidate {
     const OPERATION: &'static Operation = &CONSOLIDATE;
+    type Response = Consolidated;
 
     fn check(&self) -> Result<(), Error> {
         self.chat_ids.iter().try_for_each(|id| is_named(id, &CONSOLIDATE))?;
@@ -140,10 +141,14 @@ pub struct Consolidated {
     pub dry_run: bool,
 }
 
-impl Consolidated {
-    /// Whether there was no session to remember anything of.
-    pub fn is_empty(&self) -> bool {
+impl Response for Consolidated {
+    /// No session to derive memory from.
+    fn is_empty(&self) -> bool {
         self.named + self.changed + self.unchanged + self.forgotten + self.facts == 0
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.unread > 0 || self.model.as_ref().is_some_and(ModelRun::fell_short)
     }
 }
 

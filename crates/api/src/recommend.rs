@@ -3,7 +3,7 @@
 //!
 //! Does not know how sure is sure enough for whom: the threshold can be named.
 
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::{Code, Error, Shape};
@@ -61,6 +61,7 @@ impl Default for Recommend {
 
 impl Request for Recommend {
     const OPERATION: &'static Operation = &OPERATION;
+    type Response = Recommended;
 
     fn check(&self) -> Result<(), Error> {
         let invalid =
@@ -88,6 +89,12 @@ pub struct Recommended {
     /// How sure it would have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+}
+
+impl Response for Recommended {
+    fn is_empty(&self) -> bool {
+        self.card.is_none()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

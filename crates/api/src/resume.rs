@@ -2,10 +2,10 @@
 //!
 //! Does not know whether that agent is installed, or whether the folder is still there.
 
-use crate::ops::quoted;
+use crate::operation::quoted;
 
 /// What is said in the place of the command where the agent has nothing left to resume.
-pub(crate) const GONE: &str = "(its transcript is gone; kept by Loci)";
+pub const GONE: &str = "(its transcript is gone; kept by Loci)";
 
 /// None: this agent cannot be told which session to resume.
 pub fn resume(source: &str, project: &str, id: &str) -> Option<String> {

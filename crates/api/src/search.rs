@@ -2,11 +2,10 @@
 //!
 //! Does not know how it is found, nor what to do next with what was found: that is `guidance`.
 
-use crate::ops::{Handy, Means, Number, Operation, Request, Words};
+use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
 use crate::params::param;
-use crate::render::{Look, Render};
 use crate::schema::properties;
-use crate::{Code, Error, Shape, guidance};
+use crate::{Code, Error, Shape};
 use record::{Clock, Stamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -226,6 +225,7 @@ pub const ROLES: &[&str] = &["user", "assistant", "system"];
 
 impl Request for SearchConversations {
     const OPERATION: &'static Operation = &OPERATION;
+    type Response = SearchFound;
 
     fn check(&self) -> Result<(), Error> {
         let invalid =
@@ -402,6 +402,34 @@ pub struct SearchFound {
     pub text: Option<String>,
 }
 
+impl Response for SearchFound {
+    fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.partial
+    }
+
+    /// Without highlights and resume commands, which only a screen needs: they are a fifth of a search response.
+    fn to_agent(&self) -> Value {
+        let mut response = serde_json::to_value(self).unwrap_or_default();
+        remove_fields(&mut response, &["highlights", "resume"]);
+        response
+    }
+}
+
+fn remove_fields(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_fields(item, names)),
+        Value::Object(map) => {
+            map.retain(|name, _| !names.contains(&name.as_str()));
+            map.values_mut().for_each(|item| remove_fields(item, names));
+        }
+        _ => {}
+    }
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
@@ -483,29 +511,6 @@ pub struct State {
     pub expanded_terms: BTreeMap<String, Vec<String>>,
     pub excludes: Vec<String>,
     pub iteration: u32,
-}
-
-impl SearchFound {
-    /// Fills in what follows from the rest: the ids, the guidance and, if asked for, the text.
-    #[must_use]
-    pub fn completed(
-        mut self,
-        ask: &SearchConversations,
-        expanded: BTreeMap<String, Vec<String>>,
-        look: &Look,
-    ) -> SearchFound {
-        self.iterations_used = ask.iteration;
-        self.top_chat_ids = self.results.iter().map(|chat| chat.chat_id.clone()).collect();
-        if ask.include_guidance {
-            let mut guidance = guidance::guide(ask, &self);
-            guidance.state.expanded_terms = expanded;
-            self.guidance = Some(guidance);
-        }
-        if ask.response_mode == Mode::Text {
-            self.text = Some(self.render(look));
-        }
-        self
-    }
 }
 
 #[cfg(test)]

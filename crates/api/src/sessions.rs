@@ -2,7 +2,7 @@
 //!
 //! Does not look into what was said: that is `search`.
 
-use crate::ops::{Operation, Request};
+use crate::operation::{Operation, Request, Response};
 use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
 use crate::schema::properties;
 use crate::search::TimeRange;
@@ -52,6 +52,7 @@ impl Default for ListSessions {
 
 impl Request for ListSessions {
     const OPERATION: &'static Operation = &OPERATION;
+    type Response = Sessions;
 
     fn check(&self) -> Result<(), Error> {
         is_time("since", self.since.as_deref())?;
@@ -69,6 +70,12 @@ pub struct Sessions {
     /// Why there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Response for Sessions {
+    fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 //!
 //! Does not know how any agent is configured.
 
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
-use crate::{Code, Error, Shape};
+use crate::{Code, Error, Exit, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub const OPERATION: Operation = Operation {
         param("dry_run", Shape::Flag, "", "Only show the changes"),
     ],
     required: &[],
-    shapes: properties::<SetupAsk>,
+    shapes: properties::<SetupRequest>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -44,14 +44,15 @@ pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SetupAsk {
+pub struct SetupRequest {
     pub agents: Vec<String>,
     pub remove: bool,
     pub dry_run: bool,
 }
 
-impl Request for SetupAsk {
+impl Request for SetupRequest {
     const OPERATION: &'static Operation = &OPERATION;
+    type Response = SetupDone;
 
     fn check(&self) -> Result<(), Error> {
         match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
@@ -73,6 +74,25 @@ pub struct SetupDone {
     pub remove: bool,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
+}
+
+impl Response for SetupDone {
+    /// Neither an agent nor anything that Loci installed was found.
+    fn is_empty(&self) -> bool {
+        self.agents.iter().all(|agent| agent.found.is_none() && agent.changes.is_empty())
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.failed(), self.is_empty()) {
+            (true, _) => Exit::Failed,
+            (_, true) => Exit::Nothing,
+            _ => Exit::Found,
+        }
+    }
+
+    fn is_pending(&self) -> bool {
+        self.changes() > 0
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,11 +155,6 @@ pub struct SetupProblem {
 impl SetupDone {
     pub fn failed(&self) -> bool {
         self.agents.iter().any(|agent| !agent.problems.is_empty() || agent.checks.iter().any(|c| !c.holds))
-    }
-
-    /// Neither an agent nor anything of ours was met.
-    pub fn is_empty(&self) -> bool {
-        self.agents.iter().all(|agent| agent.found.is_none() && agent.changes.is_empty())
     }
 
     pub fn changes(&self) -> usize {

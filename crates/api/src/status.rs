@@ -2,8 +2,7 @@
 //!
 //! Looks for no trouble: that is `doctor`.
 
-use crate::Error;
-use crate::ops::{Operation, Request};
+use crate::operation::{Operation, Request, Response};
 use crate::schema::properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +17,7 @@ pub const OPERATION: Operation = Operation {
     words: None,
     params: &[],
     required: &[],
-    shapes: properties::<StatusAsk>,
+    shapes: properties::<StatusRequest>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -27,14 +26,11 @@ pub const OPERATION: Operation = Operation {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct StatusAsk {}
+pub struct StatusRequest {}
 
-impl Request for StatusAsk {
+impl Request for StatusRequest {
     const OPERATION: &'static Operation = &OPERATION;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = Status;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +48,8 @@ pub struct Status {
     pub data: String,
     pub cache: String,
 }
+
+impl Response for Status {}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

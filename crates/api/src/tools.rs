@@ -3,8 +3,11 @@
 //! Does not say what a parameter means: a tool takes those of what it asks, under the same names.
 
 use crate::control::CONTROL;
-use crate::params::param_named;
-use crate::{OPERATIONS, Operation, Param, VIEWS, View, ask};
+use crate::operation::Operation;
+use crate::operations::OPERATIONS;
+use crate::params::Param;
+use crate::view_params::{PARAMS, param_named};
+use crate::views::{VIEWS, View, view_named};
 
 pub struct Tool {
     pub name: &'static str,
@@ -221,7 +224,7 @@ impl Tool {
     /// The question it asks, where it is always the same.
     pub fn view(&self) -> Option<&'static View> {
         match self.asks {
-            Asks::View(group, name) | Asks::OwnSession(group, name) => ask::view(group, name),
+            Asks::View(group, name) | Asks::OwnSession(group, name) => view_named(group, name),
             Asks::AnyView | Asks::Operation => None,
         }
     }
@@ -237,7 +240,7 @@ impl Tool {
                 let control = CONTROL.iter().filter(|param| operation.takes_control(param.name));
                 operation.params.iter().chain(control).collect()
             }),
-            Asks::AnyView => crate::PARAMS.iter().collect(),
+            Asks::AnyView => PARAMS.iter().collect(),
             Asks::View(..) | Asks::OwnSession(..) => {
                 let takes = |name: &&str| !self.is_own() || !OWN_KNOWS.contains(name);
                 let view = self.view().into_iter().flat_map(View::params).filter(takes);

@@ -53,6 +53,11 @@ impl View {
     }
 }
 
+/// The view with this name in this group.
+pub fn view_named(group: &str, name: &str) -> Option<&'static View> {
+    VIEWS.iter().find(|view| view.group == group && view.name == name)
+}
+
 const TOOL: &[&str] = &[
     "session_id",
     "source",
@@ -424,11 +429,11 @@ pub const VIEWS: &[View] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::param_named;
+    use crate::view_params::param_named;
 
     #[test]
     fn every_parameter_of_a_view_is_in_the_table_and_in_the_request() {
-        let known = serde_json::to_value(crate::Ask::default()).unwrap();
+        let known = serde_json::to_value(crate::ViewRequest::default()).unwrap();
         for view in VIEWS {
             for name in view.params() {
                 assert!(param_named(name).is_some(), "{}: {name}", view.title());
@@ -441,7 +446,7 @@ mod tests {
 
     #[test]
     fn what_a_view_does_not_take_is_refused() {
-        let view = crate::ask::view("query", "tools").unwrap();
+        let view = view_named("query", "tools").unwrap();
         for params in [
             r#"{"signature":"x"}"#,
             r#"{"nope":1}"#,
@@ -450,7 +455,7 @@ mod tests {
             r#"{"status":"bad"}"#,
         ] {
             let params = serde_json::from_str(params).unwrap();
-            assert_eq!(crate::Ask::new(view, params).unwrap_err().code, crate::Code::InvalidArgument);
+            assert_eq!(crate::ViewRequest::new(view, params).unwrap_err().code, crate::Code::InvalidArgument);
         }
     }
 }

@@ -1,37 +1,23 @@
 //! The command line, built from the tables of `api`: a view or an operation is a command, a parameter a flag of the
 //! same name. Only the command that was typed is built in full; of the others help needs the names.
 
-use crate::doors::{self, Deed};
+use crate::commands::operation::Invocation;
+use crate::commands::view::Call;
+use crate::commands::{daemon, hook, mcp, operation, view};
 use crate::output::{Shown, refuse};
-use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
-use api::{Ask, Code, OPERATIONS, Operation, Param, Shape, VIEWS, View};
+use api::{Code, OPERATIONS, VIEWS};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
-use record::Clock;
-use serde_json::{Map, Value, json};
-use service::Service;
+use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What was typed, understood.
 pub(crate) enum Typed {
-    Question(Box<Call>),
-    Deed(Box<Deed>),
-    Mcp(Box<crate::mcp::Serve>),
+    View(Box<Call>),
+    Operation(Box<Invocation>),
+    Mcp(Box<mcp::Serve>),
     Hook(ArgMatches),
     Daemon(ArgMatches),
-}
-
-/// A question over the history.
-pub(crate) struct Call {
-    pub(crate) view: &'static View,
-    /// As typed, and understood.
-    pub(crate) params: Map<String, Value>,
-    pub(crate) ask: Result<Ask, api::Error>,
-    pub(crate) service: Service,
-    pub(crate) format: Shown,
-    /// As an agent gets it.
-    pub(crate) hybrid: bool,
 }
 
 /// None: the help or the version was shown, or nothing more is to be done.
@@ -52,24 +38,23 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
-    if name == crate::hook::COMMAND {
+    if name == hook::COMMAND {
         return Ok(Some(Typed::Hook(sub.clone())));
     }
-    if name == crate::daemon::COMMAND {
+    if name == daemon::COMMAND {
         return Ok(Some(Typed::Daemon(sub.clone())));
     }
-    if name == crate::mcp::COMMAND {
-        return Ok(Some(Typed::Mcp(Box::new(crate::mcp::Serve::typed(sub)))));
+    if name == mcp::COMMAND {
+        return Ok(Some(Typed::Mcp(Box::new(mcp::Serve::typed(sub)))));
     }
-    if let Some((operation, sub)) = operation_typed(name, sub) {
-        let (service, sound) = service(sub);
-        return Ok(Some(Typed::Deed(Box::new(doors::deed(operation, sub, service, sound)))));
+    if let Some((operation, sub)) = operation::operation_typed(name, sub) {
+        return Ok(Some(Typed::Operation(Box::new(operation::invocation(operation, sub)))));
     }
-    let (view, sub) = match sub.subcommand() {
-        Some((inner, deeper)) => (api::ask::view(name, inner), deeper),
-        None => (api::ask::view("", name), sub),
+    let (found, sub) = match sub.subcommand() {
+        Some((inner, deeper)) => (api::view_named(name, inner), deeper),
+        None => (api::view_named("", name), sub),
     };
-    Ok(view.map(|view| Typed::Question(Box::new(call(view, sub)))))
+    Ok(found.map(|found| Typed::View(Box::new(view::call(found, sub)))))
 }
 
 /// `loci help code outline` and `loci version` as clap understands them.
@@ -112,18 +97,6 @@ fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String>
     near.into_iter().map(|(.., name)| name.to_string()).collect()
 }
 
-/// The operation of a command, which may stand in a group: `loci code outline`.
-pub(crate) fn operation_typed<'m>(
-    name: &str,
-    sub: &'m ArgMatches,
-) -> Option<(&'static Operation, &'m ArgMatches)> {
-    let (typed, sub) = match sub.subcommand() {
-        Some((inner, deeper)) => (format!("{name} {inner}"), deeper),
-        None => (name.to_string(), sub),
-    };
-    OPERATIONS.iter().find(|operation| operation.command == typed).map(|operation| (operation, sub))
-}
-
 /// What clap complains of, as an error of ours.
 fn refusal(error: &clap::Error) -> api::Error {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -145,67 +118,6 @@ fn asked_format() -> Shown {
     beside.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
 }
 
-/// How many threads were asked for, on the command line or in the environment.
-fn threads(matches: &ArgMatches, places: &service::Places) -> Result<usize, api::Error> {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if let Some(n) = matches.get_one::<u64>("threads") {
-        return Ok(*n as usize);
-    }
-    let Some(set) = service::env::text(places, "LOCI_THREADS") else { return Ok(cores()) };
-    set.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
-        let message = format!("LOCI_THREADS is `{set}`, not a number from 1 on");
-        api::Error::new(Code::InvalidArgument, message)
-    })
-}
-
-fn call(view: &'static View, matches: &ArgMatches) -> Call {
-    let (service, sound) = service(matches);
-    let format =
-        matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
-    let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
-    let ask = sound.and_then(|()| Ask::new(view, params.clone()));
-    Call { view, params, ask, service, format, hybrid }
-}
-
-/// What answers, and whether it was told sensibly how.
-fn service(matches: &ArgMatches) -> (Service, Result<(), api::Error>) {
-    let places = service::env::places();
-    let threads = threads(matches, &places);
-    let exe = std::env::current_exe().unwrap_or_default();
-    let many = threads.as_ref().map_or(1, |n| *n).clamp(1, 64);
-    let mut service = Service::new(places, Clock::System, cwd(), exe, many);
-    service.daemon = Some(crate::daemon::teller(&service.places));
-    service.masked = !matches!(matches.try_get_one::<bool>("unmasked"), Ok(Some(true)));
-    (service, threads.map(|_| ()))
-}
-
-#[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn cwd() -> std::path::PathBuf {
-    std::env::current_dir().unwrap_or_default()
-}
-
-fn params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
-    let mut map = Map::new();
-    for param in view.params().filter_map(api::params::param_named) {
-        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
-    }
-    map
-}
-
-/// What was given for a parameter, under the name its flag has.
-pub(crate) fn value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
-    match param.shape {
-        Shape::Flag => matches.get_flag(flag).then(|| json!(true)),
-        Shape::Switch => matches.get_one::<bool>(flag).map(|b| json!(b)),
-        Shape::Text | Shape::Choice(_) => matches.get_one::<String>(flag).map(|s| json!(s)),
-        Shape::Count => matches.get_one::<u64>(flag).map(|n| json!(n)),
-        Shape::Number => matches.get_one::<f64>(flag).map(|n| json!(n)),
-        Shape::List | Shape::Texts => {
-            matches.get_many::<String>(flag).map(|all| json!(all.collect::<Vec<_>>()))
-        }
-    }
-}
-
 // ---- the commands
 
 /// `wanted` is built in full, the others by name; all of them where nothing is wanted in particular.
@@ -218,56 +130,28 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
-    for operation in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
-        let bare = Command::new(operation.command).about(operation.about);
-        root = root.subcommand(if full(operation.command) { doors::command(operation) } else { bare });
+    for one in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
+        let bare = Command::new(one.command).about(one.about);
+        root = root.subcommand(if full(one.command) { operation::command(one) } else { bare });
     }
-    root = root.subcommand(crate::mcp::command()).subcommand(crate::hook::command());
-    root = root.subcommand(crate::daemon::command());
+    root = root.subcommand(mcp::command()).subcommand(hook::command());
+    root = root.subcommand(daemon::command());
     for (group, about) in [
         ("query", "Records of what happened: calls, failures, messages, turns, files"),
         ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
     ] {
         let bare = Command::new(group).about(about);
-        root = root.subcommand(if full(group) { group_command(bare, group) } else { bare });
+        root = root.subcommand(if full(group) { view::group_command(bare, group) } else { bare });
     }
-    for (group, about) in DEEDS {
+    for (group, about) in operation::GROUPS {
         let bare = Command::new(*group).about(*about);
-        root = root.subcommand(if full(group) { deeds_command(bare, group) } else { bare });
+        root = root.subcommand(if full(group) { operation::group_command(bare, group) } else { bare });
     }
-    for view in VIEWS.iter().filter(|v| v.group.is_empty()) {
-        let bare = Command::new(view.name).about(view.about);
-        root = root.subcommand(if full(view.name) { view_command(view) } else { bare });
+    for one in VIEWS.iter().filter(|v| v.group.is_empty()) {
+        let bare = Command::new(one.name).about(one.about);
+        root = root.subcommand(if full(one.name) { view::view_command(one) } else { bare });
     }
     root
-}
-
-fn group_command(bare: Command, group: &str) -> Command {
-    let views = VIEWS.iter().filter(|v| v.group == group);
-    let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
-    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
-        .arg_required_else_help(true)
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
-        .subcommands(views.map(view_command))
-}
-
-/// The groups of operations.
-const DEEDS: &[(&str, &str)] = &[
-    ("code", "The code base itself: outlines, names, usages, who depends on whom"),
-    ("agent", "Other agents, by name: who they are, and what they were told"),
-    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
-];
-
-fn deeds_command(bare: Command, group: &str) -> Command {
-    let inside = move |operation: &&Operation| operation.command.split(' ').next() == Some(group);
-    let inside = OPERATIONS.iter().filter(|operation| operation.command.contains(' ')).filter(inside);
-    let examples: Vec<&str> = inside.clone().map(|operation| operation.example).take(3).collect();
-    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
-        .arg_required_else_help(true)
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
-        .subcommands(inside.map(doors::command))
 }
 
 const FIRST: &str = "First steps:
@@ -281,101 +165,6 @@ const FIRST: &str = "First steps:
 search, show and sessions are about every project; query, analyze, stats and usage about the
 one whose directory you are in, or with --all-projects about everything.
 Exit codes: 0 found, 1 error, 2 nothing found, 3 found but a part of the history could not be read.";
-
-fn view_command(view: &'static View) -> Command {
-    let mut command = Command::new(view.name).about(view.about).after_help(after(view));
-    for param in view.params().filter_map(api::params::param_named) {
-        command = command.arg(flag(view, param));
-    }
-    let output = PossibleValuesParser::new(["jsonl", "tsv", "text"]);
-    command
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FORMAT")
-                .value_parser(output)
-                .help("How to print [default: text on a terminal, jsonl elsewhere]"),
-        )
-        .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
-        .arg(hybrid_flag())
-        .arg(threads_flag())
-}
-
-/// Only a person at a terminal may ask for it: no other door has it, and nothing that puts text into a file goes with it.
-pub(crate) fn unmasked_flag() -> Arg {
-    Arg::new("unmasked")
-        .long("unmasked")
-        .conflicts_with_all([HYBRID, STATS_FIRST.name])
-        .action(ArgAction::SetTrue)
-        .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
-}
-
-pub(crate) const HYBRID: &str = "hybrid";
-
-pub(crate) fn hybrid_flag() -> Arg {
-    Arg::new(HYBRID)
-        .long(HYBRID)
-        .action(ArgAction::SetTrue)
-        .help("Answer as an agent is answered: one JSON object, with a large answer in a file")
-}
-
-pub(crate) fn threads_flag() -> Arg {
-    Arg::new("threads")
-        .long("threads")
-        .value_name("N")
-        .value_parser(value_parser!(u64).range(1..))
-        .help("Read with this many threads [default: one per core]")
-}
-
-fn after(view: &View) -> String {
-    let jq = format!("\n\njq: {}", service::JQ_RULE);
-    format!("Order: {}\nFields: {}\n\nExample:\n  {}{jq}", view.order, view.fields.join(", "), view.example)
-}
-
-fn flag(view: &View, param: &'static Param) -> Arg {
-    let mut about = param.about.to_string();
-    if param.name == "by" {
-        about = format!("{about}: {}", view.by.join(", "));
-    }
-    shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
-}
-
-/// How a control is typed: the filter also by its short name, what is about envelopes only with one.
-fn as_control(arg: Arg, param: &Param) -> Arg {
-    match param.name {
-        name if name == JQ_FILTER.name => arg.visible_alias("jq"),
-        name if name == INLINE_THRESHOLD.name => arg.requires(HYBRID),
-        _ => arg,
-    }
-}
-
-/// A flag that takes what the parameter is.
-pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
-    let arg = as_control(arg, param);
-    if param.shape == Shape::Flag {
-        return arg.action(ArgAction::SetTrue);
-    }
-    let text = matches!(param.shape, Shape::Text | Shape::Texts);
-    let arg = arg.value_name(param.value).allow_hyphen_values(text);
-    match param.shape {
-        Shape::List => arg.action(ArgAction::Append).value_delimiter(','),
-        Shape::Texts => arg.action(ArgAction::Append),
-        Shape::Count => arg.value_parser(value_parser!(u64)),
-        Shape::Number => arg.value_parser(value_parser!(f64)),
-        Shape::Choice(words) => {
-            arg.value_parser(PossibleValuesParser::new(words)).hide_possible_values(false)
-        }
-        // A word behind a blank would be taken for its value.
-        Shape::Switch => arg
-            .value_parser(value_parser!(bool))
-            .value_name("true|false")
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true"),
-        _ => arg,
-    }
-}
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -425,21 +214,6 @@ pub(crate) mod tests {
         }
         let shown = command(Some("code")).try_get_matches_from(["loci", "code", "outline", "--help"]);
         assert_eq!(shown.unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
-    }
-
-    /// Every example in the help is itself a valid command line.
-    #[test]
-    fn examples_can_be_typed() {
-        for view in VIEWS {
-            let words = split(view.example);
-            let matches = command(words.get(1).map(String::as_str))
-                .try_get_matches_from(&words)
-                .unwrap_or_else(|e| panic!("{}: {e}", view.example));
-            let (_, sub) = matches.subcommand().unwrap();
-            let sub = sub.subcommand().map_or(sub, |(_, deeper)| deeper);
-            Ask::new(view, params(view, sub)).unwrap();
-        }
-        assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
     }
 
     /// The words of a command line as a shell would part them, as far as examples go: blanks and single quotes.

@@ -3,16 +3,16 @@
 //! Standard output is data, standard error is for people. Does not know how a question is answered.
 
 mod args;
-mod daemon;
-mod door;
-mod doors;
-mod hook;
-mod mcp;
+mod commands;
+mod daemon_client;
+mod environment;
+mod flags;
 mod output;
-mod text;
+mod view_text;
 
 use api::Exit;
-use output::Out;
+use args::Typed;
+use commands::{daemon, hook};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,23 +23,15 @@ fn main() -> ExitCode {
         return guard();
     }
     let exit = match args::parse() {
-        Ok(Some(args::Typed::Question(call))) => run(&call),
-        Ok(Some(args::Typed::Deed(deed))) => deed.run(),
-        Ok(Some(args::Typed::Daemon(matches))) => crate::daemon::run(&matches),
-        Ok(Some(args::Typed::Hook(matches))) => return hook::run(&matches),
-        Ok(Some(args::Typed::Mcp(serve))) => return serve.run(),
+        Ok(Some(Typed::View(call))) => call.run(),
+        Ok(Some(Typed::Operation(invocation))) => invocation.run(),
+        Ok(Some(Typed::Daemon(matches))) => daemon::run(&matches),
+        Ok(Some(Typed::Hook(matches))) => return hook::run(&matches),
+        Ok(Some(Typed::Mcp(serve))) => return serve.run(),
         Ok(None) => Exit::Found,
         Err(code) => return code,
     };
     ExitCode::from(exit.code())
-}
-
-fn run(call: &args::Call) -> Exit {
-    let mut out = Out::new(call.format, call.view);
-    match out.answer(call) {
-        Ok(outcome) => out.close(call, &outcome),
-        Err(error) => output::fail(call.format, &error),
-    }
 }
 
 /// The other end of `--jq`: this program again, limited, filtering what it is fed.

@@ -1,20 +1,20 @@
-//! Holds the room against real code that lies in a folder. Nothing is fetched: a folder that is not there is said to be missing,
-//! and that is no failure.
+//! Checks this crate against real code in a folder. Nothing is downloaded: a missing folder is reported as skipped, which is
+//! not a failure.
 //!
-//!     cargo run --release -p loci-code --example corpus -- gaps DIR…            what could not be read, and how fast the rest was
-//!     cargo run --release -p loci-code --example corpus -- index DIR            everything at once, with the memory it took
-//!     cargo run --release -p loci-code --example corpus -- laws DIR…            what edits of every file at once are classified as
-//!     cargo run --release -p loci-code --example corpus -- formatted OLD NEW    what a formatter's run is, two copies of a tree
-//!     cargo run --release -p loci-code --example corpus -- outlines DIR…        what outlines cost
-//!     cargo run --release -p loci-code --example corpus -- outline DIR NAME     one of them
-//!     cargo run --release -p loci-code --example corpus -- used DIR             every use of a member, and where that is declared
+//!     cargo run --release -p loci-code --example corpus -- gaps DIR…            parse gaps and parsing speed
+//!     cargo run --release -p loci-code --example corpus -- index DIR            the whole pipeline, with time and memory
+//!     cargo run --release -p loci-code --example corpus -- laws DIR…            how edits of every file are classified
+//!     cargo run --release -p loci-code --example corpus -- formatted OLD NEW    how a formatter's run is classified (two copies)
+//!     cargo run --release -p loci-code --example corpus -- outlines DIR…        the token cost of outlines
+//!     cargo run --release -p loci-code --example corpus -- outline DIR NAME     print one outline
+//!     cargo run --release -p loci-code --example corpus -- used DIR             print every usage of a member and its declaration
 //!     cargo run --release -p loci-code --example corpus -- oracle ROSLYN SYMBOL,SYMBOL DIR
 //!     cargo run --release -p loci-code --example corpus -- usages ROSLYN SYMBOL,SYMBOL DIR
 //!
-//! `usages` holds the uses of members against `roslyn_usages.tsv`, which `crates/code/oracle/Usages.cs` writes; it fails if of
-//! those that are said to be certain too many are not, or too few are found. `oracle` holds types, members and references between types against what Roslyn says of the same files: `ROSLYN` is a folder
-//! with `roslyn_types.tsv`, `roslyn_deps.tsv` and, if wanted, `roslyn_occ.tsv`. It fails if a type or a member count differs,
-//! or if precision or recall is below 0.995.
+//! `usages` compares usages of members with `roslyn_usages.tsv`, which `crates/code/oracle/Usages.cs` writes; it fails if the
+//! precision or the recall of certain usages is too low. `oracle` compares types, members and references between types with
+//! Roslyn's results for the same files: `ROSLYN` is a folder with `roslyn_types.tsv`, `roslyn_deps.tsv` and optionally
+//! `roslyn_occ.tsv`. It fails if a type or a member count differs, or if precision or recall is below 0.995.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
@@ -33,14 +33,14 @@ use syntax::sample_edits::{
 };
 use syntax::{FileFacts, LANGUAGES, Language, MemberKind, Reader, Symbols, decode};
 
-/// What is asked of explicit references between types, both ways.
+/// Required precision and recall of explicit references between types.
 const ENOUGH: f64 = 0.995;
-/// What is asked of the uses of members that are said to be certain: that they are right, and that most are among them.
+/// Required precision and recall of usages of members that are reported as certain.
 const SURE: (f64, f64) = (0.97, 0.85);
 
 type Outcome = Result<bool, Box<dyn Error>>;
 
-/// The texts of a tree, by path from its root.
+/// The files of a tree, by path relative to its root.
 type Texts = BTreeMap<String, String>;
 
 fn main() -> ExitCode {
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         ["usages", roslyn, symbols, folder] => {
             each(&[folder], |folder| usages(Path::new(roslyn), &symbols.split(',').collect(), folder))
         }
-        _ => Err("see the head of crates/code/examples/corpus.rs for what can be asked".into()),
+        _ => Err("unknown command: see the head of crates/code/examples/corpus.rs".into()),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -72,25 +72,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn each(folders: &[&str], ask: impl Fn(&Path) -> Outcome) -> Outcome {
-    let mut good = true;
+fn each(folders: &[&str], check: impl Fn(&Path) -> Outcome) -> Outcome {
+    let mut passed = true;
     for folder in folders.iter().map(Path::new) {
         if folder.is_dir() {
-            good &= ask(folder)?;
+            passed &= check(folder)?;
         } else {
-            println!("skipped: there is no folder {}", folder.display());
+            println!("skipped: no such folder: {}", folder.display());
         }
     }
-    Ok(good)
+    Ok(passed)
 }
 
 fn gaps(folder: &Path) -> Outcome {
-    let mut good = true;
+    let mut passed = true;
     for language in LANGUAGES {
         let texts = texts(folder, language)?;
-        good &= texts.is_empty() || gaps_in(folder, language, &texts)?;
+        passed &= texts.is_empty() || gaps_in(folder, language, &texts)?;
     }
-    Ok(good)
+    Ok(passed)
 }
 
 fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome {
@@ -109,7 +109,7 @@ fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome
     }
     let lines: u64 = facts.iter().map(|facts| u64::from(facts.lines)).sum();
     println!(
-        "{}, {}: {} files, {lines} lines; {damaged} files with a gap ({:.2} %); {spent:.2} s of a processor, {:.0} lines a second",
+        "{}, {}: {} files, {lines} lines; {damaged} files with gaps ({:.2} %); {spent:.2} s CPU, {:.0} lines/s",
         folder.display(),
         language.name,
         texts.len(),
@@ -119,7 +119,7 @@ fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome
     Ok(damaged * 100 <= texts.len())
 }
 
-/// Everything from the folder to the hashes, as a program would do it.
+/// The whole pipeline from the folder to the hashes.
 fn index(folder: &Path) -> Outcome {
     let start = busy();
     let layout = discover(folder)?;
@@ -133,7 +133,7 @@ fn index(folder: &Path) -> Outcome {
     let lines: u64 = code.files.iter().map(|file| u64::from(file.facts.lines)).sum();
     let gaps = code.files.iter().filter(|file| !file.facts.gaps.is_empty()).count();
     println!(
-        "{}: {} projects, {} files, {lines} lines, {} types, {} members, {} edges; {gaps} files with a gap, {} problems",
+        "{}: {} projects, {} files, {lines} lines, {} types, {} members, {} edges; {gaps} files with gaps, {} problems",
         folder.display(),
         layout.projects.len(),
         code.files.len(),
@@ -143,7 +143,7 @@ fn index(folder: &Path) -> Outcome {
         problems.len() + layout.problems.len()
     );
     println!(
-        "read in {:.2} s of a processor, resolved in {:.2}, hashed in {:.2}: {:.0} lines a second; {} of memory at most",
+        "read in {:.2} s CPU, resolved in {:.2}, hashed in {:.2}: {:.0} lines/s; peak memory {}",
         read - start,
         resolved - read,
         hashed - resolved,
@@ -153,25 +153,26 @@ fn index(folder: &Path) -> Outcome {
     Ok(true)
 }
 
-/// A formatter's run over a whole tree is cosmetic for every type.
+/// Checks that a formatter's run over a whole tree is cosmetic for every type.
 fn formatted(old: &Path, new: &Path) -> Outcome {
-    let mut good = true;
+    let mut passed = true;
     for language in LANGUAGES {
         let (before, after) = (texts(old, language)?, texts(new, language)?);
         let touched = before.iter().filter(|(path, text)| after.get(*path) != Some(text)).count();
         if touched > 0 {
-            println!("{}: {touched} of {} files are laid out anew", language.name, before.len());
+            println!("{}: {touched} of {} files are reformatted", language.name, before.len());
             let same = |_: &str, text: &str| text.to_owned();
             let (before, after) = (edited(&before, language, same)?, edited(&after, language, same)?);
-            good &= compare(language.name, &before, &after, &["Cosmetic", "unchanged"]);
+            passed &= compare(language.name, &before, &after, &["Cosmetic", "unchanged"]);
         }
     }
-    Ok(good)
+    Ok(passed)
 }
 
-/// What holds for any edit of a kind, over every file of a tree at once: every edit of C#, layout of the others.
+/// Checks the invariants of change classification on every file of a tree: all kinds of edits for C#, reformatting for the
+/// other languages.
 fn laws(folder: &Path) -> Outcome {
-    let mut good = laws_of_csharp(folder)?;
+    let mut passed = laws_of_csharp(folder)?;
     for language in &LANGUAGES[1..] {
         let texts = texts(folder, language)?;
         if texts.is_empty() {
@@ -181,7 +182,7 @@ fn laws(folder: &Path) -> Outcome {
         for style in STYLES {
             let mut reader = Reader::new(language)?;
             let new = edited(&texts, language, |_, text| relaid(&mut reader, text, *style))?;
-            good &= compare(
+            passed &= compare(
                 &format!("{} layout {style:?}", language.name),
                 &old,
                 &new,
@@ -189,7 +190,7 @@ fn laws(folder: &Path) -> Outcome {
             );
         }
     }
-    Ok(good)
+    Ok(passed)
 }
 
 fn laws_of_csharp(folder: &Path) -> Outcome {
@@ -199,21 +200,21 @@ fn laws_of_csharp(folder: &Path) -> Outcome {
     let facts: BTreeMap<&str, FileFacts> =
         texts.iter().map(|(path, text)| (path.as_str(), reader.read(text, &symbols))).collect();
     let old = edited(&texts, &LANGUAGES[0], |_, text| text.to_owned())?;
-    let mut good = true;
+    let mut passed = true;
     for style in STYLES {
         let new = edited(&texts, &LANGUAGES[0], |_, text| reformatted(text, &symbols, *style))?;
-        good &= compare(&format!("layout {style:?}"), &old, &new, &["Cosmetic"]);
+        passed &= compare(&format!("layout {style:?}"), &old, &new, &["Cosmetic"]);
     }
     let new = edited(&texts, &LANGUAGES[0], |_, text| commented(text, &symbols))?;
-    good &= compare("comments", &old, &new, &["Cosmetic", "unchanged"]);
-    // documentation inside of bodies is a comment
+    passed &= compare("comments", &old, &new, &["Cosmetic", "unchanged"]);
+    // documentation inside bodies is a comment
     let new = edited(&texts, &LANGUAGES[0], |_, text| documented(text, &symbols))?;
-    good &= compare("documentation", &old, &new, &["Docs", "Cosmetic", "unchanged"]);
+    passed &= compare("documentation", &old, &new, &["Docs", "Cosmetic", "unchanged"]);
     for (open, class) in [(false, "Internal"), (true, "PublicBehavior")] {
         let edit = |path: &str, text: &str| {
             with_statement(text, &facts[path], |member| member.visibility.is_open() == open).0
         };
-        good &= compare(class, &old, &edited(&texts, &LANGUAGES[0], edit)?, &[class, "unchanged"]);
+        passed &= compare(class, &old, &edited(&texts, &LANGUAGES[0], edit)?, &[class, "unchanged"]);
     }
     let mut halves = Texts::new();
     for (path, text) in &texts {
@@ -224,12 +225,12 @@ fn laws_of_csharp(folder: &Path) -> Outcome {
         }
     }
     let new = edited(&halves, &LANGUAGES[0], |_, text| text.to_owned())?;
-    good &= compare("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
+    passed &= compare("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
     let new = edited(&texts, &LANGUAGES[0], |path, text| attributed(text, &facts[path]).0)?;
-    Ok(good & compare("attributes", &old, &new, &["Structure", "unchanged"]))
+    Ok(passed & compare("attributes", &old, &new, &["Structure", "unchanged"]))
 }
 
-/// The hashes of all types of a tree, each file edited.
+/// The hashes of all types of a tree after editing each file.
 fn edited(
     texts: &Texts,
     language: &'static Language,
@@ -242,7 +243,8 @@ fn edited(
     Ok((0..code.types.len()).map(one).collect())
 }
 
-/// How many types an edit puts into each class; those that could not be read in full are counted apart.
+/// Prints how many types an edit puts into each class, counting types with gaps separately; returns whether only `allowed`
+/// classes occur.
 fn compare(
     name: &str,
     old: &BTreeMap<String, TypeHashes>,
@@ -258,18 +260,18 @@ fn compare(
         };
         classes.entry(class).or_default().push(name);
     }
-    let mut good = true;
+    let mut passed = true;
     for (class, types) in &classes {
         let wrong = !allowed.contains(class) && *class != "(with a gap)";
-        good &= !wrong;
+        passed &= !wrong;
         let examples =
             if wrong { types.iter().take(3).copied().collect::<Vec<_>>().join(", ") } else { String::new() };
         println!("{name}: {class} {} {examples}", types.len());
     }
-    good
+    passed
 }
 
-/// Files as one project.
+/// Joins files as one project.
 fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
     let mut reader = Reader::new(language)?;
     let file = |(path, text): (&String, &String)| SourceFile {
@@ -281,10 +283,10 @@ fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Resu
     Ok(Codebase::new(vec![Project::default()], texts.iter().map(file).collect()))
 }
 
-/// What a line above a declaration begins with that belongs to it.
+/// Prefixes of lines above a declaration that belong to it.
 const ABOVE: &[&str] = &["//", "/*", "*", "#[", "@", "["];
 
-/// The text of all declarations of a type, with what is written above each.
+/// The source of all declarations of a type, with documentation and attributes.
 fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
     let part = |(file, part): &(u32, u32)| {
         let text = &texts[&code.files[*file as usize].path];
@@ -301,7 +303,7 @@ fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
     code.types[at].parts.iter().map(part).collect()
 }
 
-/// What outlines cost beside the source they stand for, in each language that a tree has.
+/// The cost of outlines next to that of their source, for each language of a tree.
 fn outlines(folder: &Path) -> Outcome {
     for language in LANGUAGES {
         let texts = texts(folder, language)?;
@@ -352,10 +354,10 @@ fn outline(folder: &Path, name: &str) -> Outcome {
     Ok(true)
 }
 
-/// Holds types, members and references against Roslyn, all files as one project, as the oracle has them.
+/// Compares types, members and references with Roslyn, with all files as one project, as the oracle does.
 fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     if !roslyn.join("roslyn_types.tsv").is_file() {
-        println!("skipped: there are no results of Roslyn in {}", roslyn.display());
+        println!("skipped: no Roslyn results in {}", roslyn.display());
         return Ok(true);
     }
     let texts = texts(folder, &LANGUAGES[0])?;
@@ -369,26 +371,26 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         .filter_map(|line| Some((line.split('\t').next()?, line.rsplit('\t').next()?)))
         .map(|(name, members)| format!("{name}\t{members}"))
         .collect();
-    println!("{}: {} types with their members, Roslyn {}", folder.display(), types.len(), theirs.len());
+    println!("{}: {} types with members, Roslyn {}", folder.display(), types.len(), theirs.len());
     for line in types.symmetric_difference(&theirs).take(10) {
         println!("  differs: {line}");
     }
     let deps =
         resolver.edges().iter().map(|edge| format!("{}\t{}", name(edge.from), name(edge.to))).collect();
-    let mut good = types == theirs;
-    good &= scored("references between types", &deps, &lines(&roslyn.join("roslyn_deps.tsv"))?);
+    let mut passed = types == theirs;
+    passed &= scored("references between types", &deps, &lines(&roslyn.join("roslyn_deps.tsv"))?);
     let places = roslyn.join("roslyn_occ.tsv");
     if places.is_file() {
         let root = folder.display().to_string();
-        // Roslyn's paths begin with that of the folder, or with its name
+        // Roslyn's paths begin with the folder's path or its name
         let cut = |line: &String| match line.strip_prefix(&root) {
             Some(rest) => rest.trim_start_matches('/').to_owned(),
             None => line.split_once('/').map_or_else(|| line.clone(), |(_, rest)| rest.to_owned()),
         };
         let theirs = lines(&places)?.iter().map(cut).collect();
-        good &= scored("mentions of types", &mentions(&code, &resolver, &texts), &theirs);
+        passed &= scored("references to types by line", &mentions(&code, &resolver, &texts), &theirs);
     }
-    Ok(good)
+    Ok(passed)
 }
 
 fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> bool {
@@ -408,7 +410,7 @@ fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> boo
     precision >= ENOUGH && recall >= ENOUGH
 }
 
-/// Prints what an index of another tool can be held against: place, name, how sure, and where the member is declared.
+/// Prints usages for comparison with another tool's index: position, name, certainty, and the member's declaration.
 fn list_used(folder: &Path) -> Outcome {
     let (code, _) = read_tree(folder, &discover(folder)?, 2);
     let resolver = Resolver::new(&code);
@@ -437,11 +439,12 @@ fn list_used(folder: &Path) -> Outcome {
     Ok(true)
 }
 
-/// Holds the uses of members against Roslyn. What Roslyn itself cannot tell, for want of a library, is neither wrong nor missed.
+/// Compares usages of members with Roslyn. Usages that Roslyn cannot resolve, because a library is missing, count as neither
+/// wrong nor missed.
 fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
-    let told = roslyn.join("roslyn_usages.tsv");
-    if !told.is_file() {
-        println!("skipped: there is no {}", told.display());
+    let expected = roslyn.join("roslyn_usages.tsv");
+    if !expected.is_file() {
+        println!("skipped: no such file: {}", expected.display());
         return Ok(true);
     }
     let texts = texts(folder, &LANGUAGES[0])?;
@@ -449,14 +452,14 @@ fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     let start = busy();
     let (certain, likely) = used(&code, &texts);
     let (unsure, sure): (BTreeSet<String>, _) =
-        lines(&told)?.into_iter().partition(|line| line.contains("\t?"));
+        lines(&expected)?.into_iter().partition(|line| line.contains("\t?"));
     let unsure: BTreeSet<String> = unsure.iter().map(|line| line.replace("\t?", "\t")).collect();
     let (right, open) = (certain.intersection(&sure).count(), certain.intersection(&unsure).count());
     let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
     let (precision, recall) = (share(right, certain.len() - open), share(right, sure.len()));
     println!(
-        "{}: {} uses of members, Roslyn {}; {} certain, {open} of them open to Roslyn; precision {precision:.4}, recall {recall:.4}, \
-         with the likely {:.4}; {:.2} s of a processor",
+        "{}: {} usages of members, Roslyn {}; {} certain, {open} of them unresolved by Roslyn; precision {precision:.4}, recall {recall:.4}, \
+         with likely ones {:.4}; {:.2} s CPU",
         folder.display(),
         certain.len() + likely.len(),
         sure.len(),
@@ -473,7 +476,7 @@ fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     Ok(precision >= SURE.0 && recall >= SURE.1)
 }
 
-/// The places where members are used, those that are certain and those that are likely, as the oracle writes them.
+/// The certain and the likely usages of members, in the oracle's format.
 fn used(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut certain, mut likely) = (BTreeSet::new(), BTreeSet::new());
     let resolver = Resolver::new(code);
@@ -489,15 +492,15 @@ fn used(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) 
             let count =
                 if member.kind == MemberKind::Method { parameters(&member.key) } else { String::new() };
             let of = owner[&(declared, part)];
-            let told = format!("{}:{line}\t{}\t{of}.{}{count}", file.path, member.name, member.name);
+            let usage_line = format!("{}:{line}\t{}\t{of}.{}{count}", file.path, member.name, member.name);
             let found = if usage.certainty == Certainty::Certain { &mut certain } else { &mut likely };
-            found.insert(told);
+            found.insert(usage_line);
         }
     }
     (certain, likely)
 }
 
-/// How many parameters a member's key has, in brackets.
+/// The number of parameters in a member's key, in brackets.
 fn parameters(key: &str) -> String {
     let list = key.split_once('(').map_or("", |(_, list)| list.trim_end_matches(')'));
     let (mut depth, mut commas) = (0_i32, 0);
@@ -535,7 +538,7 @@ fn lines(path: &Path) -> Result<BTreeSet<String>, Box<dyn Error>> {
     Ok(fs::read_to_string(path)?.lines().map(str::to_owned).collect())
 }
 
-/// Every file of a language below a folder, whatever git says: so does the oracle.
+/// Every file of a language below a folder, including ignored ones, as in the oracle.
 fn texts(folder: &Path, language: &Language) -> Result<Texts, Box<dyn Error>> {
     let (mut open, mut found): (Vec<PathBuf>, Texts) = (vec![folder.to_path_buf()], BTreeMap::new());
     while let Some(path) = open.pop() {
@@ -550,17 +553,17 @@ fn texts(folder: &Path, language: &Language) -> Result<Texts, Box<dyn Error>> {
     Ok(found)
 }
 
-/// Seconds of a processor that the threads of this process have had.
+/// CPU time of this process, in seconds.
 fn busy() -> f64 {
-    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = told.rsplit(") ").next().unwrap_or_default().split(' ');
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
     ticks.iter().sum::<f64>() / 100.0
 }
 
-/// The most memory this process has had.
+/// Peak memory of this process.
 fn peak() -> String {
-    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = told.lines().find(|line| line.starts_with("VmHWM"));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())
 }

@@ -1,13 +1,13 @@
-//! Holds the room against an index that a compiler made of a folder. Nothing is fetched, and no indexer is run.
+//! Checks this crate against a compiler's index of a folder. Nothing is downloaded, and no indexer is run.
 //!
-//!     cargo run --release -p loci-code --example scip -- agree INDEX TSV         every occurrence, beside another reader's
-//!     cargo run --release -p loci-code --example scip -- fits INDEX FOLDER       what of the index is still spelled so
-//!     cargo run --release -p loci-code --example scip -- score INDEX FOLDER      our own references, beside the compiler's
-//!     cargo run --release -p loci-code --example scip -- aged OLD INDEX FOLDER   the same with an index of an earlier tree
+//!     cargo run --release -p loci-code --example scip -- agree INDEX TSV         compare every occurrence with another decoder's
+//!     cargo run --release -p loci-code --example scip -- fits INDEX FOLDER       which files still match the index
+//!     cargo run --release -p loci-code --example scip -- score INDEX FOLDER      compare our references with the compiler's
+//!     cargo run --release -p loci-code --example scip -- aged OLD INDEX FOLDER   the same with an index of an earlier version
 //!     cargo run --release -p loci-code --example scip -- usages INDEX FOLDER NAME
 //!
-//! `TSV` has what the official bindings read, as `testdata/scip/dump.cjs` prints it. An index is made with
-//! `scip-typescript index --output INDEX` or `rust-analyzer scip . --output INDEX`, in the folder.
+//! `TSV` is the output of the official bindings, as printed by `testdata/scip/dump.cjs`. To create an index, run
+//! `scip-typescript index --output INDEX` or `rust-analyzer scip . --output INDEX` in the folder.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
@@ -28,14 +28,14 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["agree", index, told] => agree(Path::new(index), Path::new(told)),
+        ["agree", index, tsv] => agree(Path::new(index), Path::new(tsv)),
         ["fits", index, folder] => asked(index, folder, fits),
         ["score", index, folder] => asked(index, folder, score),
         ["aged", old, index, folder] => {
-            asked(index, folder, |asked| aged(asked, folder, Index::open(Path::new(old))))
+            asked(index, folder, |input| aged(input, folder, Index::open(Path::new(old))))
         }
-        ["usages", index, folder, name] => asked(index, folder, |asked| usages(asked, name)),
-        _ => Err("see the head of crates/code/examples/scip.rs for what can be asked".into()),
+        ["usages", index, folder, name] => asked(index, folder, |input| usages(input, name)),
+        _ => Err("unknown command: see the head of crates/code/examples/scip.rs".into()),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every occurrence of an index as one line, sorted, as the other reader tells it.
+/// Every occurrence of an index as one line, sorted, in the format of `TSV`.
 fn told(index: &Index) -> Vec<String> {
     let mut lines = Vec::new();
     for document in &index.documents {
@@ -64,27 +64,26 @@ fn told(index: &Index) -> Vec<String> {
     lines
 }
 
-fn agree(index: &Path, told_path: &Path) -> Outcome {
+fn agree(index: &Path, tsv: &Path) -> Outcome {
     let start = busy();
     let read = Index::open(index)?;
     let (spent, memory, size) = (busy() - start, peak(), fs::metadata(index)?.len());
     let count: usize = read.documents.iter().map(|document| document.occurrences.len()).sum();
-    println!("{}: {size} bytes read in {spent:.2} s of a processor with {memory}", index.display());
+    println!("{}: {size} bytes read in {spent:.2} s CPU with {memory}", index.display());
     println!("  {} documents, {count} occurrences, {} symbols", read.documents.len(), read.symbols());
     println!("  damage: {:?}", read.damage);
     let definitions: usize = (0..read.symbols()).map(|symbol| read.definitions(symbol).count()).sum();
     let references: usize = (0..read.symbols()).map(|symbol| read.references(symbol).count()).sum();
     println!("  {definitions} definitions, {references} references by symbol");
     let ours = told(&read);
-    let mut theirs: Vec<String> =
-        BufReader::new(fs::File::open(told_path)?).lines().collect::<Result<_, _>>()?;
+    let mut theirs: Vec<String> = BufReader::new(fs::File::open(tsv)?).lines().collect::<Result<_, _>>()?;
     theirs.sort();
     let differing = ours.iter().zip(&theirs).find(|(one, other)| one != other);
-    println!("  ours {}, theirs {}; first that differs: {differing:?}", ours.len(), theirs.len());
+    println!("  ours {}, theirs {}; first difference: {differing:?}", ours.len(), theirs.len());
     Ok(ours == theirs && definitions + references == count)
 }
 
-/// A folder, as we read it, with the index of it.
+/// A folder's codebase with its index.
 struct Asked<'a> {
     code: &'a Codebase,
     exact: Exact<'a>,
@@ -93,7 +92,7 @@ struct Asked<'a> {
     of_parts: BTreeMap<(u32, u32), u32>,
 }
 
-fn asked(index: &str, folder: &str, ask: impl Fn(&Asked) -> bool) -> Outcome {
+fn asked(index: &str, folder: &str, check: impl Fn(&Asked) -> bool) -> Outcome {
     let root = Path::new(folder);
     let (code, _) = read_tree(root, &discover(root)?, 2);
     let written = fs::metadata(index)?.modified().ok();
@@ -104,57 +103,57 @@ fn asked(index: &str, folder: &str, ask: impl Fn(&Asked) -> bool) -> Outcome {
     for (at, each) in code.types.iter().enumerate() {
         of_parts.extend(each.parts.iter().map(|part| (*part, at as u32)));
     }
-    Ok(ask(&Asked { code: &code, exact, texts, of_parts }))
+    Ok(check(&Asked { code: &code, exact, texts, of_parts }))
 }
 
-fn fits(asked: &Asked) -> bool {
+fn fits(input: &Asked) -> bool {
     let mut found: BTreeMap<Freshness, Vec<&str>> = BTreeMap::new();
-    for (at, file) in asked.code.files.iter().enumerate() {
-        found.entry(asked.exact.freshness(at as u32)).or_default().push(&file.path);
+    for (at, file) in input.code.files.iter().enumerate() {
+        found.entry(input.exact.freshness(at as u32)).or_default().push(&file.path);
     }
     for (freshness, files) in &found {
         println!("{freshness:?}: {} files, {:?}", files.len(), &files[..files.len().min(5)]);
     }
-    let ours = asked.exact.ours();
+    let ours = input.exact.ours();
     let types = ours.values().filter(|symbol| symbol.member.is_none()).count();
     println!("{types} of our types and {} of our members are defined in it", ours.len() - types);
     !found.contains_key(&Freshness::Stale)
 }
 
-fn usages(asked: &Asked, name: &str) -> bool {
-    let types = Named::all(asked.code);
+fn usages(input: &Asked, name: &str) -> bool {
+    let types = Named::all(input.code);
     for (symbol, _) in Names::new(&types, &|_| 0).meant(name).candidates {
-        let symbol = Declared::of(asked.code, symbol);
-        let told = asked.exact.usages(symbol);
-        println!("{symbol:?}: {} places", told.as_ref().map_or(0, |it| it.places.len()));
-        for it in told.iter().flat_map(|it| &it.places) {
-            let file = &asked.code.files[it.file as usize].path;
+        let symbol = Declared::of(input.code, symbol);
+        let usages = input.exact.usages(symbol);
+        println!("{symbol:?}: {} places", usages.as_ref().map_or(0, |it| it.places.len()));
+        for it in usages.iter().flat_map(|it| &it.places) {
+            let file = &input.code.files[it.file as usize].path;
             println!("  {file}:{}:{} {}", it.line, it.column, it.roles.name());
         }
     }
     true
 }
 
-/// A byte of a file where a type may be named.
+/// A position that may refer to a type: file and byte.
 type At = (u32, u32);
 
-/// What an index says of a place: the types it may be, and whether it may be a value as well. TypeScript has types and values of
-/// one name, and an index has both wherever that name stands.
+/// The index data at a position: the types it may refer to, and whether it may refer to a value as well. In TypeScript, a type
+/// and a value can share a name, and an index has both at each occurrence of that name.
 #[derive(Default)]
 struct Said {
     types: BTreeSet<u32>,
     value: bool,
 }
 
-fn score(asked: &Asked) -> bool {
+fn score(input: &Asked) -> bool {
     println!("by names alone:");
-    let _ = scored(asked, &Resolver::new(asked.code));
+    let _ = scored(input, &Resolver::new(input.code));
     println!("with the index:");
-    scored(asked, &Resolver::with_exact(asked.code, &asked.exact))
+    scored(input, &Resolver::with_exact(input.code, &input.exact))
 }
 
-/// What an index is worth after the tree has moved on, every file being younger than it.
-fn aged(asked: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
+/// How useful an index is after the tree has changed, with every file newer than it.
+fn aged(input: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
     let old = match old {
         Ok(old) => old,
         Err(error) => {
@@ -162,49 +161,49 @@ fn aged(asked: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
             return false;
         }
     };
-    let exact = Exact::with(asked.code, Path::new(folder), old, "", None);
+    let exact = Exact::with(input.code, Path::new(folder), old, "", None);
     let mut found: BTreeMap<Freshness, usize> = BTreeMap::new();
-    for file in 0..asked.code.files.len() as u32 {
+    for file in 0..input.code.files.len() as u32 {
         *found.entry(exact.freshness(file)).or_default() += 1;
     }
     println!("files: {found:?}");
-    let resolver = Resolver::with_exact(asked.code, &exact);
+    let resolver = Resolver::with_exact(input.code, &exact);
     let mut sure = 0;
     for edge in resolver.edges() {
         sure += usize::from(edge.certainty == Certainty::Exact);
     }
     println!("exact references between types: {sure} of {}", resolver.edges().len());
-    scored(asked, &resolver)
+    scored(input, &resolver)
 }
 
-/// Whether every mention is one of the compiler's.
-fn scored(asked: &Asked, resolver: &Resolver) -> bool {
-    let known = asked.exact.ours();
+/// Prints precision and recall; returns whether all our edges are also the compiler's.
+fn scored(input: &Asked, resolver: &Resolver) -> bool {
+    let known = input.exact.ours();
     let known: BTreeSet<u32> =
         known.values().filter(|symbol| symbol.member.is_none()).map(|symbol| symbol.of).collect();
-    // what only a macro declares has no definition that we could find, so nothing can be said about it
-    let mut ours = our_mentions(asked, resolver);
+    // types declared by a macro have no definition we could find, so they are not compared
+    let mut ours = our_mentions(input, resolver);
     ours.retain(|_, to| known.contains(to));
-    // nor about code that the compiler left out
+    // nor is code that the compiler did not compile
     let all = ours.len();
-    ours.retain(|at, _| is_told(asked, *at));
-    println!("{} of our mentions are where the index has nothing", all - ours.len());
-    let mut theirs = their_mentions(asked);
-    theirs.retain(|at, said| !said.value || ours.contains_key(at));
-    let right = |at: &At, to: &u32| theirs.get(at).is_some_and(|said| said.types.contains(to));
+    ours.retain(|at, _| is_told(input, *at));
+    println!("{} of our references are where the index has nothing", all - ours.len());
+    let mut theirs = their_mentions(input);
+    theirs.retain(|at, target| !target.value || ours.contains_key(at));
+    let right = |at: &At, to: &u32| theirs.get(at).is_some_and(|target| target.types.contains(to));
     let both = ours.iter().filter(|(at, to)| right(at, to)).count();
-    println!("mentions of types: {}", rates(ours.len(), theirs.len(), both));
+    println!("references to types: {}", rates(ours.len(), theirs.len(), both));
     let wrong = ours.iter().filter(|(at, to)| !right(at, to)).map(|(at, to)| (*at, *to)).collect();
-    shown(asked, "only ours", wrong);
+    shown(input, "only ours", wrong);
     let missed = theirs.iter().filter(|(at, _)| !ours.contains_key(at));
-    let missed = missed.filter_map(|(at, said)| Some((*at, *said.types.first()?))).collect();
-    shown(asked, "only the compiler's", missed);
+    let missed = missed.filter_map(|(at, target)| Some((*at, *target.types.first()?))).collect();
+    shown(input, "only the compiler's", missed);
     let edge =
-        |at: &At, to: u32| owner(asked, at.0, at.1).map(|from| (from, to)).filter(|(from, to)| from != to);
+        |at: &At, to: u32| owner(input, at.0, at.1).map(|from| (from, to)).filter(|(from, to)| from != to);
     let between: BTreeSet<(u32, u32)> = ours.iter().filter_map(|(at, to)| edge(at, *to)).collect();
-    let named = |(at, said): (&At, &Said)| {
-        // of several that a place may be, the one we took if it is among them
-        let to = ours.get(at).filter(|to| said.types.contains(to)).or(said.types.first())?;
+    let named = |(at, target): (&At, &Said)| {
+        // of several candidates at a position, ours if it is among them
+        let to = ours.get(at).filter(|to| target.types.contains(to)).or(target.types.first())?;
         edge(at, *to)
     };
     let theirs: BTreeSet<(u32, u32)> = theirs.iter().filter_map(named).collect();
@@ -218,30 +217,30 @@ fn rates(ours: usize, theirs: usize, both: usize) -> String {
     format!("{ours} ours, {theirs} the compiler's, precision {precision:.4}, recall {recall:.4}")
 }
 
-/// Forty of what differs, from all over the tree.
-fn shown(asked: &Asked, name: &str, all: Vec<(At, u32)>) {
+/// Prints about forty differences, spread over the tree.
+fn shown(input: &Asked, name: &str, all: Vec<(At, u32)>) {
     println!("  {name}: {}", all.len());
     let step = (all.len() / 40).max(1);
     for ((file, byte), to) in all.into_iter().step_by(step) {
-        let text = &asked.texts[file as usize];
+        let text = &input.texts[file as usize];
         let line = text[..byte as usize].matches('\n').count();
-        let path = &asked.code.files[file as usize].path;
-        let name = &asked.code.types[to as usize].name;
+        let path = &input.code.files[file as usize].path;
+        let name = &input.code.types[to as usize].name;
         println!("    {path}:{} {name} | {}", line + 1, text.lines().nth(line).unwrap_or_default().trim());
     }
 }
 
-/// Where our resolver sees types, in files that the index has.
-fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
+/// The references to types that our resolver finds, in indexed files.
+fn our_mentions(input: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
     let mut found = BTreeMap::new();
-    for (at, file) in asked.code.files.iter().enumerate().filter(|(at, _)| is_known(asked, *at as u32)) {
-        let text = &asked.texts[at];
-        // a macro's `use` is words to us
+    for (at, file) in input.code.files.iter().enumerate().filter(|(at, _)| is_known(input, *at as u32)) {
+        let text = &input.texts[at];
+        // we do not parse a `use` inside a macro as an import
         let imports = imports(text);
         for reference in file.facts.references.iter().filter(|it| resolver.owner(at as u32, it).is_some()) {
             let path = file.facts.path(reference);
             for mention in resolver.mentions(at as u32, reference) {
-                // from the end: what a path is relative to is not written at its beginning
+                // search from the end: an implicit prefix of a path is not in the text
                 let mut byte = reference.until as usize;
                 for segment in path.segments[mention.segment as usize..].iter().rev() {
                     let before = text.get(reference.at as usize..byte).unwrap_or_default();
@@ -250,7 +249,7 @@ fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
                         .map_or(byte, |at| reference.at as usize + at);
                 }
                 let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
-                if is_counted(asked, mention.to) && !imported {
+                if is_counted(input, mention.to) && !imported {
                     found.insert((at as u32, byte as u32), mention.to);
                 }
             }
@@ -259,42 +258,42 @@ fn our_mentions(asked: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
     found
 }
 
-/// Where the index has references to types that we declare; imports are no references of a type.
-fn their_mentions(asked: &Asked) -> BTreeMap<At, Said> {
+/// The indexed references to types that we declare; imports do not count as references of a type.
+fn their_mentions(input: &Asked) -> BTreeMap<At, Said> {
     let mut found: BTreeMap<At, Said> = BTreeMap::new();
-    let ours = asked.exact.ours();
-    for (at, text) in asked.texts.iter().enumerate() {
+    let ours = input.exact.ours();
+    for (at, text) in input.texts.iter().enumerate() {
         let imports = imports(text);
-        let told = asked.exact.mentions(at as u32, &ours).unwrap_or_default();
-        for (it, symbol) in told.iter().filter(|(it, _)| !it.roles.is_definition()) {
+        let references = input.exact.mentions(at as u32, &ours).unwrap_or_default();
+        for (it, symbol) in references.iter().filter(|(it, _)| !it.roles.is_definition()) {
             let byte = it.span.from as usize;
             let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
-            let is_type = symbol.member.is_none() && is_counted(asked, symbol.of);
-            let owned = owner(asked, it.file, it.span.from).is_some();
+            let is_type = symbol.member.is_none() && is_counted(input, symbol.of);
+            let owned = owner(input, it.file, it.span.from).is_some();
             if owned && !imported && it.span.of(text) != "Self" {
-                let said = found.entry((it.file, it.span.from)).or_default();
-                said.types.extend(is_type.then_some(symbol.of));
-                said.value |= is_value(asked, *symbol);
+                let target = found.entry((it.file, it.span.from)).or_default();
+                target.types.extend(is_type.then_some(symbol.of));
+                target.value |= is_value(input, *symbol);
             }
         }
     }
-    found.retain(|_, said| !said.types.is_empty());
+    found.retain(|_, target| !target.types.is_empty());
     found
 }
 
-/// Whether a symbol is a constant or a variable; a constructor is there for its type.
-fn is_value(asked: &Asked, symbol: Declared) -> bool {
+/// Whether a symbol is a constant or a variable; a constructor counts as its type.
+fn is_value(input: &Asked, symbol: Declared) -> bool {
     let Some((file, part, member)) = symbol.member else { return false };
-    let kind = asked.code.part((file, part)).members[member as usize].kind;
+    let kind = input.code.part((file, part)).members[member as usize].kind;
     kind != MemberKind::Constructor
 }
 
-/// Whether the index has anything at a place.
-fn is_told(asked: &Asked, (file, byte): At) -> bool {
-    let before = &asked.texts[file as usize][..byte as usize];
+/// Whether the index has an occurrence at a position.
+fn is_told(input: &Asked, (file, byte): At) -> bool {
+    let before = &input.texts[file as usize][..byte as usize];
     let (line, start) = (before.matches('\n').count() as u32, before.rfind('\n').map_or(0, |at| at + 1));
-    let path = &asked.code.files[file as usize].path;
-    let mut indexes = asked.exact.indexes().filter_map(|(_, index)| Some((index, index.document(path)?)));
+    let path = &input.code.files[file as usize].path;
+    let mut indexes = input.exact.indexes().filter_map(|(_, index)| Some((index, index.document(path)?)));
     indexes.any(|(index, document)| {
         let column = match index.documents[document as usize].columns {
             Columns::Utf8 => before.len() - start,
@@ -307,24 +306,24 @@ fn is_told(asked: &Asked, (file, byte): At) -> bool {
     })
 }
 
-fn is_known(asked: &Asked, file: u32) -> bool {
-    asked.exact.freshness(file) <= Freshness::Fits
+fn is_known(input: &Asked, file: u32) -> bool {
+    input.exact.freshness(file) <= Freshness::Fits
 }
 
-/// Modules are left out: an index names them in every path, we only where nothing nearer can be named.
-fn is_counted(asked: &Asked, of: u32) -> bool {
-    asked.code.types[of as usize].kind != TypeKind::Module
+/// Modules are left out: an index reports them in every path, we only where nothing inside them is referenced.
+fn is_counted(input: &Asked, of: u32) -> bool {
+    input.code.types[of as usize].kind != TypeKind::Module
 }
 
-/// The innermost type around a byte.
-fn owner(asked: &Asked, file: u32, byte: u32) -> Option<u32> {
-    let parts = asked.code.files[file as usize].facts.types.iter().enumerate();
+/// The innermost type that contains a byte.
+fn owner(input: &Asked, file: u32, byte: u32) -> Option<u32> {
+    let parts = input.code.files[file as usize].facts.types.iter().enumerate();
     let around = parts.filter(|(_, part)| part.span.from <= byte && byte < part.span.to);
     let inner = around.min_by_key(|(_, part)| part.span.to - part.span.from)?;
-    asked.of_parts.get(&(file, inner.0 as u32)).copied()
+    input.of_parts.get(&(file, inner.0 as u32)).copied()
 }
 
-/// How a statement begins that imports, and how it ends.
+/// How import statements begin and end.
 const IMPORTS: &[(&str, &str)] = &[
     ("import ", "\n"),
     ("import {", " from "),
@@ -338,7 +337,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("pub(super) use ", ";"),
 ];
 
-/// The stretches of a text that import.
+/// The ranges of import statements in a text.
 fn imports(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -353,17 +352,17 @@ fn imports(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Seconds of a processor that the threads of this process have had.
+/// CPU time of this process, in seconds.
 fn busy() -> f64 {
-    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = told.rsplit(") ").next().unwrap_or_default().split(' ');
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
     ticks.iter().sum::<f64>() / 100.0
 }
 
-/// The most memory this process has had.
+/// Peak memory of this process.
 fn peak() -> String {
-    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = told.lines().find(|line| line.starts_with("VmHWM"));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())
 }

@@ -1,9 +1,8 @@
-//! What it costs to keep a code base known, on folders of real code, and whether a store that was brought up to date says what a
-//! fresh one would:
+//! Measures the cost of indexing and refreshing real code, and checks that a refreshed index equals a freshly built one:
 //!
 //!     cargo run --release -p loci-code --example store -- FOLDER [EDITS]
 //!
-//! A copy of the folder is made beside it in the system's temporary folder, edited there and removed.
+//! The folder is copied to the system's temporary folder, edited there, and the copy removed.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
@@ -16,8 +15,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let edits = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(20);
-    let outcome =
-        args.first().ok_or_else(|| "which folder?".into()).and_then(|folder| run(Path::new(folder), edits));
+    let outcome = args
+        .first()
+        .ok_or_else(|| "usage: store FOLDER [EDITS]".into())
+        .and_then(|folder| run(Path::new(folder), edits));
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -37,9 +38,9 @@ fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
     let start = busy();
     let first = store.refresh(moment())?;
     let size = fs::metadata(&kept)?.len();
-    println!("first: {:.2} s of a processor, {} kept; {}", busy() - start, size, told(&first));
+    println!("first: {:.2} s CPU, {} bytes stored; {}", busy() - start, size, told(&first));
     println!("{:?}; peak {}", store.extent()?, peak());
-    let mut good = true;
+    let mut passed = true;
     let chosen: Vec<&PathBuf> = files.iter().step_by((files.len() / edits.max(1)).max(1)).collect();
     for (n, path) in chosen.iter().enumerate() {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -51,17 +52,17 @@ fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
             let mut fresh = Store::in_memory(&root)?;
             fresh.refresh(moment())?;
             let same = fresh.fingerprint()? == store.fingerprint()?;
-            println!("  as a fresh one: {same}");
+            println!("  equals a fresh index: {same}");
             if !same {
                 differences(&store, &fresh)?;
             }
-            good &= same;
+            passed &= same;
         }
     }
     let start = busy();
     let done = store.refresh(moment())?;
-    println!("nothing: {:.3} s; {}", busy() - start, told(&done));
-    Ok(good)
+    println!("unchanged: {:.3} s; {}", busy() - start, told(&done));
+    Ok(passed)
 }
 
 fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
@@ -89,7 +90,7 @@ fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
 
 const KINDS: usize = 4;
 
-/// A body, a public member, a renamed type, a new type.
+/// Edits a body, adds a public member, renames a type or adds a type.
 fn edited(text: &str, n: usize) -> String {
     match n % KINDS {
         0 => text.replacen("return ", "return  /* x */ ", 1),
@@ -148,17 +149,17 @@ fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// Seconds of a processor that the threads of this process have had.
+/// CPU time of this process, in seconds.
 fn busy() -> f64 {
-    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = told.rsplit(") ").next().unwrap_or_default().split(' ');
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
     ticks.iter().sum::<f64>() / 100.0
 }
 
-/// The most memory this process has had.
+/// Peak memory of this process.
 fn peak() -> String {
-    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = told.lines().find(|line| line.starts_with("VmHWM"));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())
 }

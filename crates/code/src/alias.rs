@@ -1,60 +1,62 @@
-//! Which type that is gone is one that has come, under another name or in another namespace: so that what is known of it goes on.
+//! Rename detection: decides which removed type reappears as an added type under another name or in another namespace, so that
+//! its notes and state can be carried over.
 //!
-//! Compares only what disappeared with what appeared in one batch, and claims nothing where two would fit: most code bases have
-//! types that look alike (in one of 15,700 types every second has the members of another).
+//! Compares only the types removed and added in one batch, and reports a conflict where two candidates fit: most codebases have
+//! types that look alike (in one with 15,700 types, every second type has the same members as another). Does not know where
+//! aliases are stored.
 
 use crate::codebase::{Codebase, Type};
 use crate::hash::TypeHashes;
 use std::collections::BTreeSet;
 use syntax::{Digest, MemberKind, TypeId, TypeKind};
 
-/// A type as it was, or as it is.
+/// A type before or after a refresh, reduced to what rename detection compares.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     pub id: TypeId,
-    /// Its full name.
+    /// The full name.
     pub name: &'a str,
     pub kind: TypeKind,
     pub hashes: &'a TypeHashes,
-    /// What its members do, a number each.
+    /// The digests of the members' bodies.
     pub bodies: &'a BTreeSet<Digest>,
-    /// Where it is declared.
+    /// The files that declare it.
     pub files: &'a [String],
 }
 
-/// What the members of a type do, a number each; those that do nothing say nothing.
+/// The digests of all member bodies of a type; empty bodies are left out.
 pub fn bodies(code: &Codebase, of: &Type) -> BTreeSet<Digest> {
     let members = code.parts(of).flat_map(|part| &part.members);
     members.flat_map(|member| [member.body, member.hidden]).filter(|body| body.0 != 0).collect()
 }
 
-/// One that is another now.
+/// A renamed type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alias {
     pub old: TypeId,
     pub new: TypeId,
-    /// What speaks for it, in words.
+    /// The evidence for the rename, as a sentence.
     pub reason: String,
 }
 
-/// Several could be meant; a person may decide.
+/// A removed type with several rename candidates; a person may decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     pub old: TypeId,
     pub candidates: Vec<TypeId>,
 }
 
-/// How much better than the next the best must be.
+/// By how much the best score must exceed the next one.
 const MARGIN: f64 = 0.5;
 
-/// What speaks for a pair.
+/// The evidence that two types are the same.
 struct Evidence {
-    /// The share of what members do that both have; nothing where there is too little to compare.
+    /// The share of common bodies (Jaccard index); `None` if there are too few bodies to compare.
     bodies: Option<f64>,
-    /// The share of members that both have, and how many there are.
+    /// The share of common members, and how many members the larger type has.
     members: f64,
     count: usize,
-    /// They stand in one file, or git says that the file was renamed.
+    /// Both are declared in the same file, or git reports that the file was renamed.
     same_file: bool,
     same_name: bool,
     same_namespace: bool,
@@ -64,7 +66,7 @@ impl Evidence {
     fn of(old: &Known, new: &Known, renamed: &dyn Fn(&str) -> Option<String>) -> Evidence {
         let (one, other) = (members(old), members(new));
         let enough = old.bodies.len().min(new.bodies.len()) >= 2;
-        let moved = |file: &String| {
+        let in_same_file = |file: &String| {
             new.files.contains(file) || renamed(file).is_some_and(|to| new.files.contains(&to))
         };
         let ((old_space, old_name), (new_space, new_name)) = (split(old.name), split(new.name));
@@ -72,13 +74,13 @@ impl Evidence {
             bodies: enough.then(|| share(old.bodies, new.bodies)),
             members: share(&one, &other),
             count: one.len().max(other.len()),
-            same_file: old.files.iter().any(moved),
+            same_file: old.files.iter().any(in_same_file),
             same_name: old_name == new_name,
             same_namespace: old_space == new_space,
         }
     }
 
-    /// Why the two are one; None where too little speaks for it.
+    /// Why the two types are the same; `None` if the evidence is too weak.
     fn reason(&self) -> Option<&'static str> {
         if self.bodies.is_some_and(|share| share >= 0.6) {
             return Some("its members do the same");
@@ -106,7 +108,7 @@ impl Evidence {
     }
 }
 
-/// `renamed` is what git says of a file: its new name.
+/// Pairs removed types with added ones. `renamed` returns the new path of a file that was renamed or moved.
 pub fn aliases(
     gone: &[Known],
     come: &[Known],
@@ -129,7 +131,7 @@ pub fn aliases(
     for (o, old) in gone.iter().enumerate() {
         let mine: Vec<_> = pairs.iter().filter(|pair| pair.0 == o).collect();
         let Some(best) = mine.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)) else { continue };
-        // No other way to pair either of the two may be nearly as good.
+        // No other pairing of either type may score nearly as well.
         let rival = |pair: &&(usize, usize, f64, &str)| {
             (pair.0 == o) != (pair.1 == best.1) && pair.2 > best.2 - MARGIN
         };
@@ -143,20 +145,20 @@ pub fn aliases(
     (found, conflicts)
 }
 
-/// Kind and signature of each member, with a mark for the type's own name: it is what changed.
+/// Kind and signature of each member, with a placeholder for the type's own name, because the name is what changed.
 fn members(of: &Known) -> BTreeSet<(MemberKind, String)> {
     let own = split(of.name).1;
     of.hashes.members.iter().map(|member| (member.kind, without(own, &member.key))).collect()
 }
 
-/// A text with `\u{1}` for each word that is this name.
+/// Replaces each whole-word occurrence of a name with `\u{1}`.
 fn without(name: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(name) {
         let (before, behind) = (&rest[..at], &rest[at + name.len()..]);
-        let letter = |c: char| c.is_alphanumeric() || c == '_';
-        let whole = !before.ends_with(letter) && !behind.starts_with(letter);
+        let is_word_char = |c: char| c.is_alphanumeric() || c == '_';
+        let whole = !before.ends_with(is_word_char) && !behind.starts_with(is_word_char);
         out.push_str(before);
         out.push_str(if whole { "\u{1}" } else { name });
         rest = behind;
@@ -169,7 +171,7 @@ fn share<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     if all == 0 { 0.0 } else { one.intersection(other).count() as f64 / all as f64 }
 }
 
-/// Namespace and outer types; the name itself, without how many type parameters it has.
+/// Splits a full name into its namespace and outer types, and the simple name without its number of type parameters.
 fn split(name: &str) -> (&str, &str) {
     let (outer, own) = name.rsplit_once(['.', '+']).unwrap_or(("", name));
     (outer, own.split('`').next().unwrap_or(own))
@@ -198,7 +200,7 @@ mod tests {
         files: Vec<String>,
     }
 
-    /// What is known of each type of some files.
+    /// Parses some files and describes each type in them.
     fn types(files: &[(String, String)]) -> Vec<Told> {
         let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
         let read = |(path, text): &(String, String)| SourceFile {
@@ -209,7 +211,7 @@ mod tests {
         };
         let code = Codebase::new(vec![Project::default()], files.iter().map(read).collect());
         let resolver = Resolver::new(&code);
-        let told = |(of, each): (usize, &Type)| Told {
+        let describe = |(of, each): (usize, &Type)| Told {
             id: each.id,
             name: each.name.clone(),
             kind: each.kind,
@@ -217,7 +219,7 @@ mod tests {
             bodies: bodies(&code, each),
             files: each.parts.iter().map(|(file, _)| code.files[*file as usize].path.clone()).collect(),
         };
-        code.types.iter().enumerate().map(told).collect()
+        code.types.iter().enumerate().map(describe).collect()
     }
 
     fn known<'a>(all: &'a [Told], without: &[Told]) -> Vec<Known<'a>> {
@@ -233,7 +235,7 @@ mod tests {
         all.iter().filter(only_here).map(known).collect()
     }
 
-    /// Old name to new name of what is found between two states of the same files, and how much is left undecided.
+    /// The detected renames (old and new name) between two versions of the same files, and the number of conflicts.
     fn found(before: &[(String, String)], after: &[(String, String)]) -> (Vec<(String, String)>, usize) {
         let (old, new) = (types(before), types(after));
         let (gone, come) = (known(&old, &new), known(&new, &old));
@@ -258,7 +260,7 @@ mod tests {
         "Frame",
     ];
 
-    /// A class of some members, the way people write them: properties that every second class has, and methods of its own.
+    /// A class as people write them: properties that every second class has, and methods of its own.
     fn class(dice: &mut Dice, space: &str, name: &str) -> String {
         let mut text = format!(
             "namespace {space} {{ public class {name} {{\n  public {name}(int seed) {{ Seed = seed + {}; }}\n  public int Seed {{ get; }}\n",
@@ -283,7 +285,7 @@ mod tests {
         text + "} }\n"
     }
 
-    /// Two hundred renames and moves, with edits on the way, in files with other types that stay.
+    /// Two hundred renames and moves, half of them with an edit, in trees with another type that stays the same.
     #[test]
     fn renamed_and_moved_types_are_found() {
         let mut dice = Dice(7);
@@ -304,7 +306,7 @@ mod tests {
                 ),
             };
             if dice.below(2) == 0 {
-                after = after.replacen("var x = a *", "var x = 7 + a *", 1); // somebody improved it meanwhile
+                after = after.replacen("var x = a *", "var x = 7 + a *", 1); // edited in the same batch
             }
             let new_path = if round % 2 == 0 { "a.cs" } else { "b.cs" };
             let file = |path: &str, text: &str| (path.to_string(), text.to_string());
@@ -316,9 +318,9 @@ mod tests {
         assert!(hits >= 190, "{hits} of 200");
     }
 
-    /// Two hundred times a type goes and another comes that only looks like it: the same shape, another purpose.
+    /// Two hundred times, a type is removed and another is added that has the same shape and another purpose.
     #[test]
-    fn unrelated_types_are_not_taken_for_each_other() {
+    fn unrelated_types_are_not_reported_as_renames() {
         let mut dice = Dice(11);
         let file = |path: &str, text: &str| (path.to_string(), text.to_string());
         for round in 0..200 {
@@ -328,7 +330,7 @@ mod tests {
             let (pairs, _) = found(&[file("a.cs", &one)], &[file(path, &other)]);
             assert_eq!(pairs, [], "round {round}\n{one}\n{other}");
         }
-        // Plain holders of data, of which a code base has many.
+        // Plain data classes, of which a codebase has many.
         let holder = |name: &str| {
             format!(
                 "namespace N {{ public class {name} {{ public int Id {{ get; set; }} public string Name {{ get; set; }} }} }}"
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn where_two_would_fit_nothing_is_claimed() {
+    fn ambiguous_renames_are_reported_as_conflicts() {
         let mut dice = Dice(3);
         let file = |path: &str, text: String| (path.to_string(), text);
         let text = class(&mut dice, "N", "Old");

@@ -1,7 +1,6 @@
-//! Everything that is to be said of one type without looking at any other: its name, where it stands, its members, its hashes and its
-//! outline.
+//! The stored description of one type: its name, location, members, hashes and outline.
 //!
-//! Does not know how it is kept, nor who uses the type.
+//! Can be built without any other type's summary. Does not know how it is stored or which types use it.
 
 use crate::alias::bodies;
 use crate::codebase::Codebase;
@@ -16,43 +15,43 @@ use syntax::{Digest, MemberKind, Span, TypeId, TypeKind, Visibility};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Card {
     pub id: TypeId,
-    /// In full.
+    /// The full name.
     pub name: String,
-    /// The last part of it.
+    /// The last part of the name.
     pub simple: String,
     pub project: String,
     pub kind: TypeKind,
     pub visibility: Visibility,
     pub arity: u16,
-    /// Whether a tool wrote it.
+    /// Whether every declaration is in generated code.
     pub generated: bool,
     pub files: Vec<String>,
-    /// Its declarations.
+    /// The declarations.
     pub parts: Vec<Place>,
     pub members: Vec<Offered>,
     pub hashes: TypeHashes,
-    /// What its members do, a number each.
+    /// The digests of the members' bodies.
     pub bodies: BTreeSet<Digest>,
-    /// With the whole id in it, as in the next.
+    /// With the full ID, as in `kept`.
     pub outline: String,
-    /// The outline as it is kept in a file, with hashes.
+    /// The outline as it is written to a file, with hashes.
     pub kept: String,
 }
 
-/// A stretch of one of the files.
+/// A range of one of the type's files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// Index among the type's files.
+    /// Index into the type's files.
     pub file: u32,
     pub span: Span,
-    /// From the first modifier to the body.
+    /// From the first modifier up to the body.
     pub signature: Span,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Offered {
     pub name: String,
-    /// What tells it from the others of its type.
+    /// Identifies the member within its type: its name with the types of its parameters.
     pub key: String,
     pub kind: MemberKind,
     pub visibility: Visibility,
@@ -100,7 +99,7 @@ impl Card {
         }
     }
 
-    /// What finds it.
+    /// The names under which the type is looked up.
     pub(crate) fn named(&self) -> Named {
         let member = |it: &Offered| NamedMember {
             name: it.name.clone(),
@@ -117,7 +116,7 @@ impl Card {
         }
     }
 
-    /// The folder in which it is declared first.
+    /// The folder of the first declaration.
     pub fn folder(&self) -> &str {
         self.files.first().and_then(|file| file.rsplit_once('/')).map_or("", |(folder, _)| folder)
     }

@@ -1,6 +1,6 @@
-//! What an edit means: the deepest thing that differs between two versions of a type, and the same of each member.
+//! Classifies an edit: the change class of a type between two versions, and of each of its members.
 //!
-//! Does not know what follows from it: who is stale, what is written anew.
+//! Does not know the consequences: which notes become stale, what has to be written again.
 
 use crate::hash::{MemberHashes, TypeHashes};
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use syntax::MemberKind;
 /// From the deepest to the shallowest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ChangeClass {
-    /// A signature, visibility, attribute or base: what others may rely on.
+    /// A signature, visibility, attribute or base: the contract with other types.
     Structure,
-    /// What open members do, and their default values.
+    /// Bodies and default values of public and protected members.
     PublicBehavior,
-    /// What nobody else can see.
+    /// Code that is visible to the type alone.
     Internal,
-    /// Documentation alone.
+    /// Documentation only.
     Docs,
-    /// Comments and layout.
+    /// Comments and formatting only.
     Cosmetic,
 }
 
@@ -33,11 +33,11 @@ impl ChangeClass {
     }
 }
 
-/// How one version of a type differs from another.
+/// The difference between two versions of a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     pub class: ChangeClass,
-    /// The members that differ, by kind and key; none if only the type's own header, documentation or layout does.
+    /// The members that differ, by kind and key; empty if only the type's own header, documentation or formatting does.
     pub members: Vec<MemberChange>,
 }
 
@@ -56,7 +56,7 @@ pub enum Fate {
     Changed,
 }
 
-/// The difference between two versions of one type; none if they are the same bytes.
+/// Compares two versions of a type; `None` if they are identical byte for byte.
 pub fn classify(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
     let (one, other) = (&old.hashes, &new.hashes);
     let class = if one.structure != other.structure {
@@ -75,7 +75,7 @@ pub fn classify(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
     Some(Change { class, members: members(old, new) })
 }
 
-/// Members by kind and key; the two halves of a partial method share theirs.
+/// Members by kind and key; the two halves of a partial method share an entry.
 fn by_key(of: &TypeHashes) -> BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> {
     let mut found: BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> = BTreeMap::new();
     for member in &of.members {
@@ -109,13 +109,13 @@ fn members(old: &TypeHashes, new: &TypeHashes) -> Vec<MemberChange> {
     changes
 }
 
-/// The class of a member that only one version has.
+/// The change class of a member that exists in one version only.
 fn alone(members: &[&MemberHashes]) -> ChangeClass {
     let seen = members.iter().any(|member| member.visibility.is_seen());
     if seen { ChangeClass::Structure } else { ChangeClass::Internal }
 }
 
-/// Picks one hash of a member.
+/// Selects one hash of a member.
 type Layer = fn(&MemberHashes) -> u64;
 
 fn deepest(before: &[&MemberHashes], after: &[&MemberHashes]) -> Option<ChangeClass> {

@@ -1,7 +1,6 @@
-//! Many files as one code base: which declarations are one type, which types there are, and the tables by which names are looked
-//! up.
+//! Joins parsed files into one codebase: merges partial declarations into types and builds the symbol tables.
 //!
-//! Does not know how a name is looked up (`resolve` does), and nothing of files on disk.
+//! Does not know how a name is resolved (`resolve` does), and does not access the file system.
 
 use project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,24 +9,24 @@ use syntax::{
     FileFacts, ImportKind, Member, Path, Position, TypeId, TypeKind, TypePart, Visibility, language_of,
 };
 
-/// A file of a project, read.
+/// A parsed file of a project.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// From the root of the tree, with `/`.
+    /// Relative to the root of the tree, with `/`.
     pub path: String,
-    /// Index of its project.
+    /// Index of the project.
     pub project: u32,
-    /// Written by a tool, by its name: read like any other, and never worth a note.
+    /// Generated code, judging by file name and content: parsed like any other file, but never worth a note.
     pub generated: bool,
     pub facts: FileFacts,
 }
 
-/// A type, joined from all its declarations in one project.
+/// A type, merged from all its declarations in one project.
 #[derive(Clone, Debug)]
 pub struct Type {
     pub id: TypeId,
     pub project: u32,
-    /// `Namespace.Outer+Inner` with `` `n `` behind what has n type parameters.
+    /// `Namespace.Outer+Inner`, with `` `n `` after a name that has n type parameters.
     pub name: String,
     pub kind: TypeKind,
     pub visibility: Visibility,
@@ -36,48 +35,48 @@ pub struct Type {
     pub parts: Vec<(u32, u32)>,
 }
 
-/// All files of a tree, joined.
+/// All files of a source tree, with their types joined.
 pub struct Codebase {
     pub projects: Vec<Project>,
-    /// By project and path.
+    /// Sorted by project and path.
     pub files: Vec<SourceFile>,
-    /// By name and project.
+    /// Sorted by name and project.
     pub types: Vec<Type>,
     pub(crate) tables: Tables,
 }
 
-/// What the name of an attribute may leave out.
+/// The suffix that a use of an attribute may leave out.
 pub(crate) const ATTRIBUTE: &str = "Attribute";
 
-/// What has members: a namespace or a type.
+/// What a type can be declared in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Container {
     Namespace(u32),
     Type(u32),
 }
 
-/// Where a member is declared: file, part, member.
+/// Where a member is declared: file, part, index of the member.
 pub(crate) type MemberAt = (u32, u32, u32);
 
-/// The namespace that has no name.
+/// The global namespace.
 pub(crate) const GLOBAL: u32 = 0;
 
 #[derive(Default)]
 pub(crate) struct Tables {
     names: FxHashMap<Box<str>, u32>,
-    /// For each file, the name that each of its words is.
+    /// For each file, the interned name of each of its words.
     words: Vec<Vec<u32>>,
     namespaces: FxHashMap<(u32, u32), u32>,
     types: FxHashMap<(Container, u32, u16), Vec<u32>>,
-    /// The modules that stand for a namespace.
+    /// The modules that are also a namespace.
     modules: FxHashMap<u32, Vec<u32>>,
-    /// Where members of a name are declared.
+    /// The declarations of the members of a type, by name.
     members: FxHashMap<(u32, u32), Vec<MemberAt>>,
     /// For each file, the type that each of its declarations belongs to.
     of_parts: Vec<Vec<u32>>,
-    /// For each scope of each file, the namespaces from its own outwards.
+    /// For each scope of each file, its namespace and the enclosing ones, innermost first.
     scopes: Vec<Vec<Vec<u32>>>,
-    /// The names that somebody has looked for, found or not.
+    /// The names that have been looked up, whether found or not. A partial codebase loads the declarations of these.
     asked: Vec<AtomicBool>,
 }
 
@@ -86,17 +85,17 @@ impl Tables {
         self.names.get(text).copied()
     }
 
-    /// Takes note that somebody looks for a name.
+    /// Records that a name is being looked up.
     pub(crate) fn note(&self, name: u32) {
-        if let Some(asked) = self.asked.get(name as usize) {
-            asked.store(true, Ordering::Relaxed);
+        if let Some(flag) = self.asked.get(name as usize) {
+            flag.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The names that were looked for since the code base was joined.
+    /// The names looked up since the codebase was joined.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
-        let asked = |at: u32| self.asked.get(at as usize).is_some_and(|asked| asked.load(Ordering::Relaxed));
-        self.names.iter().filter(move |(_, at)| asked(**at)).map(|(name, _)| &**name)
+        let is_set = |at: u32| self.asked.get(at as usize).is_some_and(|flag| flag.load(Ordering::Relaxed));
+        self.names.iter().filter(move |(_, at)| is_set(**at)).map(|(name, _)| &**name)
     }
 
     fn intern(&mut self, text: &str) -> u32 {
@@ -112,7 +111,7 @@ impl Tables {
         self.words[file as usize][word as usize]
     }
 
-    /// Whether a file has a word that is a name.
+    /// Whether a name occurs in a file.
     pub(crate) fn has_word(&self, file: u32, name: u32) -> bool {
         self.words[file as usize].contains(&name)
     }
@@ -139,7 +138,7 @@ impl Tables {
         self.of_parts[file as usize][part as usize]
     }
 
-    /// The namespaces in which a scope of a file stands, from its own to the one without a name.
+    /// The namespaces around a scope of a file, from its own to the global one.
     pub(crate) fn around(&self, file: u32, scope: u32) -> &[u32] {
         &self.scopes[file as usize][scope as usize]
     }
@@ -164,7 +163,7 @@ impl Tables {
             }
             scopes.push(around);
         }
-        // looked for under this name first
+        // an attribute is looked up under its long name first
         for reference in facts.references.iter().filter(|it| it.position == Position::Attribute) {
             if let Some(last) = facts.path(reference).segments.last() {
                 self.intern(&(facts.word(last.word).to_owned() + ATTRIBUTE));
@@ -175,12 +174,12 @@ impl Tables {
     }
 }
 
-/// Tells a file's facts where the file is, for languages whose names follow from paths. Once told, they keep it.
+/// Sets the module path of a file's facts, for languages that derive names from paths. Has no effect the second time.
 pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
     let Some(language) = language_of(file.path.as_ref()) else { return };
     let project = projects.get(file.project as usize);
     let (name, manifest) = project.map_or(("", ""), |project| (project.name.as_str(), project.path.as_str()));
-    // two of a name are told apart by ` (path)`, which no import has
+    // two projects with the same name are distinguished by ` (path)`, which no import contains
     let name = name.split(" (").next().unwrap_or_default();
     let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
@@ -189,7 +188,7 @@ pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
 }
 
 impl Codebase {
-    /// Joins what files tell. The order in which they come does not matter.
+    /// Joins files. The result does not depend on their order.
     pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
         for file in &mut files {
             place_in_project(&projects, file);
@@ -222,7 +221,7 @@ impl Codebase {
 
     /// The types nested directly in a type, by name.
     pub fn nested(&self, of: u32) -> impl Iterator<Item = u32> {
-        // their names begin with that of the outer one and a `+`, so they follow it closely
+        // a nested type's name begins with the outer type's name and a `+`, so it follows closely in sorted order
         let outer = &self.types[of as usize].name;
         let from = self.types.partition_point(|each| each.name.as_str() < outer.as_str());
         let range = self.types[from..].iter().take_while(move |each| each.name.starts_with(outer.as_str()));
@@ -230,18 +229,18 @@ impl Codebase {
         found.map(move |(at, _)| (from + at) as u32)
     }
 
-    /// How many members are declared, over all parts.
+    /// The number of declared members, over all parts.
     pub fn declared(&self, of: &Type) -> u32 {
         self.parts(of).map(|part| part.declared).sum()
     }
 
-    /// The last part of a type's name: `Inner` of `A.Outer+Inner`.
+    /// The last part of a type's name: `Inner` for `A.Outer+Inner`.
     pub fn simple_name(&self, of: u32) -> &str {
         self.types[of as usize].parts.first().map_or("", |at| &self.part(*at).name)
     }
 }
 
-/// The types, by name and project.
+/// All types, sorted by name and project.
 fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
     let mut known: FxHashMap<(u32, String), u32> = FxHashMap::default();
     let mut types: Vec<Type> = Vec::new();
@@ -266,7 +265,7 @@ fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
         }
     }
     for each in &mut types {
-        // the declaration comes before what adds to it, and says what kind of type it is
+        // the declaration comes before its `impl` blocks, and determines the kind of the type
         each.parts.sort_by_key(|(file, part)| is_added(&files[*file as usize].facts.types[*part as usize]));
         let (file, part) = each.parts[0];
         each.kind = files[file as usize].facts.types[part as usize].kind;
@@ -281,7 +280,7 @@ fn is_added(part: &TypePart) -> bool {
     part.kind == TypeKind::Impl
 }
 
-/// The types that others may add to, by project and full name, and by project and simple name where only one has it.
+/// The types that `impl` blocks may add to, by project and full name, and by project and simple name where that is unique.
 struct Parents {
     full: FxHashSet<(u32, String)>,
     simple: FxHashMap<(u32, String), Option<String>>,
@@ -290,7 +289,7 @@ struct Parents {
 impl Parents {
     fn new(files: &[SourceFile]) -> Parents {
         let mut found = Parents { full: FxHashSet::default(), simple: FxHashMap::default() };
-        // only a language that adds needs them
+        // only needed for languages with `impl` blocks
         let adding: Vec<bool> = files.iter().map(|file| file.facts.types.iter().any(is_added)).collect();
         if !adding.contains(&true) {
             return found;
@@ -308,7 +307,7 @@ impl Parents {
     }
 }
 
-/// The names of a file's declarations, what adds to a type having that type's name, wherever it is declared.
+/// The names of a file's declarations; an `impl` block gets the name of its type, in whichever file that is declared.
 fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<String> {
     for (part, name) in file.facts.types.iter().zip(&mut names).filter(|(part, _)| is_added(part)) {
         let here = parents.full.contains(&(file.project, name.clone()));
@@ -323,7 +322,7 @@ fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<
     names
 }
 
-/// The full name that a reference spells, with the help of the file's imports.
+/// The full name that a reference spells out, after expanding the file's import aliases.
 pub(crate) fn written(facts: &FileFacts, reference: u32) -> Option<String> {
     let reference = &facts.references[reference as usize];
     let path = facts.path(reference);
@@ -363,7 +362,7 @@ pub(crate) fn full_names(facts: &FileFacts) -> Vec<String> {
     names
 }
 
-/// Fills the tables, and what follows from where a type stands: what is around it and who can see it.
+/// Fills the tables, and sets each type's outer type and visibility.
 fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
     tables.of_parts = files.iter().map(|file| vec![0; file.facts.types.len()]).collect();
     for (at, each) in types.iter().enumerate() {
@@ -381,8 +380,8 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
             Some(outer) => Container::Type(outer),
             None => Container::Namespace(tables.around(file, first.scope)[0]),
         };
-        // one part says it for all
-        let said = each.parts.iter().filter_map(|place| part(place).visibility).min();
+        // one partial declaration with a modifier decides for all
+        let explicit = each.parts.iter().filter_map(|place| part(place).visibility).min();
         let enclosed = outer.map(|outer| types[outer as usize].kind);
         let default = match enclosed {
             Some(TypeKind::Interface) => Visibility::Public,
@@ -391,7 +390,7 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
         };
         let name = tables.intern(&first.name);
         match (each.kind, container) {
-            // a module is a namespace to those who look names up
+            // name lookup treats a module as a namespace
             (TypeKind::Module, Container::Namespace(of)) => {
                 let inner = tables.enter(of, name);
                 tables.modules.entry(inner).or_default().push(at);
@@ -405,6 +404,6 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
             }
         }
         types[at as usize].outer = outer;
-        types[at as usize].visibility = said.unwrap_or(default);
+        types[at as usize].visibility = explicit.unwrap_or(default);
     }
 }

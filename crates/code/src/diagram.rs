@@ -1,6 +1,6 @@
-//! A picture of who depends on whom: for Mermaid, for Graphviz, or drawn.
+//! Renders a dependency diagram as Mermaid, Graphviz or SVG.
 //!
-//! Does not choose what is in it.
+//! Does not choose the types in it.
 
 use crate::graph::Graph;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub enum Form {
 
 pub const FORMS: &[(Form, &str)] = &[(Form::Mermaid, "mermaid"), (Form::Dot, "dot"), (Form::Svg, "svg")];
 
-/// These types and what they use of each other.
+/// Renders these types and the edges between them.
 pub fn picture(graph: &Graph, of: &[u32], name: &dyn Fn(u32) -> String, form: Form) -> String {
     let edges = graph.among(of);
     match form {
@@ -52,7 +52,7 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}"); // writing to a String does not fail
 }
 
-/// Each type a row above the highest of what it uses; a circle shares a row.
+/// Layers for the SVG: each type is one row above the highest of its dependencies; the types of a cycle share a row.
 fn rows(graph: &Graph, of: &[u32]) -> Vec<Vec<u32>> {
     let mut row: BTreeMap<u32, usize> = BTreeMap::new();
     let mut rows: Vec<Vec<u32>> = Vec::new();
@@ -72,13 +72,13 @@ fn rows(graph: &Graph, of: &[u32]) -> Vec<Vec<u32>> {
     rows
 }
 
-const STEP: f64 = 84.0;
+const ROW_HEIGHT: f64 = 84.0;
 const GAP: f64 = 20.0;
-const HIGH: f64 = 30.0;
-/// How wide a letter of the font is, about.
-const LETTER: f64 = 7.4;
+const BOX_HEIGHT: f64 = 30.0;
+/// Approximate width of a character of the font.
+const CHAR_WIDTH: f64 = 7.4;
 
-/// Where a box stands: its middle, its top and its width.
+/// The position of a box: its horizontal centre, its top and its width.
 struct Place {
     x: f64,
     y: f64,
@@ -90,13 +90,13 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
     for (n, row) in rows.iter().enumerate() {
         let mut x = GAP;
         for each in row {
-            let wide = name(*each).chars().count() as f64 * LETTER + 20.0;
-            places.insert(*each, Place { x: x + wide / 2.0, y: GAP + n as f64 * STEP, wide });
+            let wide = name(*each).chars().count() as f64 * CHAR_WIDTH + 20.0;
+            places.insert(*each, Place { x: x + wide / 2.0, y: GAP + n as f64 * ROW_HEIGHT, wide });
             x += wide + GAP;
         }
         width = width.max(x);
     }
-    let height = 2.0 * GAP + HIGH + STEP * rows.len().saturating_sub(1) as f64;
+    let height = 2.0 * GAP + BOX_HEIGHT + ROW_HEIGHT * rows.len().saturating_sub(1) as f64;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"monospace\" font-size=\"12\">\n\
          <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
@@ -104,7 +104,8 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
     );
     for (from, to) in edges {
         if let (Some(from), Some(to)) = (places.get(from), places.get(to)) {
-            let (y1, y2) = if from.y < to.y { (from.y + HIGH, to.y) } else { (from.y, to.y + HIGH) };
+            let (y1, y2) =
+                if from.y < to.y { (from.y + BOX_HEIGHT, to.y) } else { (from.y, to.y + BOX_HEIGHT) };
             line(
                 &mut out,
                 format_args!(
@@ -119,7 +120,7 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
         line(
             &mut out,
             format_args!(
-                "<rect x=\"{left:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{HIGH}\" rx=\"4\" fill=\"#f5f5f5\" stroke=\"#444\"/>\
+                "<rect x=\"{left:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BOX_HEIGHT}\" rx=\"4\" fill=\"#f5f5f5\" stroke=\"#444\"/>\
                  <text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>",
                 place.y,
                 place.wide,
@@ -141,7 +142,7 @@ mod tests {
     use crate::graph::tests::graph;
 
     #[test]
-    fn a_picture_shows_the_types_and_what_they_use() {
+    fn a_diagram_contains_the_types_and_the_edges_between_them() {
         let graph = graph(4, &[(0, 1), (1, 2), (2, 1), (0, 3)]);
         let name = |of: u32| ["App<T>", "Store", "Node", "\"Odd\""][of as usize].to_string();
         let of = [0, 1, 2, 3];

@@ -1,21 +1,21 @@
-//! Which types belong into a pack: `namespace:Memo.* AND !tag:generated`, read with care and answered type by type.
+//! The filter language that selects types for a pack: `namespace:Memo.* AND !tag:generated`.
 //!
-//! Does not know types: it asks whoever has one whether a word fits it.
+//! Does not know types: the caller answers for each type whether a term matches.
 
 use std::fmt;
 
-/// What can be said of a type.
+/// The property of a type that a term tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     Namespace,
     Type,
     Access,
     Tag,
-    /// It uses a type of this name.
+    /// The type uses a type with this name.
     Depends,
 }
 
-/// Each field with the word before its colon, and what one writes behind it.
+/// Each field with its key and an example of its value.
 pub const FIELDS: &[(Field, &str, &str)] = &[
     (Field::Namespace, "namespace", "Memo.Core or Memo.*"),
     (Field::Type, "type", "NodeStore or *Store"),
@@ -29,14 +29,14 @@ pub enum Filter {
     Any(Vec<Filter>),
     All(Vec<Filter>),
     Not(Box<Filter>),
-    /// The word is in lower case, and may hold `*` and `?`.
+    /// The value is in lower case and may contain `*` and `?`.
     Is(Field, String),
 }
 
-/// Where a filter is wrong, and what could stand there.
+/// A syntax error in a filter: where it is, and what was expected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct FilterError {
-    /// In characters, from 0.
+    /// Character offset, from 0.
     pub position: usize,
     pub hint: String,
 }
@@ -47,7 +47,7 @@ impl fmt::Display for FilterError {
     }
 }
 
-/// Brackets within brackets beyond this are an accident or an attack.
+/// Deeper nesting is a mistake or an attack.
 const DEEPEST: usize = 64;
 
 impl Filter {
@@ -56,11 +56,13 @@ impl Filter {
         let filter = parser.any()?;
         match parser.peek() {
             None => Ok(filter),
-            Some(word) => Err(wrong(word.at, "nothing should follow here; is a bracket missing?")),
+            Some(word) => {
+                Err(wrong(word.at, "unexpected text after the end of the filter; is a bracket missing?"))
+            }
         }
     }
 
-    /// Whether it holds, given what does.
+    /// Evaluates the filter; `is` decides each term.
     pub fn holds(&self, is: &dyn Fn(Field, &str) -> bool) -> bool {
         match self {
             Filter::Any(all) => all.iter().any(|one| one.holds(is)),
@@ -128,20 +130,20 @@ fn named(word: &str, at: usize) -> Result<Kind, FilterError> {
     let Some((name, value)) = word.split_once(':') else {
         return Err(wrong(
             at,
-            format!("`{word}` says nothing of what: write one of {}, such as type:{word}", known()),
+            format!("`{word}` has no filter key: use one of {}, for example type:{word}", known()),
         ));
     };
     let Some((field, _, example)) = FIELDS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))
     else {
-        return Err(wrong(at, format!("there is no `{name}:`; one of {}", known())));
+        return Err(wrong(at, format!("unknown filter key `{name}:`: use one of {}", known())));
     };
-    let behind = at + name.chars().count() + 1;
+    let value_at = at + name.chars().count() + 1;
     if value.is_empty() {
-        return Err(wrong(behind, format!("`{name}:` wants a word: {example}")));
+        return Err(wrong(value_at, format!("`{name}:` needs a value, for example {example}")));
     }
     let allowed = |c: char| c.is_alphanumeric() || "_.*+?-`".contains(c);
     if let Some(n) = value.chars().position(|c| !allowed(c)) {
-        return Err(wrong(behind + n, "only letters, digits and _ . * + ? - can stand here"));
+        return Err(wrong(value_at + n, "invalid character: use letters, digits and _ . * + ? -"));
     }
     Ok(Kind::Is(*field, value.to_lowercase()))
 }
@@ -149,7 +151,7 @@ fn named(word: &str, at: usize) -> Result<Kind, FilterError> {
 struct Parser {
     words: Vec<Word>,
     at: usize,
-    /// Where the text ends.
+    /// Length of the text in characters.
     end: usize,
     depth: usize,
 }
@@ -173,15 +175,15 @@ impl Parser {
         Ok(if all.len() == 1 { all.swap_remove(0) } else { Filter::Any(all) })
     }
 
-    /// What stands side by side must hold together.
+    /// Terms without an operator between them are joined with AND.
     fn all(&mut self) -> Result<Filter, FilterError> {
         let mut all = vec![self.one()?];
         loop {
-            let said = self.takes(&Kind::And);
+            let has_operator = self.takes(&Kind::And);
             let next = self.peek().map(|word| word.kind.clone());
             match next {
                 Some(Kind::Not | Kind::Open | Kind::Is(..)) => all.push(self.one()?),
-                _ if said => return Err(self.missing()),
+                _ if has_operator => return Err(self.missing()),
                 _ => break,
             }
         }
@@ -191,7 +193,7 @@ impl Parser {
     fn one(&mut self) -> Result<Filter, FilterError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(wrong(self.place(), "too many brackets within brackets"));
+            return Err(wrong(self.place(), "brackets are nested too deeply"));
         }
         let filter = match self.peek().map(|word| word.kind.clone()) {
             Some(Kind::Not) => {
@@ -202,7 +204,7 @@ impl Parser {
                 self.at += 1;
                 let inner = self.any()?;
                 if !self.takes(&Kind::Close) {
-                    return Err(wrong(self.place(), "a `)` is missing"));
+                    return Err(wrong(self.place(), "missing `)`"));
                 }
                 inner
             }
@@ -221,7 +223,7 @@ impl Parser {
     }
 
     fn missing(&self) -> FilterError {
-        wrong(self.place(), "something like namespace:Memo.* should stand here")
+        wrong(self.place(), "expected a term such as namespace:Memo.*")
     }
 }
 
@@ -229,7 +231,7 @@ impl Parser {
 mod tests {
     use super::*;
 
-    /// A type of this name in this namespace, public, tagged `core`.
+    /// Evaluates a filter for the type `Memo.Core.NodeStore`, public, tagged `core`, using `Node`.
     fn holds(filter: &str) -> bool {
         let is = |field: Field, word: &str| match field {
             Field::Namespace => project::wild(word.as_bytes(), b"memo.core"),
@@ -242,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn filters_say_what_they_mean() {
-        for (filter, holds_) in [
+    fn filters_select_the_expected_types() {
+        for (filter, expected) in [
             ("namespace:Memo.*", true),
             ("NAMESPACE:memo.core type:*Store", true),
             ("namespace:Memo.* AND type:Other", false),
@@ -255,18 +257,18 @@ mod tests {
             ("!!depends:Node", true),
             ("type:nodestor?", true),
         ] {
-            assert_eq!(holds(filter), holds_, "{filter}");
+            assert_eq!(holds(filter), expected, "{filter}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_where() {
+    fn syntax_errors_have_a_position_and_a_hint() {
         for (filter, position, word) in [
             ("", 0, "namespace:"),
             ("NodeStore", 0, "type:NodeStore"),
-            ("type:a name:b", 7, "no `name:`"),
-            ("type:", 5, "wants a word"),
-            ("type:a/b", 6, "only letters"),
+            ("type:a name:b", 7, "key `name:`"),
+            ("type:", 5, "needs a value"),
+            ("type:a/b", 6, "use letters"),
             ("(type:a", 7, "`)`"),
             ("type:a)", 6, "bracket"),
             ("type:a AND", 10, "namespace:"),

@@ -1,7 +1,7 @@
-//! The folder `.loci/` at the root of a tree: what its files are called, and how one is read, listed and written. A reader sees the
-//! old file or the new one, never half of it, and nothing is written that is there already.
+//! The folder `.loci/` at the root of a tree: its file names, and how its files are read, listed and written. Writes are atomic
+//! (a reader sees the old file or the new one), and unchanged files are not rewritten.
 //!
-//! Does not know what the files hold, and follows no link: what lies behind one is somebody else's.
+//! Does not know the content of the files, and does not follow symbolic links: their targets belong to someone else.
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, unlinkat};
 use std::fs::{File, TryLockError};
@@ -12,49 +12,49 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 pub const NAME: &str = ".loci";
-/// What was asked for lately, what is pinned and what the work is about.
+/// Recently requested, pinned and focused types.
 pub const ACCESS: &str = "access.json";
 pub const PROMPT_WINDOW: &str = "prompt_window.md";
-/// The folder of outlines and notes, and that of packs.
+/// The folder of outlines and notes, and the folder of packs.
 pub const TYPES: &str = "types";
 pub const PACKS: &str = "packs";
-/// The folder of notes about several types that hold each other, and that of investigations.
+/// The folder of notes about dependency cycles, and the folder of investigations.
 pub const GROUPS: &str = "semantic";
 pub const OPS: &str = "ops";
-/// The projects; and the folder of lists of types, one for each folder of the source.
+/// The list of projects, and the folder of type lists, one per source folder.
 pub const INDEX: &str = "index.json";
 pub const SHARDS: &str = "index";
 
-/// Another may be writing there as soon as the folder is made.
+/// Another process may start writing as soon as the folder exists.
 const MAKING: Duration = Duration::from_mins(1);
 
 const LOCK: &str = "lock";
 const IGNORE: &str = ".gitignore";
-/// What one person looked at is no business of the others; the window and half-written files are made again.
+/// What one person looked at does not concern others; the window and temporary files can be recreated.
 const IGNORED: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nops/\nlock\n.*.new\n";
 
-/// Trees whose `.gitignore` is older do not know of investigations.
+/// A `.gitignore` written by an older version does not cover investigations.
 const OPS_IGNORE: &str = "ops/.gitignore";
 
-/// What is larger than this is not ours, and would only be held in memory.
+/// Larger files are not ours, and reading them would only fill memory.
 const MOST: u64 = 256 << 20;
 
-/// Where the outline of a type is kept.
+/// The path of a type's outline.
 pub fn outline_of(id: &str) -> String {
     format!("{TYPES}/{id}.outline.md")
 }
 
-/// Where the note about a type is kept.
+/// The path of a type's note.
 pub fn note_of(id: &str) -> String {
     format!("{TYPES}/{id}.semantic.md")
 }
 
-/// Where the note about types that hold each other is kept.
+/// The path of the note about a dependency cycle.
 pub fn group_note_of(group: &str) -> String {
     format!("{GROUPS}/{group}.md")
 }
 
-/// Where an investigation is kept.
+/// The path of an investigation.
 pub fn op_of(id: &str) -> String {
     format!("{OPS}/{id}.json")
 }
@@ -65,17 +65,17 @@ pub fn pack_of(name: &str) -> String {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("`{0}` is a link or no folder, and nothing is read or written through it")]
+    #[error("`{0}` is a symbolic link or not a folder; Loci does not read or write through it")]
     NotAFolder(PathBuf),
-    #[error("`{0}` is a link or no plain file, and is left alone")]
+    #[error("`{0}` is a symbolic link or not a regular file; Loci leaves it alone")]
     NotAFile(PathBuf),
-    #[error("there is no room left to write `{0}`")]
+    #[error("no room left to write `{0}`")]
     Full(PathBuf),
-    #[error("`{0}` may not be written: it is read-only, or belongs to somebody else")]
+    #[error("`{0}` may not be written: it is read-only, or belongs to another user")]
     ReadOnly(PathBuf),
-    #[error("`{0}` is larger than anything Loci writes")]
+    #[error("`{0}` is too large to be a file written by Loci")]
     TooLarge(PathBuf),
-    #[error("another loci is writing in `{0}`")]
+    #[error("another loci process is writing in `{0}`")]
     Busy(PathBuf),
     #[error("`{path}`: {error}")]
     Io { path: PathBuf, error: IoError },
@@ -92,25 +92,25 @@ fn told(path: &Path, error: impl Into<IoError>) -> FolderError {
     }
 }
 
-/// Held by its handle: a folder that is exchanged for a link afterwards is not followed.
+/// Holds an open directory handle: if the folder is replaced with a symbolic link afterwards, the link is not followed.
 pub struct Folder {
     path: PathBuf,
     dir: OwnedFd,
 }
 
 const INTO: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::CLOEXEC);
-/// A FIFO in a file's place must not make anybody wait for its writer.
+/// `NONBLOCK`: opening a FIFO in place of a file must not wait for a writer.
 const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl Folder {
-    /// The folder of a tree, if it has one.
+    /// Opens the folder of a tree, if it exists.
     pub fn at(root: &Path) -> Result<Option<Folder>, FolderError> {
         let path = root.join(NAME);
         let above = open_root(root)?;
         Ok(enter(&above, NAME, &path)?.map(|dir| Folder { path, dir }))
     }
 
-    /// The folder of a tree, made if there is none.
+    /// Opens the folder of a tree, creating it if necessary.
     pub fn make(root: &Path) -> Result<Folder, FolderError> {
         let path = root.join(NAME);
         let above = open_root(root)?;
@@ -118,13 +118,14 @@ impl Folder {
         let dir = enter(&above, NAME, &path)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
         let folder = Folder { path, dir };
         if made || folder.is_begun() {
-            // whoever holds the pen clears away what others have written half
+            // acquiring the lock removes temporary files that other processes left behind
             folder.pen(MAKING)?.write(IGNORE, IGNORED.as_bytes())?;
         }
         Ok(folder)
     }
 
-    /// Whoever made it was killed before it had put anything in; a person who wants no `.gitignore` has something else in it.
+    /// Whether the process that created the folder was killed before it wrote anything. If a person deleted the `.gitignore`, the
+    /// folder has other content.
     fn is_begun(&self) -> bool {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut names = entries.map(|entry| entry.file_name());
@@ -135,7 +136,7 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// What a file holds, if it is there.
+    /// Returns the content of a file, if it exists.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.path(name);
         let Some((dir, own)) = self.place(name)? else { return Ok(None) };
@@ -159,15 +160,15 @@ impl Folder {
         Ok(Some(bytes))
     }
 
-    /// The plain files in one of its folders, by name.
+    /// The regular files in a subfolder, by name.
     pub fn list(&self, inner: &str) -> Result<Vec<String>, FolderError> {
         let path = self.path(inner);
         let Some(dir) = enter(&self.dir, inner, &path)? else { return Ok(Vec::new()) };
         plain_files(&dir).map_err(|error| told(&path, error))
     }
 
-    /// Waits for whoever writes, and keeps others from it. What a writer that was killed left behind is cleared away: while the
-    /// pen is held, nobody else's half-written file can be.
+    /// Waits for the write lock. Removes the temporary files of killed writers: while the lock is held, no other process can own
+    /// one.
     pub fn pen(&self, patience: Duration) -> Result<Pen<'_>, FolderError> {
         let path = self.path(LOCK);
         let flags = PLAIN | OFlags::RDWR | OFlags::CREATE;
@@ -189,7 +190,7 @@ impl Folder {
         Ok(Pen { folder: self, _lock: lock })
     }
 
-    /// The folder that a name lies in, and what it is called there.
+    /// Opens the directory that contains `name`; returns it with the file name.
     fn place<'n>(&self, name: &'n str) -> Result<Option<(OwnedFd, &'n str)>, FolderError> {
         let Some((inner, own)) = name.split_once('/') else {
             let dir = self.dir.try_clone().map_err(|error| told(&self.path, error))?;
@@ -198,7 +199,7 @@ impl Folder {
         Ok(enter(&self.dir, inner, &self.path(inner))?.map(|dir| (dir, own)))
     }
 
-    /// Writes beside everything else and gives it its name in one step.
+    /// Writes a temporary file and renames it into place.
     fn replace(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<(), FolderError> {
         let path = self.path(name);
         let beside = half();
@@ -220,7 +221,7 @@ impl Folder {
     }
 }
 
-/// As any other file of a working tree: the owner's umask decides.
+/// Like any other file of a working tree: the umask decides.
 const MODE: Mode = Mode::from_raw_mode(0o666);
 
 fn open_root(root: &Path) -> Result<OwnedFd, FolderError> {
@@ -239,7 +240,7 @@ fn enter(above: &OwnedFd, name: &str, path: &Path) -> Result<Option<OwnedFd>, Fo
     }
 }
 
-/// False: it was there already.
+/// Returns false if the folder already exists.
 fn make_inside(above: &OwnedFd, name: &str, path: &Path) -> Result<bool, FolderError> {
     match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => Ok(true),
@@ -260,7 +261,7 @@ fn plain_files(dir: &OwnedFd) -> Result<Vec<String>, IoError> {
     Ok(names)
 }
 
-/// A name for what is being written that no other writer has.
+/// A temporary file name that no other writer uses.
 fn half() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!(".{}-{}.new", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -270,20 +271,21 @@ fn is_half(name: &str) -> bool {
     name.strip_prefix('.').is_some_and(|rest| rest.strip_suffix(".new").is_some())
 }
 
-/// Whoever holds it is the only one who writes; the kernel takes it back however the process ends. What is read while it is held
-/// is still so when it is written.
+/// Exclusive write access to the folder. The kernel releases the lock when the process ends, for any reason. A value that is read
+/// under the lock is still current when it is written back.
 pub struct Pen<'f> {
     folder: &'f Folder,
     _lock: File,
 }
 
 impl Pen<'_> {
-    /// False: the file holds just that already.
+    /// Returns false if the file already has this content.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
         self.put(name, bytes, true)
     }
 
-    /// The same for what can be made again, without waiting for the disk: an index has a file for each of thousands of types.
+    /// Like `write`, but without syncing to disk, for files that can be recreated: an index has a file for each of thousands of
+    /// types.
     pub fn jot(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
         self.put(name, bytes, false)
     }
@@ -304,7 +306,7 @@ impl Pen<'_> {
         Ok(true)
     }
 
-    /// Takes a file away, if it is there.
+    /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
         let Some((dir, own)) = self.folder.place(name)? else { return Ok(()) };
         match unlinkat(&dir, own, AtFlags::empty()) {
@@ -313,7 +315,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Gives a file another name, if it is there and nothing has that name yet.
+    /// Renames a file, if it exists and the new name is free.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FolderError> {
         if let Some(bytes) = self.folder.read(from)?
             && self.folder.read(to)?.is_none()
@@ -324,7 +326,7 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Puts a file that cannot be understood out of the way, where a person can still look at it, and says where.
+    /// Moves a damaged file aside, so that a person can still inspect it; returns its new path.
     pub fn set_aside(&self, name: &str) -> Result<PathBuf, FolderError> {
         let aside = format!("{name}.damaged");
         renameat(&self.folder.dir, name, &self.folder.dir, &aside)
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_once_and_says_what_is_personal() {
+    fn a_folder_is_created_once_and_ignores_personal_files() {
         let root = tempfile::tempdir().unwrap();
         assert!(Folder::at(root.path()).unwrap().is_none());
         Folder::make(root.path()).unwrap();
@@ -358,15 +360,15 @@ mod tests {
         assert!(
             fs::read_to_string(&ignore).unwrap().contains("\naccess.json*\nprompt_window.md\nops/\nlock\n")
         );
-        // Whoever wants to commit what they looked at may.
+        // A person may choose to commit their access history.
         fs::write(&ignore, "mine").unwrap();
         let folder = Folder::make(root.path()).unwrap();
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine");
-        // One that knows nothing of investigations does not make them everybody's.
+        // An older `.gitignore` must not publish investigations.
         folder.pen(SOON).unwrap().write(&op_of("O_x"), b"{}").unwrap();
         assert_eq!(fs::read_to_string(root.path().join(".loci/ops/.gitignore")).unwrap(), "*\n");
         fs::remove_dir_all(root.path().join(".loci/ops")).unwrap();
-        // Killed before it was written, it is written the next time; taken away by a person, it is not.
+        // If the process was killed before writing it, the next one writes it; if a person deleted it, it stays deleted.
         fs::remove_file(&ignore).unwrap();
         fs::write(root.path().join(".loci/.4711.new"), "half").unwrap();
         Folder::make(root.path()).unwrap();
@@ -379,21 +381,21 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_only_when_it_changes_and_leaves_nothing_beside_it() {
+    fn unchanged_files_are_not_rewritten_and_no_temporary_file_remains() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::make(root.path()).unwrap();
-        let pen = folder.pen(LONG).unwrap();
+        let lock = folder.pen(LONG).unwrap();
         let name = pack_of("core");
         assert_eq!(folder.read(&name).unwrap(), None);
-        assert!(pen.write(&name, b"one").unwrap());
+        assert!(lock.write(&name, b"one").unwrap());
         let inode = |at: &str| {
             use std::os::unix::fs::MetadataExt;
             fs::metadata(folder.path(at)).unwrap().ino()
         };
         let before = inode(&name);
-        assert!(!pen.write(&name, b"one").unwrap());
+        assert!(!lock.write(&name, b"one").unwrap());
         assert_eq!(inode(&name), before, "the same bytes are not written again");
-        assert!(pen.write(&name, b"two").unwrap());
+        assert!(lock.write(&name, b"two").unwrap());
         assert_eq!(folder.read(&name).unwrap().unwrap(), b"two");
         assert_eq!(folder.list(PACKS).unwrap(), ["core.md"]);
         assert_eq!(folder.list(TYPES).unwrap(), [""; 0]);
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_is_cleared_away_by_the_next() {
+    fn temporary_files_of_a_killed_writer_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::make(root.path()).unwrap();
         fs::write(folder.path(".77-0.new"), "half").unwrap();
@@ -410,20 +412,20 @@ mod tests {
     }
 
     #[test]
-    fn one_writes_at_a_time_and_no_update_is_lost() {
+    fn the_lock_is_exclusive_and_no_update_is_lost() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::make(root.path()).unwrap();
-        let pen = folder.pen(LONG).unwrap();
+        let lock = folder.pen(LONG).unwrap();
         assert!(matches!(folder.pen(SOON), Err(FolderError::Busy(_))));
-        drop(pen);
+        drop(lock);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..10 {
-                        let pen = folder.pen(LONG).unwrap();
+                        let lock = folder.pen(LONG).unwrap();
                         let mut bytes = folder.read("count").unwrap().unwrap_or_default();
                         bytes.push(b'x');
-                        assert!(pen.write("count", &bytes).unwrap());
+                        assert!(lock.write("count", &bytes).unwrap());
                     }
                 });
             }
@@ -431,7 +433,7 @@ mod tests {
         assert_eq!(folder.read("count").unwrap().unwrap().len(), 40);
     }
 
-    /// Each in place of something of ours, and what is told of it.
+    /// Replaces each kind of file with a link, and checks the error.
     #[test]
     fn nothing_is_read_or_written_through_a_link() {
         let elsewhere = tempfile::tempdir().unwrap();
@@ -445,18 +447,18 @@ mod tests {
         symlink(elsewhere.path(), folder.path(PACKS)).unwrap();
         symlink(elsewhere.path().join("file"), folder.path(ACCESS)).unwrap();
         symlink(elsewhere.path().join("new"), folder.path(PROMPT_WINDOW)).unwrap();
-        let pen = folder.pen(LONG).unwrap();
-        assert!(matches!(pen.write(&pack_of("core"), b"x"), Err(FolderError::NotAFolder(_))));
+        let lock = folder.pen(LONG).unwrap();
+        assert!(matches!(lock.write(&pack_of("core"), b"x"), Err(FolderError::NotAFolder(_))));
         assert!(matches!(folder.list(PACKS), Err(FolderError::NotAFolder(_))));
         assert!(matches!(folder.read(ACCESS), Err(FolderError::NotAFile(_))));
-        assert!(matches!(pen.write(ACCESS, b"x"), Err(FolderError::NotAFile(_))));
-        assert!(matches!(pen.write(PROMPT_WINDOW, b"x"), Err(FolderError::NotAFile(_))));
+        assert!(matches!(lock.write(ACCESS, b"x"), Err(FolderError::NotAFile(_))));
+        assert!(matches!(lock.write(PROMPT_WINDOW, b"x"), Err(FolderError::NotAFile(_))));
         assert_eq!(names(elsewhere.path()), ["file"]);
         assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "theirs");
     }
 
     #[test]
-    fn what_is_no_plain_file_or_no_folder_is_left_alone() {
+    fn special_files_are_left_alone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join(NAME), "a file").unwrap();
         assert!(matches!(Folder::make(root.path()), Err(FolderError::NotAFolder(_))));
@@ -470,17 +472,17 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_set_aside() {
+    fn a_damaged_file_is_moved_aside() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::make(root.path()).unwrap();
-        let pen = folder.pen(LONG).unwrap();
-        pen.write(ACCESS, b"{").unwrap();
-        assert_eq!(pen.set_aside(ACCESS).unwrap(), folder.path("access.json.damaged"));
+        let lock = folder.pen(LONG).unwrap();
+        lock.write(ACCESS, b"{").unwrap();
+        assert_eq!(lock.set_aside(ACCESS).unwrap(), folder.path("access.json.damaged"));
         assert_eq!(folder.read(ACCESS).unwrap(), None);
     }
 
     #[test]
-    fn a_full_or_read_only_disk_is_told_in_plain_words() {
+    fn errors_of_a_full_or_read_only_disk_are_readable() {
         let path = Path::new("a/.loci/packs/core.md");
         for (kind, words) in [
             (ErrorKind::StorageFull, "no room left to write `a/.loci/packs/core.md`"),
@@ -493,7 +495,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::make(root.path()).unwrap();
         fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o500)).unwrap();
-        // To its superuser nothing is read-only.
+        // Nothing is read-only to the superuser.
         if !rustix::process::geteuid().is_root() {
             assert!(matches!(folder.pen(SOON), Err(FolderError::ReadOnly(_))));
         }

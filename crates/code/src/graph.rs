@@ -1,7 +1,6 @@
-//! Who depends on whom: what a type rests on and what rests on it, which types hold each other in a circle, and what
-//! comes first.
+//! The dependency graph of types: dependencies and dependents, cycles, and topological order.
 //!
-//! Does not know what a type is: it has numbers and edges between them.
+//! Does not know types: it has numbers and edges between them.
 
 use crate::resolve::Edge;
 use std::collections::BTreeSet;
@@ -12,7 +11,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of so many types. A type that mentions itself depends on nothing by that.
+    /// A graph of `types` nodes. A self-reference is not a dependency.
     pub fn new(types: usize, edges: &[Edge]) -> Graph {
         let (mut uses, mut used) = (vec![Vec::new(); types], vec![Vec::new(); types]);
         for edge in edges.iter().filter(|edge| edge.from != edge.to) {
@@ -26,24 +25,23 @@ impl Graph {
         Graph { uses, used }
     }
 
-    /// What a type mentions.
+    /// The types that a type refers to.
     pub fn uses(&self, of: u32) -> &[u32] {
         self.uses.get(of as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// What mentions a type.
+    /// The types that refer to a type.
     pub fn used(&self, of: u32) -> &[u32] {
         self.used.get(of as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Types that hold each other in a circle, in lists of their own; what is used comes before what uses it. Every type is in
-    /// one list, mostly alone.
+    /// The strongly connected components, dependencies first. Every type is in exactly one, usually alone.
     pub fn groups(&self) -> Vec<Vec<u32>> {
         Tarjan::new(&self.uses).run()
     }
 
-    /// How far each type is from one that rests on nothing, by the shortest way; those in circles without such a way count
-    /// as if their circle rested on nothing.
+    /// The distance of each type from the nearest type without dependencies. A cycle without a path to such a type counts as
+    /// having no dependencies itself.
     pub fn depths(&self) -> Vec<u32> {
         let mut depth = vec![u32::MAX; self.uses.len()];
         let mut wave: Vec<u32> = Vec::new();
@@ -68,13 +66,13 @@ impl Graph {
         depth
     }
 
-    /// These types so that what is used stands before what uses it; circles in the order of their numbers.
+    /// Sorts these types topologically, dependencies first; the types of a cycle in numerical order.
     pub fn in_order(&self, of: &[u32]) -> Vec<u32> {
         let wanted: BTreeSet<u32> = of.iter().copied().collect();
         self.groups().into_iter().flatten().filter(|of| wanted.contains(of)).collect()
     }
 
-    /// The edges among some types.
+    /// The edges among these types.
     pub(crate) fn among(&self, of: &[u32]) -> Vec<(u32, u32)> {
         let inside: BTreeSet<u32> = of.iter().copied().collect();
         let edges = |from: u32| self.uses(from).iter().map(move |to| (from, *to));
@@ -82,12 +80,12 @@ impl Graph {
     }
 }
 
-/// Finds circles without recursion: a chain of ten thousand types must not need ten thousand frames.
+/// Tarjan's algorithm without recursion: a chain of ten thousand types must not need ten thousand stack frames.
 struct Tarjan<'g> {
     uses: &'g [Vec<u32>],
-    /// When each was first seen, from 1; 0 for not yet.
+    /// The visiting order of each node, from 1; 0 if not yet visited.
     seen: Vec<u32>,
-    /// The earliest that can be reached from it.
+    /// The earliest node reachable from each node.
     low: Vec<u32>,
     open: Vec<u32>,
     is_open: Vec<bool>,
@@ -184,8 +182,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn circles_are_found_and_what_is_used_comes_first() {
-        // 0 uses 1, 1 and 2 use each other, 2 uses 3; 4 is alone
+    fn cycles_are_found_and_dependencies_come_first() {
+        // 0 uses 1, 1 and 2 use each other, 2 uses 3; 4 has no edges
         let graph = graph(5, &[(0, 1), (1, 2), (2, 1), (2, 3), (0, 0)]);
         assert_eq!(graph.groups(), [vec![3], vec![1, 2], vec![0], vec![4]]);
         assert_eq!((graph.uses(0), graph.used(1)), (&[1][..], &[0, 2][..]));
@@ -203,9 +201,9 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Two types are in one group if and only if each can be reached from the other.
+        /// Two types are in the same group if and only if each can be reached from the other.
         #[test]
-        fn a_group_is_what_reaches_itself(edges in prop::collection::vec((0u32..12, 0u32..12), 0..40)) {
+        fn a_group_is_a_strongly_connected_component(edges in prop::collection::vec((0u32..12, 0u32..12), 0..40)) {
             let graph = graph(12, &edges);
             let reaches = |from: u32, to: u32| {
                 let (mut seen, mut wave) = (BTreeSet::from([from]), vec![from]);

@@ -1,10 +1,11 @@
-//! What a type is, in five numbers: what others may rely on (structure), what its open members do (public), what only it can see
-//! (internal), its documentation, and every byte (cosmetic). Two versions that share one differ only in the rest.
+//! The five hashes of a type: its contract with other types (structure), the bodies of its public members (public), code that
+//! only it can see (internal), its documentation (doc), and every byte (cosmetic). Two versions with an equal hash differ only in
+//! the other aspects.
 //!
 //! Does not know the other version; `classify` compares.
 //!
-//! Inputs are canonical: members in one order, parts of a partial type joined, names as what they mean where that is known. They
-//! carry `HASH_VERSION`, which changes with any of this.
+//! Hash inputs are canonical: members are sorted, the parts of a partial type are joined, and names are resolved where possible.
+//! They include `HASH_VERSION`, which changes when any of this does.
 
 use crate::codebase::Codebase;
 use crate::resolve::Resolver;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use syntax::{Digest, Member, MemberKind, Shape, TypePart, Visibility};
 
-/// Changes when the same source would have other hashes.
+/// Changes when the same source would get different hashes.
 pub const HASH_VERSION: u32 = 2;
 
 /// The five hashes of a type.
@@ -26,13 +27,13 @@ pub struct Hashes {
 }
 
 impl Hashes {
-    /// Public and internal behaviour in one.
+    /// Public and internal behaviour combined.
     pub fn implementation(&self) -> Digest {
         Digest::of(format!("v1|{:016x}|{:016x}", self.public.0, self.internal.0).as_bytes())
     }
 }
 
-/// The same of a member; what it has no part in is zero.
+/// The hashes of one member; zero for an aspect that the member does not contribute to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MemberHashes {
     pub kind: MemberKind,
@@ -44,17 +45,17 @@ pub struct MemberHashes {
     pub doc: Digest,
 }
 
-/// A type as it is compared.
+/// Everything that is compared between two versions of a type.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TypeHashes {
     pub hashes: Hashes,
-    /// By kind and key.
+    /// Sorted by kind and key.
     pub members: Vec<MemberHashes>,
-    /// Whether some of it could not be read.
+    /// Whether part of the type could not be parsed.
     pub degraded: bool,
 }
 
-/// Of several texts in one order, whatever order they come in.
+/// Hashes several texts independently of their order.
 fn digest_of_all(name: &str, mut texts: Vec<String>) -> Digest {
     texts.sort_unstable();
     Digest::of(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
@@ -106,7 +107,7 @@ pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
     TypeHashes { hashes, members, degraded: code.parts(each).any(|part| part.degraded) }
 }
 
-/// What a type says of itself, a line for each thing; what several parts repeat counts once.
+/// The declaration header of a type, one line per fact; facts repeated by several parts count once.
 fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
     let each = &code.types[of as usize];
     let mut lines = vec![format!("{} {} {}", each.visibility.name(), each.kind.name(), each.name)];
@@ -134,12 +135,12 @@ fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
     lines
 }
 
-/// Where a type says how it lies in memory, the order of its fields is something to rely on.
+/// If a type declares its memory layout, the order of its fields is part of its contract.
 fn field_order(code: &Codebase, of: u32) -> Option<String> {
     let each = &code.types[of as usize];
-    let says = |part: &TypePart| part.says_layout;
+    let says_layout = |part: &TypePart| part.says_layout;
     let mut parts = code.parts(each);
-    parts.any(says).then(|| {
+    parts.any(says_layout).then(|| {
         let members = code.parts(each).flat_map(|part| &part.members);
         let fields = members.filter(|member| member.kind == MemberKind::Field && !member.is_static);
         format!("order {}", fields.map(|field| field.name.as_str()).collect::<Vec<_>>().join(" "))
@@ -148,15 +149,15 @@ fn field_order(code: &Codebase, of: u32) -> Option<String> {
 
 fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashes {
     let shape = rendered(resolver, file, &member.shape);
-    let told = format!("{} {} {} {shape}", member.visibility.name(), member.kind.name(), member.name);
+    let head = format!("{} {} {} {shape}", member.visibility.name(), member.kind.name(), member.name);
     let with = |digest: Digest| {
-        if digest.0 == 0 { Digest(0) } else { Digest::of(format!("{told}\n{:016x}", digest.0).as_bytes()) }
+        if digest.0 == 0 { Digest(0) } else { Digest::of(format!("{head}\n{:016x}", digest.0).as_bytes()) }
     };
     let zero = Digest(0);
     let open = member.visibility.is_open();
-    let structure = if member.visibility.is_seen() { Digest::of(told.as_bytes()) } else { zero };
+    let structure = if member.visibility.is_seen() { Digest::of(head.as_bytes()) } else { zero };
     let internal = match member.visibility {
-        Visibility::Private => Digest::of(format!("{told}\n{:016x}", member.body.0).as_bytes()),
+        Visibility::Private => Digest::of(format!("{head}\n{:016x}", member.body.0).as_bytes()),
         _ if open => with(member.hidden),
         _ => with(Digest(member.body.0 ^ member.hidden.0.rotate_left(1))),
     };
@@ -171,7 +172,7 @@ fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashe
     }
 }
 
-/// A shape with each name as what it means.
+/// Renders a shape with each name resolved.
 fn rendered(resolver: &Resolver, file: u32, shape: &Shape) -> String {
     let mut out = String::new();
     shape.render(

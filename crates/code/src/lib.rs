@@ -1,5 +1,4 @@
-//! Joins the files of a source tree into a codebase: outlines, changes and how deep they reach, dependencies, and what a name
-//! refers to.
+//! Joins the files of a source tree into a codebase: outlines, change classes, dependencies, name resolution and usages.
 //!
 //! Does not parse source text (`syntax` does) or read manifests (`project` does), and does not know sessions, the network or
 //! terminals.

@@ -1,7 +1,7 @@
-//! Notes about what types are for: which are wanted and in which order, what a model is asked, what of its answer is taken, and how a
-//! note lies in a file.
+//! Notes that describe types: which are needed and in which order, the prompt for a model, validation of its response, and the
+//! file format.
 //!
-//! Does not ask a model, and does not read or write files.
+//! Does not call a model, and does not read or write files.
 
 mod answer;
 mod baseline;
@@ -9,7 +9,7 @@ mod plan;
 mod prompt;
 mod text;
 
-pub use answer::{LONGEST, Said, Why, merged, read_said};
+pub use answer::{MAX_SECTION_CHARS, Said, Why, merged, read_said};
 pub use baseline::{Affected, Base};
 pub use plan::{LARGEST_CIRCLE, NoteJob, plan};
 pub use prompt::{Asking, Before, Brief, Known, ask, quoted};

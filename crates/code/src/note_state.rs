@@ -1,24 +1,24 @@
-//! Whether what was written about a type is still true: what each change does to it, how small changes add up, and what one type's
-//! change means for those that rest on it.
+//! The state machine of a note: how each change class affects it, when small changes add up to a large one, and how a type's
+//! change affects its dependents.
 //!
-//! Does not know who writes notes, nor what time it is: whoever tells of a change says when it was.
+//! Does not know who writes notes, and does not read the clock: the caller passes the time of each change.
 
 use crate::classify::ChangeClass;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How the note about a type stands.
+/// The status of the note about a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub enum Note {
-    /// Nobody has asked for one.
+    /// Not requested.
     #[default]
     None,
-    /// Asked for.
+    /// Requested.
     Pending,
     /// Being written.
     Generating,
     Cached,
-    /// There, and no longer true as it stands.
+    /// Written, but no longer correct.
     Stale,
 }
 
@@ -34,41 +34,41 @@ impl Note {
     }
 }
 
-/// What is known of a type besides its text.
+/// The stored state of a type's note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     pub note: Note,
-    /// What its last own change meant.
+    /// The class of the type's own last change.
     pub changed: Option<ChangeClass>,
-    /// It was not changed itself: something it rests on was, in its structure.
+    /// The type itself did not change, but the structure of one of its dependencies did.
     pub reached: bool,
     pub drift: Drift,
-    /// When the note was asked for, or when somebody began to write it, in milliseconds.
+    /// When the note was requested, or when writing began, in milliseconds.
     pub at: i64,
 }
 
-/// Changes that nobody else can see, since the note was written.
+/// Internal changes since the note was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Drift {
-    /// How many, those within one window counted once.
+    /// The number of changes; those within one window count once.
     pub count: u32,
-    /// When the first and the latest of them were, in milliseconds.
+    /// The times of the first and the latest change, in milliseconds.
     pub first: i64,
     pub latest: i64,
 }
 
-/// Each of these makes small changes count as a large one.
+/// Either limit makes accumulated small changes count as a large one.
 const MOST_CHANGES: u32 = 5;
 const LONGEST: i64 = 24 * 60 * 60 * 1000;
-/// Whoever began to write a note and has not ended by then was killed over it.
+/// A writer that has not finished by then was killed.
 const LONGEST_WRITING: i64 = 15 * 60 * 1000;
-/// Saves within so many milliseconds are one change.
+/// Saves within this many milliseconds count as one change.
 pub const WINDOW: i64 = 10 * 60 * 1000;
-/// Changes of files that come within so many milliseconds are looked at together.
+/// File changes within this many milliseconds are processed together.
 pub const BATCH: i64 = 800;
 
 impl State {
-    /// Takes note of a change of the type itself.
+    /// Records a change of the type itself.
     pub fn change(&mut self, class: ChangeClass, at: i64) {
         self.changed = Some(class);
         match class {
@@ -78,14 +78,14 @@ impl State {
         }
     }
 
-    /// Something it rests on has another structure now.
+    /// Records that the structure of a dependency changed.
     pub fn reach(&mut self) {
         self.reached = true;
         self.outdate();
     }
 
     fn outdate(&mut self) {
-        // What is being written rests on what was read before the change.
+        // A note being written is based on source that was read before the change.
         if matches!(self.note, Note::Cached | Note::Generating) {
             self.note = Note::Stale;
         }
@@ -102,7 +102,7 @@ impl State {
         self.tick(at);
     }
 
-    /// Time passes: small changes that have waited for a day count as a large one, and nobody writes for ever.
+    /// Applies timeouts: small changes older than a day count as a large one, and a writer that takes too long has been killed.
     pub fn tick(&mut self, now: i64) {
         if self.drift.count >= MOST_CHANGES || (self.drift.count > 0 && now - self.drift.first >= LONGEST) {
             self.outdate();
@@ -112,36 +112,36 @@ impl State {
         }
     }
 
-    /// Whether there are small changes that the note does not know.
+    /// Whether there are small changes that the note does not cover.
     pub fn drifts(&self) -> bool {
         self.drift.count > 0
     }
 
-    // ---- the note's own way
+    // ---- transitions
 
-    /// False: it is on its way already, or true as it stands.
+    /// Returns false if the note is already requested or up to date.
     pub fn ask(&mut self, now: i64) -> bool {
-        let asks = matches!(self.note, Note::None | Note::Stale);
-        if asks {
+        let can_request = matches!(self.note, Note::None | Note::Stale);
+        if can_request {
             (self.note, self.at) = (Note::Pending, now);
         }
-        asks
+        can_request
     }
 
     pub fn begin(&mut self, now: i64) -> bool {
-        let begins = self.note == Note::Pending;
-        if begins {
+        let can_begin = self.note == Note::Pending;
+        if can_begin {
             (self.note, self.at) = (Note::Generating, now);
         }
-        begins
+        can_begin
     }
 
-    /// When it was asked for; what nobody asked for comes behind all others.
+    /// When the note was requested; unrequested notes sort last.
     pub fn asked(&self) -> i64 {
         if matches!(self.note, Note::Pending | Note::Generating) { self.at } else { i64::MAX }
     }
 
-    /// A change while it was written has made it stale already; then it stays so.
+    /// If a change made the note stale while it was being written, it stays stale.
     pub fn end(&mut self, written: bool) {
         if self.note == Note::Generating {
             self.note = if written { Note::Cached } else { Note::Pending };
@@ -152,15 +152,16 @@ impl State {
     }
 }
 
-/// Takes note of all changes of one batch: of the types themselves, of what rests on them, and of their circles. What a type's own
-/// change means and what reached it are two things: a comment of its own does not keep a note true whose ground has moved.
+/// Applies all changes of one batch: to the types themselves, to their dependents, and to their cycles. A type's own change and a
+/// change of its dependency are independent: a new comment in the type does not keep its note correct if a dependency changed
+/// structurally.
 ///
-/// `users` has those who use each type whose structure changed; `circles` are types that hold each other, in lists of their own.
+/// `users` has the dependents of each type whose structure changed; `cycles` are the dependency cycles.
 pub fn settle<K: Ord + Copy>(
     states: &mut BTreeMap<K, State>,
     changes: &BTreeMap<K, ChangeClass>,
     users: &BTreeMap<K, Vec<K>>,
-    circles: &[Vec<K>],
+    cycles: &[Vec<K>],
     at: i64,
 ) {
     for (of, class) in changes {
@@ -170,14 +171,14 @@ pub fn settle<K: Ord + Copy>(
         states.entry(*of).or_default().reach();
     }
     let deep = |of: &K| changes.get(of).is_some_and(|class| *class <= ChangeClass::PublicBehavior);
-    for circle in circles.iter().filter(|circle| circle.len() > 1 && circle.iter().any(deep)) {
-        for of in circle {
+    for cycle in cycles.iter().filter(|cycle| cycle.len() > 1 && cycle.iter().any(deep)) {
+        for of in cycle {
             states.entry(*of).or_default().outdate();
         }
     }
 }
 
-/// How soon a note is worth writing: what many rest on and what rests on little first, and the deeper the change.
+/// The priority of writing a note: higher for types with many dependents, few dependencies and a deep change.
 pub fn urgency(state: &State, used_by: usize, depth: u32) -> f64 {
     let weight = match state.changed {
         Some(ChangeClass::Structure) => 2.0,
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_does_what_the_matrix_says() {
+    fn each_change_class_has_its_effect() {
         for (class, note, drifts) in [
             (Structure, Note::Stale, false),
             (PublicBehavior, Note::Stale, false),
@@ -215,7 +216,7 @@ mod tests {
             assert_eq!((state.note, state.drifts(), state.changed), (note, drifts, Some(class)));
             let mut none = State::default();
             none.change(class, 0);
-            assert_eq!(none.note, Note::None, "what is not there cannot be stale");
+            assert_eq!(none.note, Note::None, "a missing note cannot be stale");
         }
         let mut state = cached();
         state.reach();
@@ -244,31 +245,31 @@ mod tests {
     }
 
     #[test]
-    fn a_note_goes_its_way() {
+    fn a_note_is_requested_begun_and_finished() {
         let mut state = State::default();
         assert!(state.ask(5) && !state.ask(6) && state.asked() == 5 && state.begin(7) && !state.begin(8));
         state.end(false);
-        assert_eq!(state.note, Note::Pending, "a failure is tried again");
+        assert_eq!(state.note, Note::Pending, "a failed note is retried");
         state.begin(9);
         state.change(Structure, 0);
         state.end(true);
-        assert_eq!(state.note, Note::Stale, "what changed while it was written is not in it");
+        assert_eq!(state.note, Note::Stale, "a change during writing is not covered");
         assert!(state.ask(10) && state.begin(10));
         state.tick(10 + LONGEST_WRITING - 1);
         assert_eq!(state.note, Note::Generating);
         let mut killed = state;
         killed.tick(10 + LONGEST_WRITING);
-        assert_eq!(killed.note, Note::Pending, "whoever wrote it was killed");
+        assert_eq!(killed.note, Note::Pending, "the writer was killed");
         state.change(Internal, 1);
         state.end(true);
         assert_eq!((state.note, state.drifts()), (Note::Cached, false));
     }
 
     #[test]
-    fn a_change_reaches_what_rests_on_it_and_its_circle() {
-        // 1 and 2 use 0; 3 and 4 hold each other; 4 uses 0
+    fn a_change_affects_dependents_and_its_cycle() {
+        // 1 and 2 use 0; 3 and 4 form a cycle; 4 uses 0
         let graph = graph(5, &[(1, 0), (2, 0), (3, 4), (4, 3), (4, 0)]);
-        let settled = |changes: &[(u32, ChangeClass)]| {
+        let stale_and_reached = |changes: &[(u32, ChangeClass)]| {
             let mut states: BTreeMap<u32, State> = (0..5).map(|of| (of, cached())).collect();
             let changes: BTreeMap<u32, ChangeClass> = changes.iter().copied().collect();
             let structural = changes.iter().filter(|(_, class)| **class == Structure);
@@ -278,16 +279,16 @@ mod tests {
             let reached = |of: &u32| states[of].reached;
             ((0..5).filter(stale).collect::<Vec<_>>(), (0..5).filter(reached).collect::<Vec<_>>())
         };
-        assert_eq!(settled(&[(0, Structure)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
-        assert_eq!(settled(&[(0, PublicBehavior)]), (vec![0], vec![]));
-        assert_eq!(settled(&[(0, Structure), (1, Docs)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
-        assert_eq!(settled(&[(3, PublicBehavior)]), (vec![3, 4], vec![]));
-        assert_eq!(settled(&[(3, Internal)]), (vec![], vec![]));
-        assert_eq!(settled(&[(3, Structure)]), (vec![3, 4], vec![4]));
+        assert_eq!(stale_and_reached(&[(0, Structure)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
+        assert_eq!(stale_and_reached(&[(0, PublicBehavior)]), (vec![0], vec![]));
+        assert_eq!(stale_and_reached(&[(0, Structure), (1, Docs)]), (vec![0, 1, 2, 4], vec![1, 2, 4]));
+        assert_eq!(stale_and_reached(&[(3, PublicBehavior)]), (vec![3, 4], vec![]));
+        assert_eq!(stale_and_reached(&[(3, Internal)]), (vec![], vec![]));
+        assert_eq!(stale_and_reached(&[(3, Structure)]), (vec![3, 4], vec![4]));
     }
 
     #[test]
-    fn what_many_rest_on_comes_first() {
+    fn types_with_many_dependents_are_more_urgent() {
         let deep = State { changed: Some(Structure), ..cached() };
         assert!(urgency(&deep, 10, 1) > urgency(&State { changed: Some(Internal), ..cached() }, 10, 1));
         assert!(urgency(&deep, 10, 1) > urgency(&deep, 10, 3) && urgency(&deep, 4, 0) > urgency(&deep, 2, 0));

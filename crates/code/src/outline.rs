@@ -1,7 +1,7 @@
-//! What a reader, person or model, needs to know of a type without reading it: what it is, what it offers, what it builds upon, in
-//! a fraction of its tokens.
+//! Outlines: what a type is, its public API and its dependencies, in a fraction of the tokens of its source, for people and
+//! models.
 //!
-//! Does not know what the type is for; a note by a model may say that.
+//! Does not know what the type is for; a note may describe that.
 
 mod lines;
 
@@ -17,17 +17,17 @@ use syntax::{
     Visibility,
 };
 
-/// More dependencies than this are counted, not named; so are members that only the own project sees.
+/// More dependencies than this are counted, not listed; so are members visible only within the project.
 const NAMED: usize = 5;
 
-/// More files than this are counted, not named: a package of Go is a module of dozens.
+/// More files than this are counted, not listed: a Go package is a module of dozens of files.
 const FILES: usize = 3;
 
-/// Longer documentation is cut: what follows the hundredth letter seldom says what a type is. So is a longer header: an alias of
-/// TypeScript may be written out over a page.
+/// Longer documentation is truncated: what follows the hundredth character seldom says what a type is. So is a longer header: a
+/// TypeScript alias may fill a page.
 const LONG: usize = 100;
 
-/// Words of documentation that say nothing beside the name: `The BaseItem class.`
+/// Words of documentation that add nothing to the name: `The BaseItem class.`
 const FILLERS: &[&str] = &[
     "a",
     "an",
@@ -43,8 +43,8 @@ const FILLERS: &[&str] = &[
     "represents",
 ];
 
-/// What an outline costs beside what it stands for, in tokens of the vocabulary o200k. For models with another one both are
-/// estimates.
+/// The cost of an outline next to the cost of its source, in tokens of the o200k vocabulary. For models with another vocabulary
+/// both are estimates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
     pub outline: usize,
@@ -56,23 +56,23 @@ impl Cost {
         Cost { outline: count_tokens(outline), source: count_tokens(source) }
     }
 
-    /// In hundredths.
+    /// The outline's cost in percent of the source's.
     pub fn percent(self) -> f64 {
         self.outline as f64 * 100.0 / self.source.max(1) as f64
     }
 }
 
-/// How many tokens a text has for a model.
+/// The number of tokens of a text.
 pub fn count_tokens(text: &str) -> usize {
     bpe_openai::o200k_base().count(text)
 }
 
-/// Writes outlines of the types of one code base.
+/// Writes outlines of the types of one codebase.
 pub struct Outliner<'a> {
     code: &'a Codebase,
     resolver: &'a Resolver<'a>,
     ids: Vec<TypeId>,
-    /// How many types share a simple name; the same type with other parameters is not another.
+    /// The number of types per simple name; generic variants of the same type count once.
     sharing: FxHashMap<String, u32>,
 }
 
@@ -91,13 +91,13 @@ impl<'a> Outliner<'a> {
         Outliner { code, resolver, ids, sharing }
     }
 
-    /// The shortest id that tells a type from the others.
+    /// The shortest unambiguous ID of a type.
     pub fn short_id(&self, of: u32) -> String {
         self.code.types[of as usize].id.short(&self.ids)
     }
 
-    /// The outline as it is read: what the type is, what it offers, what it builds upon. Of the names in it only those are
-    /// told apart that several types have; the id likewise, which is a fifth of the outline of a type of ten lines.
+    /// The outline for reading: what the type is, its API and its dependencies. A dependency is only qualified if its name is
+    /// ambiguous. The same goes for the ID, which would be a fifth of the outline of a ten-line type.
     pub fn text(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];
         let mut out = format!("# {}", each.name);
@@ -114,7 +114,7 @@ impl<'a> Outliner<'a> {
         out
     }
 
-    /// The same with the whole id, which does not depend on what other types there are.
+    /// Like `text`, but with the full ID, which does not depend on the other types.
     pub(crate) fn whole(&self, of: u32) -> String {
         let id = self.code.types[of as usize].id;
         self.text(of).replacen(&self.short_id(of), &id.to_string(), 1)
@@ -125,15 +125,15 @@ impl<'a> Outliner<'a> {
         self.file(of).replacen(&self.short_id(of), &id.to_string(), 1)
     }
 
-    /// Whether no other project has a type of the same name; types are in the order of their names.
+    /// Whether no other project has a type with the same name; types are sorted by name.
     fn is_only_one(&self, of: u32) -> bool {
         let (types, at) = (&self.code.types, of as usize);
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
         !beside.filter_map(|other| types.get(other)).any(|other| other.name == types[at].name)
     }
 
-    /// The outline as it is kept: the same, with the hashes that say whether it still holds, and every file and dependency for
-    /// those who look for one.
+    /// The outline as it is written to a file: with hashes that show whether it is current, and with all files and dependencies
+    /// for searching.
     pub fn file(&self, of: u32) -> String {
         let each = &self.code.types[of as usize];
         let TypeHashes { hashes, .. } = hashes(self.code, self.resolver, of);
@@ -157,7 +157,7 @@ impl<'a> Outliner<'a> {
         out
     }
 
-    /// One member: its signature, what its documentation says first, and where it stands.
+    /// The outline of one member: its signature, the summary of its documentation, and its location.
     pub fn member(&self, of: u32, key: &str) -> Option<String> {
         let each = &self.code.types[of as usize];
         let mut out = String::new();
@@ -195,7 +195,7 @@ impl<'a> Outliner<'a> {
         words.join(" ")
     }
 
-    /// What a declaration says behind its name: what a record is made of, bounds, bases where the language has them there.
+    /// The part of a declaration after its name: the components of a record, bounds, and bases in languages that put them there.
     fn header(&self, of: &Type) -> &str {
         let own = self.code.parts(of).filter(|part| part.kind != TypeKind::Impl);
         own.map(|part| part.shown.as_str()).find(|it| !it.is_empty()).unwrap_or_default()
@@ -210,7 +210,7 @@ impl<'a> Outliner<'a> {
         named.chain((more > 0).then(|| Cow::Owned(format!("… {more} more")))).collect()
     }
 
-    /// The files of a type; of one that is named after it the folder, which a path that ends in `/` is.
+    /// The files of a type. If the only file is named after the type, just its folder, which ends in `/`.
     fn places(&self, of: u32) -> String {
         let files = self.files(&self.code.types[of as usize], FILES);
         let own = match &files[..] {
@@ -240,15 +240,15 @@ impl<'a> Outliner<'a> {
         }
     }
 
-    /// What may be used from where the type itself may: values of an enumeration on one line, everything else together as far as
-    /// it is alike. What only the own project sees of a type that others see too is named and no more.
+    /// The members that are as visible as the type itself: enum values on one line, similar members grouped. Members of a public
+    /// type that are visible only within the project are just named.
     fn offers(&self, out: &mut String, of: u32, label: &str) {
         let each = &self.code.types[of as usize];
         let header = self.header(each);
         let all = self.code.parts(each).flat_map(|part| part.members.iter().map(move |it| (part, it)));
-        let told = all.filter(|(part, member)| tells_more(part, member, header)).map(|(_, member)| member);
+        let listed = all.filter(|(part, member)| tells_more(part, member, header)).map(|(_, member)| member);
         let (values, mut members): (Vec<&Member>, Vec<&Member>) =
-            told.partition(|member| member.kind == MemberKind::EnumValue);
+            listed.partition(|member| member.kind == MemberKind::EnumValue);
         if !values.is_empty() {
             let values: Vec<&str> = values.iter().map(|member| member.shown.as_str()).collect();
             let _ = writeln!(out, "Values: {}", values.join(", "));
@@ -275,14 +275,14 @@ impl<'a> Outliner<'a> {
         }
     }
 
-    /// Bases as a reader knows them: each with its arguments, named as far as that is needed.
+    /// The bases with their type arguments, qualified only as far as necessary.
     fn based_upon(&self, of: &Type) -> Vec<String> {
         let mut found = Vec::new();
         for (file, part) in &of.parts {
             let facts = &self.code.files[*file as usize].facts;
             let part = &facts.types[*part as usize];
             let derived = part.attributes.iter().flat_map(|it| derived(&self.spelled(*file, facts, it)));
-            // `byte` of an enumeration is no name
+            // `byte`, the underlying type of an enum, is not a name
             let bases = part.bases.iter().filter(|base| !base.names().is_empty());
             let bases = bases.map(|base| tight(&self.spelled(*file, facts, base)));
             for name in derived.chain(bases) {
@@ -294,7 +294,7 @@ impl<'a> Outliner<'a> {
         found
     }
 
-    /// A shape with each name as short as it can be.
+    /// Renders a shape with each name as short as possible.
     fn spelled(&self, file: u32, facts: &FileFacts, shape: &Shape) -> String {
         let mut out = String::new();
         let name = |reference: u32, out: &mut String| {
@@ -312,7 +312,7 @@ impl<'a> Outliner<'a> {
         }
     }
 
-    /// The last part of a type's name if no other type has it, else all of it.
+    /// The simple name of a type if it is unique, otherwise the full name.
     fn short_name(&self, of: u32) -> String {
         let simple = self.code.simple_name(of);
         match self.sharing.get(simple) {
@@ -321,7 +321,7 @@ impl<'a> Outliner<'a> {
         }
     }
 
-    /// The types that signatures mention, the most mentioned first.
+    /// The types that public signatures refer to, the most frequent first.
     fn dependencies(&self, of: u32) -> Vec<u32> {
         let mut count: BTreeMap<u32, u32> = BTreeMap::new();
         for (file, part) in &self.code.types[of as usize].parts {
@@ -344,8 +344,8 @@ impl<'a> Outliner<'a> {
         found.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Whether the lines so far name a dependency, and a reader could take it for another: of several with one name, the one
-    /// beside the type is meant.
+    /// Whether the lines so far name a dependency that a reader could confuse with another type. Of several with the same name,
+    /// the one in the same namespace is assumed.
     fn is_unclear(&self, so_far: &str, of: u32, dependency: u32) -> bool {
         let simple = self.code.simple_name(dependency);
         let around = |at: u32| self.code.types[at as usize].name.rsplit_once(['.', '+']).map(|it| it.0);
@@ -364,7 +364,7 @@ impl<'a> Outliner<'a> {
     }
 }
 
-/// The first few of a list, and how many more there are.
+/// The first few names of a list, and the number of the remaining ones.
 fn counted(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
@@ -372,26 +372,26 @@ fn counted(mut names: Vec<String>) -> String {
     names.join(", ")
 }
 
-/// Whether a member is for the own project and for nobody else.
+/// Whether a member is visible within the project only.
 fn is_for_project(visibility: Visibility) -> bool {
     visibility.is_seen() && !visibility.is_open() && visibility != Visibility::File
 }
 
-/// Whether a member says something that other lines do not: what a trait asks for stands with the trait, what is only reached by
-/// an interface (`IList.Count`) with the interface, and what a record is made of with its header.
+/// Whether a member adds something to the other lines: the methods of a trait are listed with the trait, explicit interface
+/// implementations (`IList.Count`) with the interface, and the components of a record in its header.
 fn tells_more(part: &TypePart, member: &Member, header: &str) -> bool {
     let by_trait = part.kind == TypeKind::Impl
         && !part.bases.is_empty()
         && matches!(member.kind, MemberKind::Method | MemberKind::Function);
     let by_interface = member.name.contains('.') && !member.name.starts_with('[');
-    let asked = by_trait || by_interface;
-    let made_of = matches!(part.kind, TypeKind::Record | TypeKind::RecordStruct)
+    let is_inherited = by_trait || by_interface;
+    let is_component = matches!(part.kind, TypeKind::Record | TypeKind::RecordStruct)
         && member.kind == MemberKind::Property
         && header.contains(&member.shown);
-    !asked && !made_of && member.kind != MemberKind::Destructor
+    !is_inherited && !is_component && member.kind != MemberKind::Destructor
 }
 
-/// A type that can only be made from nothing, by anyone, is what one is that does not say how it is made.
+/// Drops a public constructor without parameters if it is the only one: it is the default.
 fn drop_default_constructor(members: &mut Vec<&Member>) {
     let is_constructor = |it: &Member| it.kind == MemberKind::Constructor && !it.is_static;
     let says_nothing = |it: &Member| it.visibility == Visibility::Public && it.shown.ends_with("()");
@@ -403,14 +403,14 @@ fn drop_default_constructor(members: &mut Vec<&Member>) {
     }
 }
 
-/// What `# [ derive ( A , B ) ]` makes a type: A and B.
+/// The traits in `# [ derive ( A , B ) ]`: A and B.
 fn derived(attribute: &str) -> Vec<String> {
     let list = attribute.strip_prefix("# [ derive (").and_then(|rest| rest.strip_suffix(") ]"));
     let names = list.unwrap_or_default().split(',').map(|name| tight(name.trim()));
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Tokens with blanks between words and behind commas.
+/// Joins tokens, with spaces only between words and after commas.
 fn tight(tokens: &str) -> String {
     let mut out = String::new();
     for token in tokens.split(' ') {
@@ -423,15 +423,15 @@ fn tight(tokens: &str) -> String {
     out
 }
 
-/// Whether documentation says more than the name it stands above.
+/// Whether documentation says more than the name it belongs to.
 fn says_more(summary: &str, name: &str) -> bool {
     let words = summary.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let said: String =
+    let remaining: String =
         words.map(str::to_lowercase).filter(|word| !FILLERS.contains(&word.as_str())).collect();
-    said != name.to_lowercase()
+    remaining != name.to_lowercase()
 }
 
-/// A summary cut at a blank, so that no word is halved.
+/// Truncates a summary at a space, so that no word is cut.
 fn shortened(summary: &str) -> Cow<'_, str> {
     if summary.chars().count() <= LONG {
         return Cow::Borrowed(summary);

@@ -1,34 +1,34 @@
-//! A set of types to be handed over together: what a filter names, what that rests on, within a budget, each after what it uses.
+//! Packs: selects types and their dependencies within a token budget, dependencies first.
 //!
-//! Does not know texts: it is told what each costs.
+//! Does not know texts: the caller passes the cost of each type.
 
 use crate::graph::Graph;
 use std::collections::BTreeSet;
 
-/// What a type costs to show, in tokens.
+/// The cost of a type, in tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Price {
     pub outline: usize,
-    /// Its note, if there is one.
+    /// The cost of its note; 0 without one.
     pub note: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pack {
-    /// What is used stands before what uses it.
+    /// Dependencies come first.
     pub types: Vec<u32>,
-    /// Those of them whose notes fit as well.
+    /// The types whose notes fit as well.
     pub with_notes: BTreeSet<u32>,
     pub tokens: usize,
-    /// What was named or is needed, and did not fit.
+    /// Requested or required types that did not fit.
     pub left_out: Vec<u32>,
-    /// With less than this nothing fits: the outline of what is kept to the end, which need not be the smallest.
+    /// The smallest budget that fits anything: the cost of the type that is dropped last, which is not necessarily the cheapest.
     pub least: usize,
 }
 
-/// Packs the types that were named with what they use directly, as far as others can see it. Over budget, notes go first, of those
-/// that the fewest rest on and that rest on the most; then types in the same order, but none that was named before one that was
-/// not.
+/// Packs the requested types with their direct dependencies, as far as those are visible to others. If the budget is exceeded,
+/// notes are dropped first, starting with the types that have the fewest dependents and the most dependencies. Then types are
+/// dropped in the same order, dependencies before requested types.
 pub fn pack(
     named: &[u32],
     graph: &Graph,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::graph::tests::graph;
 
-    /// 0 uses 1 and 2, 1 uses 2, 3 uses 0; 4 is not to be seen.
+    /// 0 uses 1 and 2, 1 uses 2, 3 uses 0; 4 is not visible.
     fn packed(named: &[u32], budget: usize) -> Pack {
         let graph = graph(5, &[(0, 1), (0, 2), (1, 2), (3, 0), (0, 4)]);
         pack(
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_holds_what_was_named_and_what_it_uses() {
+    fn a_pack_contains_the_requested_types_and_their_dependencies() {
         let pack = packed(&[0], 100);
         assert_eq!((pack.types, pack.tokens, pack.left_out), (vec![2, 1, 0], 40, vec![]));
         assert_eq!(pack.with_notes, BTreeSet::from([0, 1]));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn over_budget_notes_go_before_types_and_what_was_named_last() {
+    fn over_budget_notes_are_dropped_first_and_requested_types_last() {
         let pack = packed(&[0], 35);
         assert_eq!((pack.types, pack.with_notes, pack.tokens), (vec![2, 1, 0], BTreeSet::from([0]), 35));
         let pack = packed(&[0], 30);
@@ -108,9 +108,9 @@ mod tests {
         assert_eq!(packed(&[0], 5).types, [] as [u32; 0]);
     }
 
-    /// What most rest on stays longest, however large it is: what is smaller does not fit in its stead.
+    /// The type with the most dependents is dropped last, however large it is; smaller types are not packed instead.
     #[test]
-    fn a_pack_says_how_little_would_hold_something() {
+    fn a_pack_reports_the_smallest_budget_that_fits_anything() {
         let graph = graph(3, &[(0, 2), (1, 2)]);
         let packed = |budget| {
             let price = |of| Price { outline: if of == 2 { 90 } else { 10 }, note: 0 };

@@ -1,6 +1,7 @@
-//! A tree on disk into a code base: every file of its projects, read on several threads, each for the symbols of its project.
+//! Reads a source tree into a codebase: parses every file of its projects on several threads, with the preprocessor symbols of
+//! each project.
 //!
-//! Does not know what was read before; whoever keeps facts hands in only what changed.
+//! Does not know what was read before; the caller passes only the changed files.
 
 use crate::codebase::{Codebase, SourceFile};
 use project::{Layout, Project, is_generated, read_source};
@@ -10,50 +11,50 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Builder;
 use syntax::{Digest, Reader, decode, language_of};
 
-/// A thousand types within each other, which is as deep as a reader follows, overflow the usual 2 MB in a build for tests; 4 were
-/// enough. What is not used costs nothing.
+/// A thousand nested types, which is as deep as a reader follows, overflow the default 2 MB in a test build; 4 MB were enough.
+/// Unused stack costs nothing.
 const STACK: usize = 16 << 20;
 
-/// When a question is asked, and how it may be worked on.
+/// When and how a request is processed.
 #[derive(Clone, Copy)]
 pub struct Moment<'a> {
-    /// In milliseconds since 1970.
+    /// Current time in milliseconds since 1970.
     pub now: i64,
     pub threads: usize,
-    /// Is told how many files of how many are read, and says whether to go on.
+    /// Progress callback: receives the number of files read and the total, and returns false to cancel.
     pub tell: &'a (dyn Fn(u64, u64) -> bool + Sync),
 }
 
-/// The caller asked to stop.
+/// The caller cancelled.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
-/// Reads all files of a layout. What cannot be read is told, and costs itself alone.
+/// Reads all files of a layout. A file that cannot be read is reported as a problem; the others are still read.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
     let moment = Moment { now: 0, threads, tell: &|_, _| true };
-    let told = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment).unwrap_or_default();
+    let results = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment).unwrap_or_default();
     let (mut files, mut problems) = (Vec::new(), Vec::new());
-    for told in told {
-        match told.file {
+    for result in results {
+        match result.file {
             Ok(file) => files.extend(file),
-            Err(reason) => problems.push(format!("{}: {reason}", told.path)),
+            Err(reason) => problems.push(format!("{}: {reason}", result.path)),
         }
     }
     (Codebase::new(layout.projects.clone(), files), problems)
 }
 
-/// One file, looked at.
+/// The result of reading one file.
 pub(crate) struct Told {
     pub(crate) path: String,
     pub(crate) project: u32,
-    /// How many bytes it has, and what they are, in a number.
+    /// Its size in bytes, and the digest of its content.
     pub(crate) bytes: u64,
     pub(crate) digest: u64,
-    /// None if its bytes are those that were known; or why it cannot be read.
+    /// `None` if the content is unchanged; an error if it cannot be read.
     pub(crate) file: Result<Option<SourceFile>, String>,
 }
 
-/// Reads some files of some projects, by path. `known` is the number of the bytes that were read before.
+/// Reads files of some projects; returns them by path. `known` returns the digest of a file's content when it was last read.
 pub(crate) fn read_files(
     root: &Path,
     projects: &[Project],
@@ -65,8 +66,8 @@ pub(crate) fn read_files(
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
-        let mut desk = Desk { root, projects, known, readers: Vec::new() };
-        let mut told = Vec::new();
+        let mut worker = Desk { root, projects, known, readers: Vec::new() };
+        let mut results = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((path, project)) = files.get(at) else { break };
@@ -74,17 +75,17 @@ pub(crate) fn read_files(
                 stopped.store(true, Ordering::Relaxed);
                 break;
             }
-            told.push(desk.read(path, *project));
+            results.push(worker.read(path, *project));
         }
         if let Ok(mut done) = done.lock() {
-            done.extend(told);
+            done.extend(results);
         }
     };
-    // for a file or two another thread costs more than it gives
+    // for a file or two, another thread costs more than it gains
     let threads = moment.threads.min(files.len() / 4).max(1);
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            // Where no thread can be had, this one does the work.
+            // If no thread can be spawned, the current one does the work.
             if Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
                 work();
             }
@@ -93,13 +94,13 @@ pub(crate) fn read_files(
     if stopped.into_inner() {
         return Err(Stopped);
     }
-    let mut told = done.into_inner().unwrap_or_default();
-    // threads end in any order
-    told.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(told)
+    let mut results = done.into_inner().unwrap_or_default();
+    // threads finish in any order
+    results.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(results)
 }
 
-/// Where one thread reads.
+/// The state of one reading thread.
 struct Desk<'a> {
     root: &'a Path,
     projects: &'a [Project],
@@ -109,18 +110,18 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn read(&mut self, path: &str, project: u32) -> Told {
-        let mut told = Told { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
+        let mut result = Told { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
         match read_source(self.root, path) {
             Ok(bytes) => {
-                told.bytes = bytes.len() as u64;
-                told.digest = Digest::of(&bytes).0;
-                if (self.known)(path, project) != Some(told.digest) {
-                    told.file = self.understand(path, project, &bytes).map(Some);
+                result.bytes = bytes.len() as u64;
+                result.digest = Digest::of(&bytes).0;
+                if (self.known)(path, project) != Some(result.digest) {
+                    result.file = self.understand(path, project, &bytes).map(Some);
                 }
             }
-            Err(error) => told.file = Err(error.to_string()),
+            Err(error) => result.file = Err(error.to_string()),
         }
-        told
+        result
     }
 
     fn understand(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
@@ -144,7 +145,7 @@ mod tests {
     use project::discover;
     use std::fs;
 
-    /// Two projects that both have `Shared.Node`, and one that uses both.
+    /// Two projects that both declare `Shared.Node`, and one that uses both.
     fn house() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let project = |references: &str| {
@@ -169,39 +170,42 @@ mod tests {
     }
 
     #[test]
-    fn types_of_one_name_in_two_projects_stay_two_and_a_name_means_what_its_project_can_see() {
+    fn types_with_the_same_name_in_two_projects_stay_separate() {
         let root = house();
         let layout = discover(root.path()).unwrap();
         let (code, problems) = read_tree(root.path(), &layout, 2);
         assert_eq!(problems, [""; 0]);
-        let told = |at: u32| {
+        let qualified = |at: u32| {
             let each = &code.types[at as usize];
             format!("{}:{}", code.projects[each.project as usize].name, each.name)
         };
-        let types: Vec<String> = (0..code.types.len() as u32).map(told).collect();
+        let types: Vec<String> = (0..code.types.len() as u32).map(qualified).collect();
         assert_eq!(types, ["C:Own", "A:Shared.Node", "C:Shared.Node", "B:User"]);
         assert_ne!(code.types[1].id, code.types[2].id);
         assert_eq!(code.types[1].parts.len(), 2);
-        let edges: Vec<(String, String)> =
-            Resolver::new(&code).edges().iter().map(|edge| (told(edge.from), told(edge.to))).collect();
+        let edges: Vec<(String, String)> = Resolver::new(&code)
+            .edges()
+            .iter()
+            .map(|edge| (qualified(edge.from), qualified(edge.to)))
+            .collect();
         let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
         assert_eq!(edges, [pair("C:Own", "C:Shared.Node"), pair("B:User", "A:Shared.Node")]);
         assert_eq!(code.files.iter().filter(|file| file.generated).count(), 1);
     }
 
     #[test]
-    fn threads_do_not_change_anything() {
+    fn the_number_of_threads_does_not_change_the_result() {
         let root = house();
         let layout = discover(root.path()).unwrap();
-        let told = |threads| {
+        let debug_output = |threads| {
             let (code, _) = read_tree(root.path(), &layout, threads);
             format!("{:?} {:?}", code.types, code.files)
         };
-        assert_eq!(told(1), told(4));
+        assert_eq!(debug_output(1), debug_output(4));
     }
 
     #[test]
-    fn a_file_that_is_gone_costs_itself_alone() {
+    fn a_missing_file_does_not_affect_the_others() {
         let root = house();
         let layout = discover(root.path()).unwrap();
         fs::remove_file(root.path().join("B/User.cs")).unwrap();

@@ -1,8 +1,8 @@
-//! What a name means: the language's own rules for looking names up, as far as the source alone decides them, or the word of a
-//! compiler where an index has it, and how sure the answer is.
+//! Name resolution: applies each language's lookup rules as far as the source alone decides them, or takes a compiler's answer
+//! from an index, and rates the certainty of the result.
 //!
-//! Does not know metadata of libraries: a name that no source declares stays unresolved, and where an unseen base class may have a
-//! member of that name, the answer is only likely.
+//! Does not know library metadata: a name that no source file declares stays unresolved, and where an unseen base class may have
+//! a member of that name, the result is only likely.
 
 use crate::codebase::{ATTRIBUTE, Codebase, Container, GLOBAL};
 use crate::scip::{Exact, Told};
@@ -12,17 +12,16 @@ use std::collections::BTreeMap;
 use syntax::csharp::well_known;
 use syntax::{FileFacts, Import, ImportKind, MemberKind, Path, Position, Reference, Segment, TypeKind};
 
-/// How sure an edge is.
+/// The certainty of a resolved reference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Certainty {
-    /// A compiler said so, in an index that still fits the source.
+    /// A compiler resolved it, in an index that still matches the source.
     Exact,
-    /// The language's rules leave one reading.
+    /// The language's rules leave one interpretation.
     Certain,
-    /// Another reading is left: a member of a base class that is not in the source, another overload.
+    /// Another interpretation is possible: a member of a base class that is not in the source, or another overload.
     Likely,
-    /// The name fits, and nothing else is known. Apart from `Likely`, since of a name like `Count` most such places are
-    /// something else's.
+    /// Only the name matches. Separate from `Likely`, because for a name like `Count` most such places refer to something else.
     Possible,
 }
 
@@ -37,23 +36,23 @@ impl Certainty {
     }
 }
 
-/// One type mentions another.
+/// One type refers to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edge {
     pub from: u32,
     pub to: u32,
-    /// That of the surest mention.
+    /// The best certainty among the references.
     pub certainty: Certainty,
-    /// How often.
+    /// The number of references.
     pub mentions: u32,
-    /// Whether it is one of the bases.
+    /// Whether it is one of the base types.
     pub base: bool,
 }
 
-/// A type that a part of a reference names.
+/// A segment of a reference, resolved to a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mention {
-    /// Which part.
+    /// Index of the segment.
     pub segment: u32,
     pub to: u32,
     pub certainty: Certainty,
@@ -65,42 +64,42 @@ pub(crate) enum Symbol {
     Namespace(u32),
 }
 
-/// What looking a name up in one place gave.
+/// The result of looking up a name in one container.
 pub(crate) enum Found {
     Symbol(Symbol),
-    /// A value, or several types: the search ends without an answer.
+    /// A value, or several types: the lookup ends without a result.
     Ends,
     Nothing,
 }
 
-/// Looks names up in a code base. What an import or a base means is looked up when somebody needs it, so that a name costs what it
-/// asks for, whatever else there is.
+/// Resolves names in a codebase. Imports and bases are resolved lazily, so that the cost of a lookup does not depend on the size
+/// of the codebase.
 pub struct Resolver<'a> {
     code: &'a Codebase,
-    /// For each file, what the imports of its scopes mean after each pass.
+    /// For each file, the resolved imports of its scopes after each pass.
     imports: Vec<[OnceCell<Vec<Imports>>; PASSES + 1]>,
-    /// For each project, what holds in all its files.
+    /// For each project, its global imports.
     global: Vec<OnceCell<Imports>>,
-    /// For each project, the files that say something for all of it.
+    /// For each project, the files with global imports.
     says_global: Vec<Vec<u32>>,
-    /// For each type its bases, as far as they are found without knowing those of others, and with that.
+    /// The bases of each type, in two rounds: without knowing the bases of other types, and with that knowledge.
     bases: [Vec<OnceCell<Vec<u32>>>; 2],
-    /// Whether a type has a base, near or far, that the source does not have.
+    /// Whether a type has a direct or indirect base that is not in the source.
     outside: Vec<OnceCell<bool>>,
     depth: Cell<Depth>,
-    /// After how many passes imports are known while a name is looked up; none: not at all.
+    /// How many passes of import resolution a lookup may use; `None`: no imports.
     round: Cell<Option<usize>>,
     nothing: Imports,
-    /// For each project, the projects whose types it may name; empty means all.
+    /// For each project, the projects whose types it can refer to; empty means all.
     visible: Vec<Vec<bool>>,
-    /// For each file that an index has, what stands where.
+    /// For each indexed file, its occurrences.
     exact: FxHashMap<u32, Vec<Told>>,
-    /// For each module, the scopes that are it: what they import can be named as if it were theirs.
+    /// For each module, its scopes: what they import can be named as if the module declared it.
     modules: FxHashMap<u32, Vec<(u32, u32)>>,
 }
 
-/// Which bases are known while a name is looked up. A base may be nested in a base of another type, so bases are found in two
-/// rounds, and the answer does not depend on who asks first.
+/// Which bases are known during a lookup. A base may be nested in a base of another type, so bases are resolved in two rounds;
+/// this way the result does not depend on the order of lookups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Depth {
     None,
@@ -108,7 +107,7 @@ enum Depth {
     All,
 }
 
-/// How many modules may pass a name on before it is there. A chain of four was the longest in tokio, zod and typeorm.
+/// How many modules may re-export a name on its way. The longest chain in tokio, zod and typeorm was four.
 const PASSES: usize = 6;
 
 #[derive(Default, Clone)]
@@ -116,7 +115,7 @@ struct Imports {
     aliases: FxHashMap<u32, Option<Symbol>>,
     namespaces: Vec<u32>,
     statics: Vec<u32>,
-    /// Namespaces that the source does not have, as written.
+    /// Imported namespaces that are not in the source, as written.
     unseen: Vec<String>,
 }
 
@@ -158,18 +157,19 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The same, with what indexes say instead of what names mean, wherever they say anything. What hashes are taken over stays
-    /// as it is: a type must not change because somebody ran an indexer.
+    /// Like `new`, but prefers index data over lookup rules wherever an index covers a reference. Hash inputs do not use index
+    /// data: a type must not change because someone ran an indexer.
     pub fn with_exact(code: &'a Codebase, exact: &Exact) -> Resolver<'a> {
         Resolver { exact: exact.told(), ..Resolver::new(code) }
     }
 
-    /// The types among the parts of a reference.
+    /// The types that the segments of a reference resolve to.
     pub fn mentions(&self, file: u32, reference: &Reference) -> Vec<Mention> {
         self.told(file, reference).unwrap_or_else(|| self.meant(file, reference))
     }
 
-    /// The same, as an index has it; none if it has nothing there, as in code that was not compiled, or something else.
+    /// Resolves a reference from index data; `None` if the index has nothing there (code that was not compiled) or is out of
+    /// date.
     fn told(&self, file: u32, reference: &Reference) -> Option<Vec<Mention>> {
         let all = self.exact.get(&file)?;
         let from = all.partition_point(|it| it.span.from < reference.at);
@@ -187,14 +187,14 @@ impl<'a> Resolver<'a> {
                 found.push(Mention { segment: segment as u32, to, certainty: Certainty::Exact });
             }
         }
-        // a module is worth a mention where nothing in it is
+        // report a module only if nothing inside it is referenced
         let is_module = |it: &Mention| self.code.types[it.to as usize].kind == TypeKind::Module;
         let last = found.last().map(|it| it.segment);
         found.retain(|it| !is_module(it) || Some(it.segment) == last);
         (!silent).then_some(found)
     }
 
-    /// The same, by what names mean.
+    /// Resolves a reference by the language's lookup rules.
     fn meant(&self, file: u32, reference: &Reference) -> Vec<Mention> {
         let facts = &self.code.files[file as usize].facts;
         let path = facts.path(reference);
@@ -213,7 +213,7 @@ impl<'a> Resolver<'a> {
         mentions
     }
 
-    /// The type in whose declaration a reference stands, or the module whose statement it is part of.
+    /// The type whose declaration contains a reference, or the module whose statement contains it.
     pub fn owner(&self, file: u32, reference: &Reference) -> Option<u32> {
         let tables = &self.code.tables;
         let around = || {
@@ -224,13 +224,13 @@ impl<'a> Resolver<'a> {
         reference.owner.map(|part| tables.type_of(file, part)).or_else(around)
     }
 
-    /// The type that a whole reference names.
+    /// The type that the whole reference names.
     pub fn target(&self, file: u32, reference: &Reference) -> Option<u32> {
         let last = self.code.files[file as usize].facts.path(reference).segments.len() as u32 - 1;
         self.meant(file, reference).last().filter(|mention| mention.segment == last).map(|mention| mention.to)
     }
 
-    /// The bases of a type that the source has.
+    /// The bases of a type that are in the source.
     pub fn bases(&self, of: u32) -> &[u32] {
         match self.depth.get() {
             Depth::None => &[],
@@ -243,40 +243,41 @@ impl<'a> Resolver<'a> {
         self.bases[round][of as usize].get_or_init(|| self.at(depth, || self.bases_of(of).0))
     }
 
-    /// Looks something up while only so much is known.
-    fn at<T>(&self, depth: Depth, look: impl FnOnce() -> T) -> T {
+    /// Runs a lookup with a given knowledge of bases.
+    fn at<T>(&self, depth: Depth, lookup: impl FnOnce() -> T) -> T {
         let before = self.depth.replace(depth);
-        let found = look();
+        let found = lookup();
         self.depth.set(before);
         found
     }
 
-    /// What the imports of a scope mean. A module may have from another what it passes on, so imports are found in rounds, each
-    /// with what the one before knew, and the answer does not depend on who asks first.
+    /// The resolved imports of a scope. A module may re-export what it imports, so imports are resolved in passes, each based on
+    /// the previous one; this way the result does not depend on the order of lookups.
     fn imports(&self, file: u32, scope: u32) -> &Imports {
         let Some(round) = self.round.get() else { return &self.nothing };
-        // where a file is no module, nothing is passed on
+        // a file that is not a module does not re-export anything
         let round = if self.code.files[file as usize].facts.placed { round } else { 0 };
         let found = self.imports[file as usize][round]
             .get_or_init(|| self.before(round.checked_sub(1), || self.imports_of(file)));
         &found[scope as usize]
     }
 
-    /// Looks an import up with what a pass has found, and without any bases.
-    fn before<T>(&self, round: Option<usize>, look: impl FnOnce() -> T) -> T {
+    /// Runs a lookup with the imports of an earlier pass, and without bases.
+    fn before<T>(&self, round: Option<usize>, lookup: impl FnOnce() -> T) -> T {
         let known = self.round.replace(round);
-        let found = self.at(Depth::None, look);
+        let found = self.at(Depth::None, lookup);
         self.round.set(known);
         found
     }
 
-    /// What holds in all files of a project.
+    /// The imports that apply to all files of a project.
     fn global(&self, project: u32) -> Option<&Imports> {
         let found = self.global.get(project as usize)?;
         Some(found.get_or_init(|| self.before(None, || self.global_of(project as usize))))
     }
 
-    /// Whether a type has a base, near or far, that the source does not have. Nobody knows before the bases are known.
+    /// Whether a type has a direct or indirect base that is not in the source. Unknown, and therefore false, until all bases are
+    /// resolved.
     fn is_outside(&self, of: u32) -> bool {
         if self.depth.get() != Depth::All {
             return false;
@@ -296,12 +297,12 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Who mentions whom, each pair once, by name.
+    /// All edges between types, each pair once, sorted.
     pub fn edges(&self) -> Vec<Edge> {
         self.edges_from(&|_| true)
     }
 
-    /// Whom some types mention.
+    /// The edges from some types.
     pub(crate) fn edges_from(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<Edge> {
         let mut edges: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
         for (file, source) in self.code.files.iter().enumerate() {
@@ -326,8 +327,8 @@ impl<'a> Resolver<'a> {
         edges.into_values().collect()
     }
 
-    /// What a reference means, in one spelling: the full name of a type of the source; otherwise the name as written, after the
-    /// namespace it comes from if that is known, or with a mark of all namespaces it may come from.
+    /// The canonical spelling of a reference: the full name of a type in the source; otherwise the name as written, qualified
+    /// with its namespace if that is known, or followed by all unknown namespaces it may come from.
     pub(crate) fn meaning(&self, file: u32, reference: u32) -> String {
         let facts = &self.code.files[file as usize].facts;
         let reference = &facts.references[reference as usize];
@@ -352,7 +353,7 @@ impl<'a> Resolver<'a> {
         format!("{written}@{}", unknown.join(","))
     }
 
-    /// What an alias stands for, if the source does not have it.
+    /// The target of an alias as written, if it is not in the source.
     fn alias_as_written(&self, file: u32, scope: u32, word: u32) -> Option<String> {
         let facts = &self.code.files[file as usize].facts;
         let mut imports = self
@@ -362,7 +363,7 @@ impl<'a> Resolver<'a> {
         Some(spelled(facts, &facts.paths[alias.path as usize]))
     }
 
-    /// The namespaces that a scope imports and the source does not have, sorted.
+    /// The namespaces that a scope imports and that are not in the source, sorted.
     fn unseen(&self, file: u32, scope: u32) -> Vec<&str> {
         let project = self.code.files[file as usize].project;
         let own = self.scopes(Place { file, scope, owner: None });
@@ -374,12 +375,12 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// The types whose members a place may name alone.
+    /// The types whose members can be named without qualification at this place.
     pub(crate) fn statics(&self, place: Place) -> impl Iterator<Item = u32> {
         self.imports_at(place).flat_map(|imports| imports.statics.iter().copied())
     }
 
-    /// Whether what stands in a namespace may be named alone at a place.
+    /// Whether members of a namespace can be named without qualification at this place.
     pub(crate) fn sees(&self, place: Place, namespace: u32) -> bool {
         self.code.tables.around(place.file, place.scope).contains(&namespace)
             || self.imports_at(place).any(|imports| imports.namespaces.contains(&namespace))
@@ -402,7 +403,7 @@ impl<'a> Resolver<'a> {
         false
     }
 
-    /// `[Fact]` is `FactAttribute` if there is one, and otherwise `Fact` if that is an attribute.
+    /// `[Fact]` is `FactAttribute` if that exists, otherwise `Fact` if that is an attribute.
     fn attribute(&self, place: Place, path: &Path) -> Vec<Mention> {
         let facts = &self.code.files[place.file as usize].facts;
         let Some(last) = path.segments.last() else { return Vec::new() };
@@ -418,10 +419,10 @@ impl<'a> Resolver<'a> {
         if is_one { found } else { Vec::new() }
     }
 
-    /// Whether the bases of a type lead to `Attribute`.
+    /// Whether a type derives from `Attribute`.
     fn is_attribute(&self, of: u32, depth: u32) -> bool {
         let each = &self.code.types[of as usize];
-        let said = each.parts.iter().any(|(file, part)| {
+        let named_so = each.parts.iter().any(|(file, part)| {
             let facts = &self.code.files[*file as usize].facts;
             let names = &facts.types[*part as usize].base_names;
             names.iter().any(|at| {
@@ -429,14 +430,14 @@ impl<'a> Resolver<'a> {
                 path.segments.last().is_some_and(|last| facts.word(last.word).ends_with("Attribute"))
             })
         });
-        said || (depth < 16 && self.bases(of).iter().any(|base| self.is_attribute(*base, depth + 1)))
+        named_so || (depth < 16 && self.bases(of).iter().any(|base| self.is_attribute(*base, depth + 1)))
     }
 
     pub(crate) fn follow(&self, place: Place, path: &Path, position: Position, veiled: bool) -> Vec<Mention> {
         self.chain(place, path, position, veiled, None)
     }
 
-    /// Follows a path from its first part; `last` stands for the word of its last.
+    /// Follows a path from its first segment; `last` replaces the word of its last segment.
     fn chain(
         &self,
         place: Place,
@@ -463,7 +464,7 @@ impl<'a> Resolver<'a> {
                 None => return Vec::new(),
             },
         };
-        // what is called is a method
+        // the last segment of a call is a method
         let end = if position == Position::Called { count - 1 } else { count };
         let mut found = Vec::new();
         loop {
@@ -486,7 +487,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A module, if what follows it is neither a type nor a module: a function or a value of it.
+    /// The module, if the next segment is neither a type nor a module but one of its functions or values.
     fn of_module(&self, file: u32, symbol: Symbol, at: usize) -> Option<Mention> {
         let (Symbol::Namespace(of), Some(segment)) = (symbol, at.checked_sub(1)) else { return None };
         let Found::Symbol(Symbol::Type(to)) = self.pick(file, self.code.tables.modules(of)) else {
@@ -495,7 +496,7 @@ impl<'a> Resolver<'a> {
         Some(Mention { segment: segment as u32, to, certainty: Certainty::Certain })
     }
 
-    /// What stands before `::`.
+    /// Resolves the alias before `::`.
     fn aliased(&self, place: Place, alias: u32) -> Option<Symbol> {
         if self.code.files[place.file as usize].facts.word(alias) == "global" {
             return Some(Symbol::Namespace(GLOBAL));
@@ -517,15 +518,15 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The same for a part of an import that is not its last: folders and files, before anything they pass on.
+    /// Like `in_namespace`, for a segment of an import other than the last: folders and files come before re-exports.
     fn on_the_way(&self, file: u32, of: u32, name: u32, arity: u16) -> Option<Symbol> {
         let declared = self.pick(file, self.code.tables.types(Container::Namespace(of), name, arity));
         let inner = self.code.tables.namespace(of, name).filter(|_| matches!(declared, Found::Nothing));
         inner.map_or_else(|| self.in_namespace(file, of, name, arity), |inner| Some(Symbol::Namespace(inner)))
     }
 
-    /// What a module has under a name that it does not declare: a type it passes on before a module in it, as `error/index.ts`
-    /// has the type `NotFound` of `error/NotFound.ts` and not that file.
+    /// Looks up a name that a module does not declare: a re-exported type before a submodule, so that `NotFound` in
+    /// `error/index.ts` is the type from `error/NotFound.ts` and not that file.
     fn inside(&self, file: u32, of: u32, name: u32, arity: u16, depth: usize) -> Option<Symbol> {
         let passed = self.passed_on(file, of, name, arity, depth);
         if matches!(passed, Some(Symbol::Type(_))) {
@@ -534,7 +535,7 @@ impl<'a> Resolver<'a> {
         self.code.tables.namespace(of, name).map(Symbol::Namespace).or(passed)
     }
 
-    /// What a module has under a name because it imports it.
+    /// Looks up a name among the imports of a module, which it re-exports.
     fn passed_on(&self, file: u32, of: u32, name: u32, arity: u16, depth: usize) -> Option<Symbol> {
         let scopes = self.modules.get(&of).filter(|_| depth < PASSES)?;
         let imports = || scopes.iter().map(|(file, scope)| self.imports(*file, *scope));
@@ -551,7 +552,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The one of several types of the same full name that a file may mean: that of its own project, or the only one.
+    /// Of several types with the same full name, picks the one in the file's own project, or the only visible one.
     fn pick(&self, file: u32, candidates: &[u32]) -> Found {
         let own = self.code.files[file as usize].project;
         let visible = self.visible.get(own as usize).filter(|visible| !visible.is_empty());
@@ -570,7 +571,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A type nested in another or in one of its bases.
+    /// A type nested in another type or in one of its bases.
     pub(crate) fn nested(&self, file: u32, of: u32, name: u32, arity: u16, depth: u32) -> Option<u32> {
         if let Found::Symbol(Symbol::Type(found)) =
             self.pick(file, self.code.tables.types(Container::Type(of), name, arity))
@@ -584,7 +585,7 @@ impl<'a> Resolver<'a> {
         bases.filter(|base| **base != of).find_map(|base| self.nested(file, *base, name, arity, depth + 1))
     }
 
-    /// The first part of a path: types around, then namespaces and imports, from the inside out.
+    /// Resolves the first segment of a path: enclosing types, then namespaces and imports, from the inside out.
     fn simple(
         &self,
         place: Place,
@@ -640,7 +641,7 @@ impl<'a> Resolver<'a> {
     /// A member of a type or of one of its bases.
     fn member(&self, of: u32, name: u32, depth: u32) -> Option<(u32, u32, u32)> {
         if let Some(found) = self.code.tables.members(of, name).first() {
-            // a constructor has the name of its type and is no value
+            // a constructor has the name of its type and is not a value
             let is_value =
                 !matches!(self.code.member(*found).kind, MemberKind::Constructor | MemberKind::Destructor);
             if is_value {
@@ -653,8 +654,8 @@ impl<'a> Resolver<'a> {
         self.bases(of).iter().filter(|base| **base != of).find_map(|base| self.member(*base, name, depth + 1))
     }
 
-    /// Whether a member's type has its name, as in `Encoding Encoding`, and the next part is static there: then the type is
-    /// meant.
+    /// Whether a member has the name of its type, as in `Encoding Encoding`, and the next segment is a static member: then the
+    /// path refers to the type.
     fn is_color_color(&self, (file, part, member): (u32, u32, u32), name: u32, next: Option<u32>) -> bool {
         let declared = self.code.member((file, part, member)).value_type;
         let facts = &self.code.files[file as usize].facts;
@@ -667,7 +668,7 @@ impl<'a> Resolver<'a> {
         next.is_some_and(|next| self.is_static(target, next))
     }
 
-    /// The same for a variable, whose type is looked up where the variable is used.
+    /// Like `is_color_color` for a variable, whose type is looked up where the variable is used.
     fn names_type_too(&self, place: Place, name: u32, next: Option<u32>) -> bool {
         let Some(Symbol::Type(target)) = self.simple(place, name, 0, next, Position::Type, false) else {
             return false;
@@ -693,7 +694,7 @@ impl<'a> Resolver<'a> {
             for (level, namespace) in around.iter().take(levels).enumerate() {
                 match self.pick(place.file, tables.types(Container::Namespace(*namespace), name, arity)) {
                     Found::Nothing => {}
-                    // members for `Arc` do not declare an `Arc` that an import brings
+                    // an `impl` for `Arc` does not declare an `Arc`; an import may provide it
                     found if level == 0 && self.is_added(&found) => {
                         let imported = self.imported(place.file, scope, name, arity, more);
                         return if matches!(imported, Found::Nothing) { found } else { imported };
@@ -717,12 +718,12 @@ impl<'a> Resolver<'a> {
         Found::Nothing
     }
 
-    /// Whether all that the source has of a type is members that are added to it.
+    /// Whether the source contains only `impl` blocks of a type.
     fn is_added(&self, found: &Found) -> bool {
         matches!(found, Found::Symbol(Symbol::Type(of)) if self.code.types[*of as usize].kind == TypeKind::Impl)
     }
 
-    /// What the imports of a scope, and for the file those of its project, bring under a name.
+    /// Looks up a name in the imports of a scope and, at file level, in the global imports of the project.
     fn imported(&self, file: u32, scope: u32, name: u32, arity: u16, more: bool) -> Found {
         let own = self.imports(file, scope);
         let shared = self.global(self.code.files[file as usize].project).filter(|_| scope == 0);
@@ -730,7 +731,7 @@ impl<'a> Resolver<'a> {
             match imports.aliases.get(&name).filter(|_| arity == 0) {
                 Some(Some(symbol @ Symbol::Type(_))) => return Found::Symbol(*symbol),
                 Some(Some(symbol)) if more => return Found::Symbol(*symbol),
-                // an alias of something the source does not have
+                // an alias of something that is not in the source
                 Some(None) => return Found::Ends,
                 _ => {}
             }
@@ -752,7 +753,7 @@ impl<'a> Resolver<'a> {
         only.map_or(Found::Nothing, Found::Symbol)
     }
 
-    /// What a module brings that is imported as a whole, and has from another.
+    /// Looks up a name in the re-exports of a module that is imported as a whole.
     fn brought(&self, file: u32, from: Container, name: u32, arity: u16, more: bool) -> Option<Symbol> {
         let Container::Namespace(of) = from else { return None };
         let found = self.passed_on(file, of, name, arity, 1)?;
@@ -791,7 +792,7 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// Adds what one import means.
+    /// Adds a resolved import.
     fn take(&self, file: u32, scope: u32, import: &Import, imports: &mut Imports) {
         let symbol = self.imported_symbol(file, scope, import);
         if symbol.is_none() && import.kind == ImportKind::Namespace {
@@ -801,13 +802,13 @@ impl<'a> Resolver<'a> {
         add(imports, import.kind, symbol, |word| self.code.tables.word(file, word));
     }
 
-    /// What an import names: looked up from the namespace it stands in outwards, without the help of other imports.
+    /// Resolves an import: looked up from its own namespace outwards, without the help of other imports.
     fn imported_symbol(&self, file: u32, scope: u32, import: &Import) -> Option<Symbol> {
         let facts = &self.code.files[file as usize].facts;
         let path = &facts.paths[import.path as usize];
         let tables = &self.code.tables;
         let from: &[u32] = if path.alias.is_some() { &[GLOBAL] } else { tables.around(file, scope) };
-        // what is imported as a whole is a module rather than something of its name in it
+        // a whole import refers to a module rather than to an item with the same name in it
         let whole = import.kind == ImportKind::Namespace;
         let last = path.segments.len().saturating_sub(1);
         from.iter().find_map(|namespace| {
@@ -844,7 +845,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A path as it is written, without type arguments.
+/// A path as written, without type arguments.
 fn spelled(facts: &FileFacts, path: &Path) -> String {
     let words: Vec<&str> = path.segments.iter().map(|segment| facts.word(segment.word)).collect();
     words.join(".")
@@ -852,7 +853,7 @@ fn spelled(facts: &FileFacts, path: &Path) -> String {
 
 fn add(imports: &mut Imports, kind: ImportKind, symbol: Option<Symbol>, name: impl Fn(u32) -> u32) {
     match (kind, symbol) {
-        // of two that a build chooses between, the one that the source has
+        // of two conditional imports, the one that is in the source
         (ImportKind::Alias(word), symbol) => {
             let known = imports.aliases.entry(name(word)).or_default();
             *known = symbol.or(*known);
@@ -863,7 +864,7 @@ fn add(imports: &mut Imports, kind: ImportKind, symbol: Option<Symbol>, name: im
     }
 }
 
-/// The scopes that are modules, in languages where a file is one.
+/// The scopes of each module, in languages where a file is a module.
 fn modules(code: &Codebase) -> FxHashMap<u32, Vec<(u32, u32)>> {
     let mut found: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
     for (file, source) in code.files.iter().enumerate().filter(|(_, source)| source.facts.placed) {
@@ -875,7 +876,7 @@ fn modules(code: &Codebase) -> FxHashMap<u32, Vec<(u32, u32)>> {
     found
 }
 
-/// Which projects each may name: those it refers to, and those they refer to.
+/// The projects that each project can refer to, directly or indirectly.
 fn visible(code: &Codebase) -> Vec<Vec<bool>> {
     let reach = |from: usize| {
         let mut seen = vec![false; code.projects.len()];

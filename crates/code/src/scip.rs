@@ -1,7 +1,7 @@
-//! What a compiler said of a tree, where somebody asked it: an `index.scip` has every definition and every reference, and is read
-//! here into tables that answer where a symbol is defined, where it is used, and which symbol stands at a place.
+//! Reads SCIP indexes, which compilers and indexers write: an `index.scip` lists every definition and reference. Builds tables
+//! that answer where a symbol is defined, where it is used, and which symbol is at a position.
 //!
-//! Does not know our own types, nor whether the sources are still those that were indexed: `exact` does. It makes no index either.
+//! Does not know our own types, nor whether the index still matches the sources ([`Exact`] does), and does not create indexes.
 
 mod descriptor;
 mod exact;
@@ -20,44 +20,44 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wire::{Broken, Fields, Stream, Value};
 
-/// Why there is no index to ask.
+/// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScipError {
-    #[error("the index `{path}` cannot be read: {source}")]
+    #[error("cannot read the index `{path}`: {source}")]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("`{path}` is not an index: nothing in it could be understood")]
+    #[error("`{path}` is not a SCIP index")]
     NotAnIndex { path: PathBuf },
 }
 
-/// What of an index could not be read; the rest was.
+/// A part of an index that could not be read; the rest was.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Damage {
-    #[error("it breaks off at byte {at}")]
+    #[error("the index is truncated at byte {at}")]
     BreaksOff { at: u64 },
-    #[error("the document that ends at byte {at} cannot be read")]
+    #[error("cannot read the document that ends at byte {at}")]
     Document { at: u64 },
-    #[error("{count} occurrences in `{path}` cannot be read")]
+    #[error("cannot read {count} occurrences in `{path}`")]
     Occurrences { path: String, count: u32 },
-    #[error("`{path}` is no path below the folder that was indexed")]
+    #[error("`{path}` is not a path within the indexed folder")]
     Outside { path: String },
 }
 
-/// What stands at one place of a document.
+/// A symbol at one position of a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Occurrence {
-    /// Line and column, from 0, in what the document counts columns in.
+    /// Line and column, from 0, in the document's column encoding.
     pub from: (u32, u32),
     pub to: (u32, u32),
-    /// Which symbol, of the index.
+    /// Number of the symbol within the index.
     pub symbol: u32,
     pub roles: Roles,
 }
 
-/// What a symbol is there for: a set of bits, as the format has them.
+/// The roles of an occurrence, as a bit set of the SCIP format.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Roles(pub u32);
 
-/// Each role with its bit, the most telling first.
+/// Each role with its bit, most specific first.
 pub const ROLES: &[(u32, &str)] =
     &[(1, "definition"), (0x40, "declaration"), (2, "import"), (4, "write"), (8, "read")];
 
@@ -66,46 +66,46 @@ impl Roles {
         self.0 & 1 != 0
     }
 
-    /// The most telling of its roles. Most indexers tell definitions apart and nothing else.
+    /// The most specific role. Most indexers only distinguish definitions.
     pub fn name(self) -> &'static str {
         ROLES.iter().find(|(bit, _)| self.0 & bit != 0).map_or("reference", |(_, name)| name)
     }
 }
 
-/// What an index has of one file.
+/// The index data of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// From the folder that was indexed, with `/`.
+    /// Relative to the indexed folder, with `/`.
     pub path: String,
     pub columns: Columns,
-    /// By place.
+    /// Sorted by position.
     pub occurrences: Vec<Occurrence>,
 }
 
-/// An occurrence by the numbers of its document and of itself.
+/// Refers to an occurrence by the numbers of its document and of itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Place {
     pub document: u32,
     pub at: u32,
 }
 
-/// Everything an index says about places. Documentation and signatures are passed over: outlines have their own.
+/// The occurrences of an index. Documentation and signatures are skipped: outlines have their own.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// What made it, and in which version.
+    /// Name and version of the indexer.
     pub tool: String,
     pub version: String,
-    /// By path.
+    /// Sorted by path.
     pub documents: Vec<Document>,
     pub damage: Vec<Damage>,
     names: Vec<Arc<str>>,
     known: FxHashMap<Arc<str>, u32>,
-    /// Where in `places` those of each symbol begin, and where the last ones end.
+    /// For each symbol, where its entries in the list of occurrences begin; the last offset is the end of the list.
     firsts: Vec<u32>,
     places: Vec<Place>,
 }
 
-/// The tools that leave it open how they count columns and count as the language they are written in does. Others count bytes.
+/// Indexers that do not declare their column encoding and use that of their implementation language. Others use UTF-8.
 const COLUMNS: &[(&str, Columns)] = &[
     ("scip-typescript", Columns::Utf16),
     ("scip-python", Columns::Utf16),
@@ -114,7 +114,7 @@ const COLUMNS: &[(&str, Columns)] = &[
 ];
 
 impl Index {
-    /// Reads the index at a path, one document after another.
+    /// Reads the index at a path, document by document.
     pub fn open(path: &Path) -> Result<Index, ScipError> {
         let unreadable = |source| ScipError::Unreadable { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(unreadable)?;
@@ -125,7 +125,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Reads an index from wherever its bytes come. Only one document is held in full at a time.
+    /// Reads an index from a stream. Only one document is fully in memory at a time.
     pub fn read(source: impl BufRead) -> io::Result<Index> {
         let mut reading = Reading::default();
         let mut stream = Stream::new(source);
@@ -149,12 +149,12 @@ impl Index {
         self.names.len() as u32
     }
 
-    /// How a symbol is spelled.
+    /// The SCIP string of a symbol.
     pub fn name(&self, symbol: u32) -> &str {
         self.names.get(symbol as usize).map_or("", |name| name)
     }
 
-    /// The symbol of that spelling; those of one document alone have none that is theirs.
+    /// Finds a symbol by its SCIP string; local symbols cannot be found, because their strings are not unique.
     pub fn symbol(&self, name: &str) -> Option<u32> {
         self.known.get(name).copied()
     }
@@ -167,23 +167,23 @@ impl Index {
         &self.documents[place.document as usize].occurrences[place.at as usize]
     }
 
-    /// Everywhere a symbol stands, definitions included, by path and place.
+    /// All occurrences of a symbol, including definitions, by path and position.
     pub fn places(&self, symbol: u32) -> &[Place] {
         let bound = |at: usize| self.firsts.get(at).map_or(self.places.len(), |first| *first as usize);
         &self.places[bound(symbol as usize)..bound(symbol as usize + 1)]
     }
 
-    /// Where a symbol is defined: mostly in one place, and nowhere if the index does not have its source.
+    /// The definitions of a symbol: usually one, and none if its source is not indexed.
     pub fn definitions(&self, symbol: u32) -> impl Iterator<Item = Place> {
         self.places(symbol).iter().copied().filter(|place| self.occurrence(*place).roles.is_definition())
     }
 
-    /// Where a symbol is used and not defined.
+    /// The occurrences of a symbol that are not definitions.
     pub fn references(&self, symbol: u32) -> impl Iterator<Item = Place> {
         self.places(symbol).iter().copied().filter(|place| !self.occurrence(*place).roles.is_definition())
     }
 
-    /// The symbols that stand at a line and column of a document, both from 0, those that began last first.
+    /// The symbols at a line and column of a document, both from 0, innermost first.
     pub fn at(&self, document: u32, place: (u32, u32)) -> Vec<u32> {
         let Some(document) = self.documents.get(document as usize) else { return Vec::new() };
         let begun = document.occurrences.partition_point(|it| it.from <= place);
@@ -192,13 +192,13 @@ impl Index {
     }
 }
 
-/// An index as far as it was read.
+/// A partially read index.
 #[derive(Default)]
 struct Reading {
     index: Index,
-    /// For each document, what it says of its columns.
+    /// The declared column encoding of each document.
     columns: Vec<Option<Columns>>,
-    /// Spellings of symbols of one document alone, which most documents share.
+    /// Interned strings of local symbols, which most documents share.
     local: FxHashSet<Arc<str>>,
 }
 
@@ -270,8 +270,8 @@ impl Reading {
     fn finish(self) -> Index {
         let mut index = self.index;
         let usual = COLUMNS.iter().find(|(tool, _)| *tool == index.tool).map_or(Columns::Utf8, |row| row.1);
-        for (document, said) in index.documents.iter_mut().zip(&self.columns) {
-            document.columns = said.unwrap_or(usual);
+        for (document, declared) in index.documents.iter_mut().zip(&self.columns) {
+            document.columns = declared.unwrap_or(usual);
         }
         index.documents.sort_by(|one, other| one.path.cmp(&other.path));
         index.documents.dedup_by(|again, first| {
@@ -290,7 +290,7 @@ impl Reading {
 }
 
 impl Index {
-    /// Where each symbol stands: first how often, then where.
+    /// Builds the table from symbols to occurrences: counts first, then fills.
     fn invert(&mut self) {
         let mut firsts = vec![0_u32; self.names.len() + 1];
         for it in self.documents.iter().flat_map(|document| &document.occurrences) {
@@ -312,8 +312,8 @@ impl Index {
     }
 }
 
-fn columns_of(said: u64) -> Option<Columns> {
-    match said {
+fn columns_of(encoding: u64) -> Option<Columns> {
+    match encoding {
         1 => Some(Columns::Utf8),
         2 => Some(Columns::Utf16),
         3 => Some(Columns::Utf32),
@@ -321,25 +321,25 @@ fn columns_of(said: u64) -> Option<Columns> {
     }
 }
 
-/// Whether a path stays in the folder that was indexed, as the format demands.
+/// Whether a path stays within the indexed folder, as the format requires.
 fn is_below(path: &str) -> bool {
     path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
 
-/// An occurrence before its symbol has a number.
+/// An occurrence before its symbol is interned.
 struct Raw<'a> {
-    /// Line and column of the beginning, and of the end.
+    /// Start line and column, end line and column.
     range: [u32; 4],
     symbol: &'a str,
     roles: u32,
 }
 
-/// The fields of an occurrence that say where it is: three or four numbers behind each other, or a message of them.
+/// The fields that encode a range: three or four packed numbers, or a message with them.
 const RANGE: u64 = 1;
 const ONE_LINE: u64 = 8;
 const MORE_LINES: u64 = 9;
 
-/// None if no symbol stands there: some indexers tell colours that way.
+/// `None` if the occurrence has no symbol: some indexers use that for syntax highlighting.
 fn raw(message: &[u8]) -> Result<Option<Raw<'_>>, Broken> {
     let (mut numbers, mut symbol, mut roles) = (Numbers::default(), "", 0);
     for field in Fields::new(message) {
@@ -373,7 +373,7 @@ impl Numbers {
         self.count += 1;
     }
 
-    /// The numbers of a message's fields, of which zeros are left out.
+    /// The numbers in a message's fields; zeros are omitted in the encoding.
     fn from_fields(message: &[u8], count: usize) -> Result<Numbers, Broken> {
         let mut numbers = Numbers { count, ..Numbers::default() };
         for field in Fields::new(message) {

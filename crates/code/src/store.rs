@@ -1,8 +1,8 @@
-//! A code base that is known already: what its files told is kept, a question looks at what has changed since, reads that, and has
-//! the answer of a fresh reading at the price of the change.
+//! The index of a codebase: stores the facts of its files, detects changes on disk, reparses only changed files, and gives the
+//! same results as a full rebuild at the cost of the change.
 //!
-//! Does not know where it lies, nor what time it is. Without a place to keep anything it works all the same, and reads everything
-//! each time.
+//! Does not know where it is stored, and does not read the clock. Without a file it works in memory, and reads everything each
+//! time.
 
 mod delta;
 mod freshness;
@@ -42,13 +42,13 @@ use table::{FileRow, LAYOUT, SCHEMA, Table};
 pub enum StoreError {
     #[error(transparent)]
     Layout(LayoutError),
-    #[error("what is kept about this code base is damaged: {0}")]
+    #[error("the code index is damaged: {0}")]
     Damaged(db::Error),
-    #[error("there is no room left to keep what the code base told")]
+    #[error("no room left to write the code index")]
     Full,
-    #[error("what is kept about this code base cannot be read: {0}")]
+    #[error("cannot read the code index: {0}")]
     Database(db::Error),
-    #[error("nobody wants the answer any more")]
+    #[error("cancelled")]
     Stopped,
 }
 
@@ -79,41 +79,41 @@ impl From<db::Error> for StoreError {
     }
 }
 
-/// What bringing it up to date has cost, and what was different.
+/// The cost of a refresh, and the differences it found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// Files that were parsed.
+    /// Number of parsed files.
     pub parsed: u64,
     /// Bytes of source that were read.
     pub source_bytes: u64,
-    /// Bytes that were read from and written to what is kept.
+    /// Bytes read from and written to the index.
     pub read_bytes: u64,
     pub written_bytes: u64,
-    /// Types whose hashes were taken.
+    /// Number of types that were hashed.
     pub hashed: u64,
-    /// Whether everything was joined anew.
+    /// Whether the whole codebase was joined again.
     pub whole: bool,
     pub changes: Vec<Changed>,
-    /// Types that did not change themselves, and use one whose structure did.
+    /// Types that did not change themselves, but use one whose structure did.
     pub reached: Vec<(TypeId, String)>,
     pub aliases: Vec<Renamed>,
-    /// Types that went and could each be one of several that came.
+    /// Removed types with more than one rename candidate.
     pub doubtful: Vec<Doubt>,
-    /// Types of different names that have one id; as likely as a meteorite, and told nevertheless.
+    /// Types with different names and the same ID: as unlikely as a meteorite strike, but reported.
     pub collisions: Vec<String>,
 }
 
-/// A type that is not what it was.
+/// A changed, added or removed type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub id: TypeId,
     pub name: String,
-    /// None if it came or went.
+    /// `None` if the type was added or removed.
     pub change: Option<Change>,
     pub gone: bool,
 }
 
-/// A type that has another name now.
+/// A renamed type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Renamed {
     pub old: TypeId,
@@ -125,7 +125,7 @@ pub struct Renamed {
     pub at: i64,
 }
 
-/// A type that is gone, with those that came and may be it.
+/// A removed type with its rename candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     pub name: String,
@@ -135,13 +135,14 @@ pub struct Doubt {
 pub struct Store {
     db: Connection,
     root: PathBuf,
-    /// The file that is kept, as long as it is open to be read only.
+    /// The path of the index, while it is open for reading only.
     only_read: Option<PathBuf>,
 }
 
-/// Below this share of changed files only they, and what they touch, are joined again.
+/// If at least a quarter of the files changed, the whole codebase is joined again; otherwise only those and the files they
+/// affect.
 const PART: usize = 4;
-/// A base may be a base of a base: three rounds were the most in the trees that were tried.
+/// A base may itself have bases: at most three rounds were needed in the trees we tried.
 const ROUNDS: usize = 8;
 
 const PROJECTS: &str = "projects";
@@ -151,7 +152,7 @@ const EXTENT: &str = "extent";
 const ROOT: &str = "root";
 
 impl Store {
-    /// What is kept in a file, made if there is none. One that another version made is made anew.
+    /// Opens an index for writing, creating it if necessary. An index of another version is rebuilt.
     pub fn open(path: &Path, root: &Path) -> Result<Store, StoreError> {
         let opened = db::derived::open_writer(path, LAYOUT).and_then(|(mut db, layout)| {
             if layout != db::derived::Layout::Ours {
@@ -162,7 +163,7 @@ impl Store {
         Ok(Store { db: opened?, root: root.to_path_buf(), only_read: None })
     }
 
-    /// What is kept in a file, if this version can read it: opened to be read, until something is to be written.
+    /// Opens an existing index of this version for reading; it is reopened when something has to be written.
     pub fn existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
         if !path.is_file() {
             return Ok(None);
@@ -173,21 +174,21 @@ impl Store {
         Ok(ours.then(|| Store { db, root: root.to_path_buf(), only_read }))
     }
 
-    /// The tree that a file is kept for; none if another version made it.
+    /// The root of the tree that an index belongs to; `None` for an index of another version.
     pub fn tree_of(path: &Path) -> Result<Option<PathBuf>, StoreError> {
         let Some(store) = Store::existing(path, Path::new(""))? else { return Ok(None) };
         let root: Option<Vec<u8>> = Table::new(&store.db).meta(ROOT)?;
         Ok(root.map(|bytes| PathBuf::from(OsString::from_vec(bytes))))
     }
 
-    /// Takes away what is kept in a file.
+    /// Deletes an index.
     pub fn discard(path: &Path) {
         for ending in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(db::beside(path, ending));
         }
     }
 
-    /// From now on it may be written to. Most questions never do: opening it so takes as long as answering one.
+    /// Reopens the index for writing. Most requests never write, and opening for writing takes as long as answering one.
     fn begin_writing(&mut self) -> Result<(), StoreError> {
         if let Some(path) = self.only_read.take() {
             self.db = db::derived::open_writer(&path, LAYOUT)?.0;
@@ -195,7 +196,7 @@ impl Store {
         Ok(())
     }
 
-    /// Nothing is kept.
+    /// An index in memory only.
     pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
         let db = db::derived::open_memory(LAYOUT, SCHEMA)?;
         Ok(Store { db, root: root.to_path_buf(), only_read: None })
@@ -205,13 +206,13 @@ impl Store {
         &self.root
     }
 
-    /// The folders that hold what was read: whoever watches them sees every change that matters.
+    /// The folders that contain indexed files: watching them reveals every relevant change.
     pub fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let known = Table::new(&self.db).folders()?;
         Ok(known.into_iter().map(|(path, _)| self.root.join(path)).collect())
     }
 
-    /// Looks at the tree: what is different from what is kept.
+    /// Compares the tree with the index.
     pub fn look(&self, moment: Moment<'_>) -> Result<Look, StoreError> {
         let mut table = Table::new(&self.db);
         let known = table.folders()?;
@@ -222,7 +223,7 @@ impl Store {
         Ok(Look { seen, first, current, read: table.read })
     }
 
-    /// Looks at the tree, and reads what is different from what is kept.
+    /// Compares the tree with the index, and brings the index up to date.
     pub fn refresh(&mut self, moment: Moment<'_>) -> Result<Refreshed, StoreError> {
         let Look { seen, first, current, read } = self.look(moment)?;
         if current {
@@ -255,37 +256,37 @@ impl Store {
     }
 }
 
-/// What a look at the tree has shown.
+/// The result of comparing the tree with the index.
 pub struct Look {
     seen: Seen,
     first: bool,
-    /// How many bytes of what is kept it took.
+    /// Bytes read from the index for the comparison.
     pub read: u64,
-    /// What is kept is what the tree says.
+    /// The index matches the tree.
     pub current: bool,
 }
 
-/// A file that says something else than it did.
+/// A changed, added or removed file.
 struct Edit {
     old: Option<FileRow>,
-    /// None if the file is gone, or cannot be read.
+    /// `None` if the file was removed or cannot be read.
     new: Option<SourceFile>,
     digest: u64,
     context: u64,
 }
 
-/// One bringing up to date.
+/// One refresh in progress.
 struct Work<'a> {
     table: Table<'a>,
     root: &'a Path,
     moment: Moment<'a>,
     done: Refreshed,
-    /// Files that are elsewhere now, with where.
+    /// Moved files: old path to new path.
     moves: BTreeMap<String, String>,
 }
 
 impl Work<'_> {
-    /// The tree has other files or rules: it is walked again, and every file looked at from outside.
+    /// The set of files or the manifests changed: walks the tree again and checks the metadata of every file.
     fn moved(&mut self, now: i64) -> Result<(), StoreError> {
         let tell = self.moment.tell;
         let layout = discover_while(self.root, &|seen| tell(0, seen))?;
@@ -326,7 +327,7 @@ impl Work<'_> {
         Ok(self.table.set_folders(&folders)?)
     }
 
-    /// Whether there is a file among these that could not be read before.
+    /// Whether any of these files is not in the index because it could not be read before.
     fn knows_not(&self, paths: &[String]) -> Result<bool, StoreError> {
         for path in paths {
             if self.table.file(path)?.is_none() {
@@ -336,7 +337,7 @@ impl Work<'_> {
         Ok(false)
     }
 
-    /// Some files may say something else.
+    /// Only the content of some files may have changed.
     fn edited(&mut self, paths: &[String]) -> Result<(), StoreError> {
         let projects: Vec<Project> = self.table.meta(PROJECTS)?.unwrap_or_default();
         let mut rows = BTreeMap::new();
@@ -349,7 +350,7 @@ impl Work<'_> {
         self.apply(&projects, edits, false)
     }
 
-    /// Reads files, and leaves out those that say what they said.
+    /// Reads files, and skips those with unchanged content.
     fn edits(
         &mut self,
         projects: &[Project],
@@ -362,19 +363,19 @@ impl Work<'_> {
         let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
         let before = unread.clone();
         let mut edits = Vec::new();
-        for told in read_files(self.root, projects, suspects, &known, self.moment)? {
-            self.done.source_bytes += told.bytes;
-            unread.remove(&told.path);
-            let (old, digest) = (rows.get(&told.path).cloned(), told.digest);
-            let context = context(projects, told.project, &told.path);
-            match told.file {
+        for result in read_files(self.root, projects, suspects, &known, self.moment)? {
+            self.done.source_bytes += result.bytes;
+            unread.remove(&result.path);
+            let (old, digest) = (rows.get(&result.path).cloned(), result.digest);
+            let context = context(projects, result.project, &result.path);
+            match result.file {
                 Ok(None) => {}
                 Ok(Some(file)) => {
                     self.done.parsed += 1;
                     edits.push(Edit { old, new: Some(file), digest, context });
                 }
                 Err(reason) => {
-                    unread.insert(told.path, reason);
+                    unread.insert(result.path, reason);
                     edits.push(Edit { old, new: None, digest, context });
                 }
             }
@@ -385,7 +386,7 @@ impl Work<'_> {
         Ok(edits)
     }
 
-    /// Takes edits in, and brings everything that follows from them up to date.
+    /// Applies edits to the index and updates everything that depends on them.
     fn apply(&mut self, projects: &[Project], edits: Vec<Edit>, whole: bool) -> Result<(), StoreError> {
         if edits.is_empty() && !whole {
             return Ok(());
@@ -439,21 +440,22 @@ impl Work<'_> {
         self.join_part(projects, &touched, old_types)
     }
 
-    /// Adds the files in which names may mean something else now.
+    /// Adds the files in which a name may resolve differently now.
     fn widen(&mut self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         if delta.is_empty() {
             return Ok(());
         }
         for name in &self.all_names(delta)? {
             touched.extend(self.table.mentioning(name)?);
-            // an outline says more of a type that shares its name with another
+            // an outline qualifies a name that two types share
             touched.extend(self.table.declaring_files(name)?);
         }
         for (of, member) in &delta.members {
             if self.table.is_declared(member)? {
                 touched.extend(self.table.mentioning(member)?);
             }
-            // `Encoding.Default` where a variable is called Encoding: what is static decides what the first word means
+            // `Encoding.Default` where a variable is called Encoding: whether the member is static decides what the first word
+            // refers to
             let both: BTreeSet<i64> = self.table.mentioning(member)?.into_iter().collect();
             touched.extend(self.table.mentioning(of)?.into_iter().filter(|file| both.contains(file)));
         }
@@ -463,11 +465,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The names that may mean something else, with those that modules pass on as a whole, and what else they are called on the way.
+    /// The names that may resolve differently, including those re-exported as a whole, and their aliases.
     fn all_names(&mut self, delta: &Delta) -> Result<BTreeSet<String>, StoreError> {
         let mut names = delta.names.clone();
         for (alias, last) in &delta.aliases {
-            // what no source declares means the same everywhere
+            // a name that no source file declares resolves the same everywhere
             if self.table.is_declared(alias)? || self.table.is_declared(last)? {
                 names.insert(alias.clone());
             }
@@ -505,7 +507,7 @@ impl Work<'_> {
         Ok(names)
     }
 
-    /// The files in which the types of a name stand, are derived from or are named, and so on: what is nested in a base can be
+    /// The files that declare, derive from or mention the types with this name, transitively: a type nested in a base can be
     /// named through all of them.
     fn derived(&mut self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         let simple = name.rsplit(['.', '+']).next().unwrap_or(name).split('`').next().unwrap_or_default();
@@ -533,7 +535,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Everything is joined again, from what files told.
+    /// Joins the whole codebase again, from the stored facts.
     fn join_whole(&mut self, projects: &[Project]) -> Result<(), StoreError> {
         self.done.whole = true;
         let mut files = Vec::new();
@@ -549,8 +551,8 @@ impl Work<'_> {
         self.settle(cards, old, &edges)
     }
 
-    /// The types of some files are joined again, with whatever their names ask for. A base that means another type now reaches
-    /// further, so that is looked at again.
+    /// Joins the types of some files again, with all declarations their names resolve to. If a base resolves to another type now,
+    /// more files are affected, and the join is repeated with them.
     fn join_part(
         &mut self,
         projects: &[Project],
@@ -580,7 +582,7 @@ impl Work<'_> {
         self.join_whole(projects)
     }
 
-    /// Cards and edges of the types that stand in some files, or did.
+    /// Summaries and edges of the types that are, or were, declared in some files.
     fn joined(
         &mut self,
         projects: &[Project],
@@ -609,14 +611,14 @@ impl Work<'_> {
         Ok(found)
     }
 
-    /// Cards and edges as they are now are held against those of before.
+    /// Compares the new summaries and edges with the stored ones.
     fn settle(
         &mut self,
         cards: impl Iterator<Item = Card>,
         mut old: BTreeSet<TypeId>,
         edges: &Uses,
     ) -> Result<(), StoreError> {
-        let (mut come, mut changed) = (Vec::new(), BTreeMap::new());
+        let (mut added, mut changed) = (Vec::new(), BTreeMap::new());
         for card in cards {
             self.done.hashed += 1;
             old.remove(&card.id);
@@ -631,8 +633,8 @@ impl Work<'_> {
                 self.table.forget_names(before)?;
                 self.table.wait(before)?;
                 if (&before.name, &before.project) != (&card.name, &card.project) {
-                    let told = format!("{}: {} and {}", card.id, before.name, card.name);
-                    self.done.collisions.push(told);
+                    let collision = format!("{}: {} and {}", card.id, before.name, card.name);
+                    self.done.collisions.push(collision);
                 }
                 if let Some(change) = classify(&before.hashes, &card.hashes) {
                     changed.insert(card.id, change.class);
@@ -641,21 +643,21 @@ impl Work<'_> {
             }
             self.table.set_card(&card)?;
             if !had {
-                come.push(card);
+                added.push(card);
             }
         }
         let mut gone = Vec::new();
         for id in old {
             gone.extend(self.table.card(id)?);
         }
-        let first = come.len() as u64 == self.done.hashed && gone.is_empty();
-        self.follow(&gone, &come)?;
+        let first = added.len() as u64 == self.done.hashed && gone.is_empty();
+        self.follow(&gone, &added)?;
         for card in &gone {
             self.tell(card, None, true);
             self.table.remove_card(card)?;
         }
         if !first {
-            for card in &come {
+            for card in &added {
                 self.tell(card, None, false);
             }
         }
@@ -666,7 +668,7 @@ impl Work<'_> {
         self.done.changes.push(Changed { id: card.id, name: card.name.clone(), change, gone });
     }
 
-    /// What went and came under another name goes on.
+    /// Carries the state of renamed types over.
     fn follow(&mut self, gone: &[Card], come: &[Card]) -> Result<(), StoreError> {
         if gone.is_empty() || come.is_empty() {
             return Ok(());
@@ -693,19 +695,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What a change means for what is remembered of a type, of those that rest on it and of its circle.
+    /// Updates the note states of changed types, their dependents and their cycles.
     fn age(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
         let mut users = BTreeMap::new();
         for (id, _) in changed.iter().filter(|(_, class)| **class == ChangeClass::Structure) {
             users.insert(*id, self.table.users(*id, false)?);
         }
-        let circles = self.circles(changed)?;
-        let concerned = changed.keys().chain(users.values().flatten()).chain(circles.iter().flatten());
+        let cycles = self.circles(changed)?;
+        let concerned = changed.keys().chain(users.values().flatten()).chain(cycles.iter().flatten());
         let mut states = BTreeMap::new();
         for id in concerned {
             states.insert(*id, self.table.state(*id)?.unwrap_or_default());
         }
-        settle(&mut states, changed, &users, &circles, self.moment.now);
+        settle(&mut states, changed, &users, &cycles, self.moment.now);
         for (id, state) in &states {
             self.table.set_state(*id, state)?;
         }
@@ -717,8 +719,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Types that hold each other, of those that changed deeply. What is written about one of them is written about all; where
-    /// nothing is written, nobody needs to know.
+    /// The dependency cycles of deeply changed types. The types of a cycle share a note; without any notes, cycles do not matter.
     fn circles(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<Vec<Vec<TypeId>>, StoreError> {
         let deep = |class: &ChangeClass| *class <= ChangeClass::PublicBehavior;
         if !changed.values().any(deep) || self.table.noted()?.is_empty() {
@@ -728,8 +729,8 @@ impl Work<'_> {
         ids.sort_unstable();
         let groups = Graph::new(ids.len(), &self.table.edges(&ids)?).groups();
         let groups = groups.into_iter().filter(|group| group.len() > 1);
-        let circles = groups.map(|group| group.iter().map(|of| ids[*of as usize]).collect::<Vec<TypeId>>());
-        Ok(circles.filter(|circle| circle.iter().any(|id| changed.contains_key(id))).collect())
+        let cycles = groups.map(|group| group.iter().map(|of| ids[*of as usize]).collect::<Vec<TypeId>>());
+        Ok(cycles.filter(|cycle| cycle.iter().any(|id| changed.contains_key(id))).collect())
     }
 }
 
@@ -744,20 +745,21 @@ fn known(card: &Card) -> Known<'_> {
     }
 }
 
-/// Files that went and came elsewhere with the same bytes. Where several have those, nobody can say which is which.
+/// Files that were removed and added elsewhere with the same content. If several have the same content, the move is ambiguous and
+/// left out.
 fn moves(gone: &[(&String, &FileRow)], edits: &[Edit]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (path, row) in gone {
-        let mut came = edits.iter().filter(|edit| edit.old.is_none() && edit.digest == row.digest);
+        let mut added = edits.iter().filter(|edit| edit.old.is_none() && edit.digest == row.digest);
         let same = gone.iter().filter(|(_, other)| other.digest == row.digest).count();
-        if let (Some(Edit { new: Some(file), .. }), None, 1) = (came.next(), came.next(), same) {
+        if let (Some(Edit { new: Some(file), .. }), None, 1) = (added.next(), added.next(), same) {
             found.insert((*path).clone(), file.path.clone());
         }
     }
     found
 }
 
-/// Whether a file looks different from outside, or nobody can be sure.
+/// Whether the metadata of a file changed, or is too recent to be trusted.
 fn is_other(old: &BTreeMap<String, Folder>, new: &BTreeMap<String, Folder>, path: &str) -> bool {
     let (folder, name) = freshness::parted(path);
     let entry = |folders: &BTreeMap<String, Folder>| folders.get(folder)?.entries.get(name).copied();
@@ -765,21 +767,21 @@ fn is_other(old: &BTreeMap<String, Folder>, new: &BTreeMap<String, Folder>, path
     before.is_none_or(|before| before.unsure) || before.map(|it| it.stamp) != after.map(|it| it.stamp)
 }
 
-/// What a project tells its files, as far as reading one depends on it.
+/// A digest of the project settings that affect how a file is parsed.
 fn context(projects: &[Project], project: u32, path: &str) -> u64 {
     let Some(project) = projects.get(project as usize) else { return 0 };
     let symbols: Vec<&str> = project.symbols.iter().collect();
-    let told = format!(
+    let settings = format!(
         "{HASH_VERSION}\n{}\n{}\n{}\n{:?}\n{path}",
         project.name,
         project.path,
         symbols.join(","),
         project.aliases
     );
-    Digest::of(told.as_bytes()).0
+    Digest::of(settings.as_bytes()).0
 }
 
-/// Edges by who uses.
+/// Edges by the type they start from.
 type Uses = BTreeMap<TypeId, Vec<(TypeId, Edge)>>;
 
 fn by_user(code: &Codebase, edges: Vec<Edge>) -> Uses {

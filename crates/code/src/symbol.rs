@@ -1,7 +1,7 @@
-//! Which symbol is meant by a path as people and models write it: `NodeStore`, `Core.NodeStore.Get*`, `store.get(int)`, with or
-//! without type arguments, in any case, with `+` or `.` before a nested type.
+//! Resolves symbol paths as people and models write them: `NodeStore`, `Core.NodeStore.Get*`, `store.get(int)`, with or without
+//! type arguments, in any case, with `+` or `.` before a nested type.
 //!
-//! Does not guess: what is only written nearly so is suggested, never taken.
+//! Does not guess: a near match is suggested, never returned as the result.
 
 use crate::codebase::{Codebase, Type};
 use project::wild;
@@ -12,17 +12,17 @@ use syntax::{Member, TypeId, Visibility};
 /// A type, or a member of one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Symbol {
-    /// Index among the types that were named.
+    /// Index into the searched types.
     pub of: u32,
-    /// Index among its members.
+    /// Index into the type's members.
     pub member: Option<u32>,
 }
 
-/// What a type is called, and its members.
+/// The names of a type and its members.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Named {
     pub id: TypeId,
-    /// In full.
+    /// The full name.
     pub name: String,
     pub project: String,
     pub arity: u16,
@@ -33,19 +33,19 @@ pub struct Named {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NamedMember {
     pub name: String,
-    /// With the types of its parameters.
+    /// The name with parameter types.
     pub key: String,
     pub visibility: Visibility,
 }
 
 impl Named {
-    /// The last part of its name.
+    /// The last part of the name.
     pub fn simple(&self) -> &str {
         let last = self.name.rsplit(['.', '+']).next().unwrap_or(&self.name);
         last.split('`').next().unwrap_or(last)
     }
 
-    /// All types of a code base.
+    /// The names of all types of a codebase.
     pub fn all(code: &Codebase) -> Vec<Named> {
         let one = |each: &Type| Named {
             id: each.id,
@@ -63,7 +63,7 @@ fn member_named(member: &Member) -> NamedMember {
     NamedMember { name: member.name.clone(), key: member.key.clone(), visibility: member.visibility }
 }
 
-/// The members of a type, each with its file; the two halves of a partial method are one.
+/// The members of a type, each with its file; the two halves of a partial method count as one.
 pub(crate) fn members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member)> {
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for at in &of.parts {
@@ -76,62 +76,62 @@ pub(crate) fn members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member
     found
 }
 
-/// How a path fits a symbol, from the best to the least.
+/// How a path matches a symbol, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Fit {
     Exact,
-    /// The path is the end of the name.
+    /// The path is a suffix of the name.
     Suffix,
     Wildcard,
-    /// So many letters differ.
+    /// The edit distance.
     Near(u8),
 }
 
-/// What a path may mean.
+/// The result of resolving a path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Meant {
-    /// The one symbol, if there is no doubt.
+    /// The symbol, if it is unambiguous.
     pub resolved: Option<Symbol>,
-    /// Everything that fits as well as the best does, the likeliest first.
+    /// All symbols that match equally well, the likeliest first.
     pub candidates: Vec<(Symbol, Fit)>,
 }
 
-/// How the large and small letters of a path fit those of a name, from the best to the least. This comes before how much of the name
-/// the path is: `Store` means every type of that name before it means a module that is called `store` and nothing else.
+/// How the case of a path matches that of a name, best first. Case is compared before completeness: `Store` refers to every type
+/// of that name rather than to a module that is called just `store`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Letters {
     Same,
-    /// Those of its last part.
+    /// The case of the last part matches.
     SameAtEnd,
     Other,
 }
 
-/// More letters than this and it is another word.
+/// Names with a larger edit distance are different words.
 const NEAR: usize = 2;
-/// In shorter names two letters make any other.
+/// In shorter names, two edits give an unrelated word.
 const SHORT: usize = 4;
 
 /// Symbols by name.
 pub struct Names<'a> {
     types: &'a [Named],
-    /// For each type, its name in lower case with `.` for `+` and without numbers of type parameters.
+    /// The lookup key of each type: its name in lower case, with `.` instead of `+` and without the number of type parameters.
     keys: Vec<String>,
     /// Types by the last part of their keys.
     by_end: FxHashMap<Box<str>, Vec<u32>>,
     members: FxHashMap<Box<str>, Vec<Symbol>>,
-    /// How lately a type was asked for; the larger, the later.
+    /// When a type was last requested; larger is more recent.
     lately: &'a dyn Fn(TypeId) -> u64,
 }
 
-/// A path, understood.
+/// A parsed path.
 struct Wanted {
     /// In the form of the keys.
     path: String,
-    /// The same with its own large and small letters.
+    /// The same in its original case.
     spelled: String,
-    /// What stands in brackets behind it.
+    /// The parameter types in brackets.
     signature: Option<String>,
-    /// How many type arguments its last part has, if it says so.
+    /// The number of type arguments of the last part, if given.
     arity: Option<u16>,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Names<'a> {
         Names { types, keys, by_end, members, lately }
     }
 
-    /// The best that a path may mean. Ids are not paths: whoever has one knows what it means.
+    /// Resolves a path. IDs are not paths: the caller resolves them.
     pub fn meant(&self, path: &str) -> Meant {
         let Some(wanted) = understood(path) else { return Meant::default() };
         let mut candidates =
@@ -170,12 +170,13 @@ impl<'a> Names<'a> {
         Meant { resolved, candidates }
     }
 
-    /// A field and a method of one name: nothing could be typed that tells them apart, and what others may use comes first.
+    /// Whether all candidates are a field and a method with the same name: no path can distinguish them, so the more visible one
+    /// is taken.
     fn alike(&self, first: Symbol, rest: &[(Symbol, Fit)]) -> bool {
         rest.iter().all(|(other, _)| other.of == first.of && self.full(*other) == self.full(first))
     }
 
-    /// Symbols whose names hold a text, or begin so, or are nearly so; types before members.
+    /// Searches symbols whose names contain or start with a text, or nearly match it; types before members.
     pub fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
         let Some(wanted) = understood(text) else { return Vec::new() };
         let mut found = self.meant(text).candidates;
@@ -194,7 +195,7 @@ impl<'a> Names<'a> {
         found
     }
 
-    /// Its full name, `A.B.Outer+Inner` or `A.B.Name.Member`.
+    /// The full name of a symbol, `A.B.Outer+Inner` or `A.B.Name.Member`.
     pub fn full(&self, symbol: Symbol) -> String {
         let name = &self.types[symbol.of as usize].name;
         match self.member(symbol) {
@@ -216,8 +217,7 @@ impl<'a> Names<'a> {
         self.member(symbol).map_or_else(of_type, |member| member.name.to_lowercase())
     }
 
-    /// Of several that fit alike, which is likelier: the less nested namespace, what others may use, what was asked for lately,
-    /// the shorter name.
+    /// Sort key for equally good matches: shallower namespace, more visible, more recently requested, shorter name.
     fn rank(&self, symbol: Symbol) -> (usize, Visibility, std::cmp::Reverse<u64>, usize, String) {
         let each = self.of(symbol);
         let depth = self.keys[symbol.of as usize].matches('.').count();
@@ -227,7 +227,7 @@ impl<'a> Names<'a> {
         (depth, visibility, std::cmp::Reverse((self.lately)(each.id)), full.len(), key)
     }
 
-    // ---- the ways a path can fit
+    // ---- the ways a path can match
 
     fn by_name(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
         let mut found = Vec::new();
@@ -250,7 +250,7 @@ impl<'a> Names<'a> {
         let best = letters.iter().min();
         let mut each = letters.iter();
         found.retain(|_| each.next() == best);
-        // A constructor is called like its type: who names the type means the type.
+        // A constructor has the name of its type: a path with that name means the type.
         if found.iter().any(|(symbol, _)| symbol.member.is_none()) {
             found.retain(|(symbol, _)| symbol.member.is_none());
         }
@@ -293,7 +293,7 @@ impl<'a> Names<'a> {
         found
     }
 
-    /// What is written nearly so, the nearest only.
+    /// Near matches, nearest only.
     fn nearly(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
         let (outer, name) = split(&wanted.path);
         if name.len() < SHORT || name.contains(['*', '?']) {
@@ -319,7 +319,7 @@ impl<'a> Names<'a> {
         found
     }
 
-    /// Whether a member takes what is written in brackets: the types of its parameters, or nothing.
+    /// Whether a member has these parameter types.
     fn takes(&self, symbol: Symbol, signature: Option<&str>) -> bool {
         let (Some(signature), Some(member)) = (signature, self.member(symbol)) else {
             return signature.is_none();
@@ -330,12 +330,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A name as it is looked up: in any case.
+/// The lookup key of a name: normalised and in lower case.
 fn key(name: &str) -> String {
     spelled(name).chars().flat_map(char::to_lowercase).collect()
 }
 
-/// `A.B+C` and `A.B.C`, with or without type arguments, as one spelling.
+/// Normalises `A.B+C` and `A.B.C`, with or without the number of type parameters, to the same spelling.
 fn spelled(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut chars = name.chars().peekable();
@@ -349,14 +349,14 @@ fn spelled(name: &str) -> String {
     out
 }
 
-/// The word that a name must end with, or have a member of, to be meant by a path; none for a pattern, which any may fit.
+/// The last word of a path, which a matching type or member must have as its name; `None` for a pattern.
 pub fn last_word(path: &str) -> Option<String> {
     let wanted = understood(path)?;
     let last = end(&wanted.path);
     (!wanted.path.contains(['*', '?'])).then(|| last.to_owned())
 }
 
-/// None: nothing is named.
+/// Parses a path; `None` if it is empty.
 fn understood(path: &str) -> Option<Wanted> {
     let path = path.trim().trim_start_matches("global::");
     let (path, signature) = match path.split_once('(') {
@@ -372,7 +372,7 @@ fn understood(path: &str) -> Option<Wanted> {
     (!path.is_empty()).then_some(Wanted { path, spelled, signature, arity })
 }
 
-/// A path without what stands in angle brackets, and how many arguments the last of them holds, if they stand at its end.
+/// A path without type arguments, and the number of type arguments at its end, if there are any.
 fn without_arguments(path: &str) -> (String, Option<u16>) {
     let (mut out, mut depth, mut commas, mut last) = (String::new(), 0, 0, None);
     for c in path.chars() {
@@ -396,7 +396,7 @@ fn without_arguments(path: &str) -> (String, Option<u16>) {
     (out, last)
 }
 
-/// What stands before the last dot, and behind it.
+/// The parts before and after the last dot.
 fn split(path: &str) -> (Option<&str>, &str) {
     path.rsplit_once('.').map_or((None, path), |(outer, name)| (Some(outer), name))
 }
@@ -405,7 +405,7 @@ fn end(path: &str) -> &str {
     split(path).1
 }
 
-/// How a path fits a type's key: whole, or as its end from a dot on.
+/// How a path matches a type's key: completely, or as a suffix that starts after a dot.
 fn fit(key: &str, path: &str) -> Option<Fit> {
     if key == path {
         return Some(Fit::Exact);
@@ -414,13 +414,13 @@ fn fit(key: &str, path: &str) -> Option<Fit> {
     before.ends_with('.').then_some(Fit::Suffix)
 }
 
-/// Whether a pattern fits a key, or its end from any dot on.
+/// Whether a pattern matches a key, or a suffix of it that starts after a dot.
 fn fits_pattern(pattern: &str, key: &str) -> bool {
     let starts = std::iter::once(0).chain(key.match_indices('.').map(|(at, _)| at + 1));
     starts.into_iter().any(|at| wild(pattern.as_bytes(), &key.as_bytes()[at..]))
 }
 
-/// In how many letters two words differ (added, left out, exchanged, or two swapped); none beyond two.
+/// The edit distance of two words (insertions, deletions, substitutions and transpositions); `None` if it exceeds two.
 pub fn distance(one: &str, other: &str) -> Option<usize> {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > NEAR {
@@ -447,7 +447,7 @@ pub fn distance(one: &str, other: &str) -> Option<usize> {
 
 #[cfg(test)]
 impl Named {
-    /// A public type with members that take nothing.
+    /// A public type with members that take no parameters.
     pub(crate) fn sample(name: &str, members: &[&str]) -> Named {
         let member = |name: &&str| NamedMember {
             name: (*name).to_string(),
@@ -494,15 +494,15 @@ mod tests {
         let code = code();
         let types = Named::all(&code);
         let names = Names::new(&types, &|_| 0);
-        let meant = names.meant(path);
+        let result = names.meant(path);
         (
-            meant.resolved.map(|s| names.full(s)),
-            meant.candidates.iter().map(|(s, _)| names.full(*s)).collect(),
+            result.resolved.map(|s| names.full(s)),
+            result.candidates.iter().map(|(s, _)| names.full(*s)).collect(),
         )
     }
 
     #[test]
-    fn a_path_means_one_symbol_or_says_which_it_may_mean() {
+    fn an_unambiguous_path_resolves_to_one_symbol() {
         for (path, name) in [
             ("Memo.Core.NodeStore", "Memo.Core.NodeStore"),
             ("memo.core.nodestore", "Memo.Core.NodeStore"),
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_several_is_listed_the_likeliest_first() {
+    fn candidates_of_an_ambiguous_path_are_ranked() {
         assert_eq!(meant("Store"), (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()]));
         assert_eq!(meant("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
         let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
@@ -536,13 +536,13 @@ mod tests {
         let down = types.iter().find(|each| each.name == "Memo.Deep.Down.Store").unwrap().id;
         let lately = |of: TypeId| u64::from(of == down);
         let names = Names::new(&types, &lately);
-        // The namespace is stronger than what was asked for lately.
+        // The namespace outweighs how recently a type was requested.
         assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
     }
 
-    /// A module is called like the type in it, but for its letters; a whole name in other letters is not what was written.
+    /// A module has the name of the type in it, apart from case; a complete match in another case is not what was written.
     #[test]
-    fn what_is_written_just_so_comes_before_what_is_written_otherwise() {
+    fn case_exact_matches_come_first() {
         let types = [
             Named::sample("store", &[]),
             Named::sample("kept.store", &["Open"]),
@@ -564,15 +564,16 @@ mod tests {
             ("Find", Some("mail.post.Find()"), vec!["mail.post.Find()"]),
             ("find", Some("find"), vec!["find"]),
         ] {
-            let meant = names.meant(path);
-            let found: Vec<String> = meant.candidates.iter().map(|(symbol, _)| names.full(*symbol)).collect();
+            let result = names.meant(path);
+            let found: Vec<String> =
+                result.candidates.iter().map(|(symbol, _)| names.full(*symbol)).collect();
             assert_eq!(found, all, "{path}");
-            assert_eq!(meant.resolved.map(|symbol| names.full(symbol)).as_deref(), resolved, "{path}");
+            assert_eq!(result.resolved.map(|symbol| names.full(symbol)).as_deref(), resolved, "{path}");
         }
     }
 
     #[test]
-    fn what_is_written_nearly_so_is_suggested_and_not_taken() {
+    fn near_matches_are_suggested_but_not_resolved() {
         for (path, suggestion) in [
             ("NodeStroe", "Memo.Core.NodeStore"),
             ("NodeStor", "Memo.Core.NodeStore"),
@@ -586,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_finds_parts_of_names_types_first() {
+    fn a_search_finds_substrings_and_lists_types_first() {
         let code = code();
         let types = Named::all(&code);
         let names = Names::new(&types, &|_| 0);
@@ -597,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_differ_are_counted() {
+    fn edit_distance_counts_differing_letters() {
         for (one, other, n) in [
             ("store", "stroe", Some(1)),
             ("store", "store", Some(0)),

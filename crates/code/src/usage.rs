@@ -1,8 +1,8 @@
-//! Where a member is used, and how sure that is.
+//! Finds usages of members, with their certainty.
 //!
-//! Does not know the types of expressions beyond what is written: what a library's member gives, what a generic method infers and
-//! which of several overloads with the same number of arguments is meant are left to a compiler, and said to be unsure. Of
-//! members that are used without their names (constructors, indexers, operators) it knows nothing.
+//! Does not know the types of expressions beyond what is written in the source: the result of a library's member, the inferred
+//! type of a generic method, and the choice between overloads with the same number of arguments need a compiler, and are reported
+//! as uncertain. Members that are used without their names (constructors, indexers, operators) are not found.
 
 use crate::codebase::{Codebase, GLOBAL, MemberAt};
 use crate::resolve::{Certainty, Found, Place, Resolver, Symbol};
@@ -17,47 +17,47 @@ use syntax::{
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Usage {
     pub file: u32,
-    /// Where the name stands.
+    /// Byte offset of the name.
     pub at: u32,
     /// File, part and index of the member's declaration.
     pub member: (u32, u32, u32),
     pub certainty: Certainty,
 }
 
-/// A code base, asked where members are used.
+/// Finds usages of members in a codebase.
 pub struct Usages<'a> {
     code: &'a Codebase,
     resolver: &'a Resolver<'a>,
-    /// The methods that may be called as if they were members of another type, by name.
+    /// Extension methods, by name.
     extensions: FxHashMap<u32, Vec<MemberAt>>,
-    /// What written types are, by file, part and place in the file's list.
+    /// Cache of resolved type expressions, by file, part and index in the file's list.
     known: RefCell<FxHashMap<Seat, Option<u32>>>,
-    /// Whether types inherit, near or far, from one that is not in the source.
+    /// Cache: whether a type inherits, directly or indirectly, from a type that is not in the source.
     unseen: RefCell<FxHashMap<u32, bool>>,
 }
 
-/// A written type, and the declaration in which it is written, which decides what it means.
+/// A type expression (file, declaration, index in the file's list); the declaration decides how its names resolve.
 type Seat = (u32, Option<u32>, u32);
 
-/// What a mention means.
+/// What a member access resolves to.
 #[derive(Clone, Debug)]
 enum Meaning {
     Members(Vec<MemberAt>, Certainty),
     Type(u32),
     Namespace(u32),
-    /// Nothing that the source declares.
+    /// Nothing in the source.
     Outside,
-    /// Anything that has the name.
+    /// Anything with this name.
     Unknown,
 }
 
-/// What a mention means, and what may be asked of it in turn.
+/// A resolved member access, and the value it evaluates to.
 struct Told {
     meaning: Meaning,
     gives: Value,
 }
 
-/// What a member is asked of.
+/// The receiver of a member access.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Instance(u32, Option<Seat>),
@@ -67,7 +67,7 @@ enum Value {
     Unknown,
 }
 
-/// A member as it is asked for.
+/// A member access: the name, the number of arguments if it is called, the number of type arguments, and where it is.
 #[derive(Clone, Copy)]
 struct Ask {
     name: u32,
@@ -90,7 +90,7 @@ impl<'a> Usages<'a> {
         usages
     }
 
-    /// Where a member is used: file by file, in the order of the text.
+    /// The usages of a member, by file and position.
     pub fn of(&self, member: (u32, u32, u32)) -> Vec<Usage> {
         let declared = self.code.member(member);
         let Some(name) = self.code.tables.name(&declared.name) else { return Vec::new() };
@@ -119,7 +119,7 @@ impl<'a> Usages<'a> {
         found
     }
 
-    /// The members that a file uses, in the order of the text. What may be anything is left out.
+    /// The members that a file uses, by position. Unresolved accesses are left out.
     pub fn in_file(&self, file: u32) -> Vec<Usage> {
         let mut found = Vec::new();
         self.read(
@@ -141,17 +141,17 @@ impl<'a> Usages<'a> {
         found
     }
 
-    /// Finds out what some mentions of a file mean, and no more of the others than that takes.
-    fn read(&self, file: u32, wanted: impl Fn(&Use) -> bool, mut tell: impl FnMut(&Use, &Meaning)) {
+    /// Resolves the wanted member accesses of a file, and as few of the others as that requires.
+    fn read(&self, file: u32, wanted: impl Fn(&Use) -> bool, mut report: impl FnMut(&Use, &Meaning)) {
         let facts = &self.code.files[file as usize].facts;
         let uses = &facts.uses;
         let wanted: Vec<bool> = uses.iter().map(wanted).collect();
         let needed = needed(uses, &wanted);
         let owners = owners(facts.types.iter().map(|part| part.span));
-        let mut told: Vec<Told> = Vec::with_capacity(uses.len());
+        let mut resolved: Vec<Told> = Vec::with_capacity(uses.len());
         for (at, used) in uses.iter().enumerate() {
             if !needed[at] {
-                told.push(Told { meaning: Meaning::Unknown, gives: Value::Unknown });
+                resolved.push(Told { meaning: Meaning::Unknown, gives: Value::Unknown });
                 continue;
             }
             let part = owner_at(&owners, used.at);
@@ -159,42 +159,42 @@ impl<'a> Usages<'a> {
             let owner = part.map(|part| self.code.tables.type_of(file, part));
             let place = Place { file, scope, owner };
             let name = self.code.tables.word(file, used.word);
-            let ask = Ask { name, called: used.called, arity: u16::from(used.arity), place, part };
-            let next = self.told(ask, used.on, uses, &mut told);
-            told.push(next);
+            let access = Ask { name, called: used.called, arity: u16::from(used.arity), place, part };
+            let next = self.told(access, used.on, uses, &mut resolved);
+            resolved.push(next);
         }
         for (at, used) in uses.iter().enumerate().filter(|(at, _)| wanted[*at]) {
-            tell(used, &told[at].meaning);
+            report(used, &resolved[at].meaning);
         }
     }
 
-    /// What a mention means, by what those before it mean.
-    fn told(&self, ask: Ask, on: On, uses: &[Use], told: &mut [Told]) -> Told {
+    /// Resolves a member access, based on the resolved accesses before it.
+    fn told(&self, access: Ask, on: On, uses: &[Use], resolved: &mut [Told]) -> Told {
         let value = match on {
             On::Sight | On::Base | On::Unknown => Value::Unknown,
-            On::This => self.own(ask),
+            On::This => self.own(access),
             On::Root => Value::Namespace(GLOBAL),
-            On::Written(written) => self.value_of((ask.place.file, ask.part, written)),
-            On::Use(at) => self.settle(ask, &uses[at as usize], &mut told[at as usize]),
-            On::Element(at) => self.element(told[at as usize].gives, false),
-            On::Indexed(at) => self.element(told[at as usize].gives, true),
+            On::Written(written) => self.value_of((access.place.file, access.part, written)),
+            On::Use(at) => self.settle(access, &uses[at as usize], &mut resolved[at as usize]),
+            On::Element(at) => self.element(resolved[at as usize].gives, false),
+            On::Indexed(at) => self.element(resolved[at as usize].gives, true),
             On::Outside => Value::Outside(None),
         };
         let mut meaning = match on {
-            On::Sight => self.in_sight(ask),
-            On::Base => self.in_bases(ask),
-            _ => self.asked_of(ask, value),
+            On::Sight => self.in_sight(access),
+            On::Base => self.in_bases(access),
+            _ => self.asked_of(access, value),
         };
-        // overloads that all give the same are as good as one
+        // overloads with the same result type are as good as one
         if let (On::Use(at) | On::Element(at) | On::Indexed(at), Meaning::Members(_, certainty)) =
             (on, &mut meaning)
-            && let Meaning::Members(before, Certainty::Likely) = &told[at as usize].meaning
+            && let Meaning::Members(before, Certainty::Likely) = &resolved[at as usize].meaning
             && before.len() == 1
         {
             *certainty = Certainty::Likely;
         }
         let gives = match &meaning {
-            Meaning::Members(members, _) => self.given_by(members, ask.called.is_some(), value),
+            Meaning::Members(members, _) => self.given_by(members, access.called.is_some(), value),
             Meaning::Type(of) => Value::Static(*of),
             Meaning::Namespace(of) => Value::Namespace(*of),
             Meaning::Outside | Meaning::Unknown => Value::Unknown,
@@ -202,55 +202,57 @@ impl<'a> Usages<'a> {
         Told { meaning, gives }
     }
 
-    /// A value of the type around; a module has none.
-    fn own(&self, ask: Ask) -> Value {
-        let of = ask.place.owner.filter(|of| self.code.types[*of as usize].kind != TypeKind::Module);
+    /// A value of the enclosing type; a module has none.
+    fn own(&self, access: Ask) -> Value {
+        let of = access.place.owner.filter(|of| self.code.types[*of as usize].kind != TypeKind::Module);
         of.map_or(Value::Unknown, |of| Value::Instance(of, None))
     }
 
-    fn asked_of(&self, ask: Ask, value: Value) -> Meaning {
+    fn asked_of(&self, access: Ask, value: Value) -> Meaning {
         match value {
             Value::Namespace(of) => {
-                match self.resolver.in_namespace(ask.place.file, of, ask.name, ask.arity) {
+                match self.resolver.in_namespace(access.place.file, of, access.name, access.arity) {
                     Some(Symbol::Type(found)) => Meaning::Type(found),
                     Some(Symbol::Namespace(found)) => Meaning::Namespace(found),
                     None => Meaning::Outside,
                 }
             }
-            Value::Static(of) => self.member_of(ask, of).unwrap_or_else(|| {
-                let nested = self.resolver.nested(ask.place.file, of, ask.name, ask.arity, 0);
+            Value::Static(of) => self.member_of(access, of).unwrap_or_else(|| {
+                let nested = self.resolver.nested(access.place.file, of, access.name, access.arity, 0);
                 nested.map_or(Meaning::Outside, Meaning::Type)
             }),
-            Value::Instance(of, _) => self.member_of(ask, of).unwrap_or_else(|| self.extension(ask, value)),
-            Value::Outside(_) => self.extension(ask, value),
+            Value::Instance(of, _) => {
+                self.member_of(access, of).unwrap_or_else(|| self.extension(access, value))
+            }
+            Value::Outside(_) => self.extension(access, value),
             Value::Unknown => Meaning::Unknown,
         }
     }
 
-    /// A name alone: a member of the types around, or a type, or a member that an import brings.
-    fn in_sight(&self, ask: Ask) -> Meaning {
+    /// Resolves an unqualified name: a member of an enclosing type, a type, or a statically imported member.
+    fn in_sight(&self, access: Ask) -> Meaning {
         let mut unseen = false;
-        let mut at = ask.place.owner;
+        let mut at = access.place.owner;
         while let Some(of) = at {
-            if let Some(Meaning::Members(members, certainty)) = self.member_of(ask, of) {
+            if let Some(Meaning::Members(members, certainty)) = self.member_of(access, of) {
                 return Meaning::Members(members, if unseen { Certainty::Likely } else { certainty });
             }
-            let nested = self.resolver.nested(ask.place.file, of, ask.name, ask.arity, 0);
-            if let Some(nested) = nested.filter(|_| ask.called.is_none()) {
+            let nested = self.resolver.nested(access.place.file, of, access.name, access.arity, 0);
+            if let Some(nested) = nested.filter(|_| access.called.is_none()) {
                 return Meaning::Type(nested);
             }
             unseen |= self.extends_unseen(of);
             at = self.code.types[of as usize].outer;
         }
-        if ask.called.is_none() {
-            match self.resolver.in_namespaces(ask.place, ask.name, ask.arity, true) {
+        if access.called.is_none() {
+            match self.resolver.in_namespaces(access.place, access.name, access.arity, true) {
                 Found::Symbol(Symbol::Type(found)) => return Meaning::Type(found),
                 Found::Symbol(Symbol::Namespace(found)) => return Meaning::Namespace(found),
                 Found::Ends => return Meaning::Outside,
                 Found::Nothing => {}
             }
         }
-        let imported = self.resolver.statics(ask.place).find_map(|of| self.member_of(ask, of));
+        let imported = self.resolver.statics(access.place).find_map(|of| self.member_of(access, of));
         match imported {
             Some(Meaning::Members(members, _)) if unseen => Meaning::Members(members, Certainty::Likely),
             Some(meaning) => meaning,
@@ -258,21 +260,21 @@ impl<'a> Usages<'a> {
         }
     }
 
-    /// `base.X`.
-    fn in_bases(&self, ask: Ask) -> Meaning {
-        let Some(of) = ask.place.owner else { return Meaning::Unknown };
-        let found = self.inherited(of).find_map(|base| self.member_of(ask, base));
+    /// Resolves `base.X`.
+    fn in_bases(&self, access: Ask) -> Meaning {
+        let Some(of) = access.place.owner else { return Meaning::Unknown };
+        let found = self.inherited(of).find_map(|base| self.member_of(access, base));
         found.unwrap_or(Meaning::Outside)
     }
 
-    /// A member of a type or of what it inherits from, the nearest first. Bases are looked up only as far as it takes.
-    fn member_of(&self, ask: Ask, of: u32) -> Option<Meaning> {
+    /// A member of a type or of its bases, nearest first. Bases are resolved only as far as necessary.
+    fn member_of(&self, access: Ask, of: u32) -> Option<Meaning> {
         let mut lineage = vec![of];
         let mut at = 0;
         while let Some(of) = lineage.get(at).copied() {
-            let fitting = self.declared_in(ask, of);
+            let fitting = self.declared_in(access, of);
             if !fitting.is_empty() {
-                let sure = fitting.len() == 1 && !self.calls_value(ask, fitting[0]);
+                let sure = fitting.len() == 1 && !self.calls_value(access, fitting[0]);
                 let certainty = if sure { Certainty::Certain } else { Certainty::Likely };
                 return Some(Meaning::Members(fitting, certainty));
             }
@@ -286,63 +288,64 @@ impl<'a> Usages<'a> {
         None
     }
 
-    /// The members that a type itself declares under a name and that may be meant.
-    fn declared_in(&self, ask: Ask, of: u32) -> Vec<MemberAt> {
+    /// The members with this name that a type itself declares and that the access may refer to.
+    fn declared_in(&self, access: Ask, of: u32) -> Vec<MemberAt> {
         let mut fitting: Vec<MemberAt> = Vec::new();
-        for at in self.code.tables.members(of, ask.name) {
+        for at in self.code.tables.members(of, access.name) {
             let member = self.code.member(*at);
-            // both halves of a partial method are one
+            // both halves of a partial method count as one
             let known = fitting.iter().any(|other| is_same(self.code.member(*other), member));
             if !known
-                && fits(member.kind, member.takes, ask.called, false)
-                && takes_types(member, ask.arity)
-                && self.is_open(member.visibility, of, ask.place)
+                && fits(member.kind, member.takes, access.called, false)
+                && takes_types(member, access.arity)
+                && self.is_open(member.visibility, of, access.place)
             {
                 fitting.push(*at);
             }
         }
-        self.of_one_kind(ask, &mut fitting);
+        self.of_one_kind(access, &mut fitting);
         fitting
     }
 
-    /// Whether a value is called where a function of its name may stand beside it, unread: tokio writes them inside macros.
-    fn calls_value(&self, ask: Ask, at: MemberAt) -> bool {
+    /// Whether a value is called, and a function with the same name may exist that was not parsed: tokio declares some inside
+    /// macros.
+    fn calls_value(&self, access: Ask, at: MemberAt) -> bool {
         let is_function = matches!(self.code.member(at).kind, MemberKind::Method | MemberKind::Function);
-        ask.called.is_some() && !is_function && self.code.files[at.0 as usize].facts.closed
+        access.called.is_some() && !is_function && self.code.files[at.0 as usize].facts.closed
     }
 
-    /// Elsewhere than in C#, a function and a value may share a name: then a call means the function.
-    fn of_one_kind(&self, ask: Ask, members: &mut Vec<MemberAt>) {
+    /// In languages other than C#, a function and a value may share a name: then a call refers to the function.
+    fn of_one_kind(&self, access: Ask, members: &mut Vec<MemberAt>) {
         let is_function =
             |at: &MemberAt| matches!(self.code.member(*at).kind, MemberKind::Method | MemberKind::Function);
-        let called = ask.called.is_some();
+        let called = access.called.is_some();
         if members.iter().any(|at| is_function(at) == called) {
             members.retain(|at| is_function(at) == called);
         }
     }
 
-    /// Whether a member is in sight: a private one is, inside the type that declares it and the types nested in that.
+    /// Whether a member is accessible: a private one is, within its type and the types nested in it.
     fn is_open(&self, visibility: Visibility, of: u32, place: Place) -> bool {
         let around = |at: &u32| self.code.types[*at as usize].outer;
-        // elsewhere a file or a module sees what is private in it
+        // in other languages, the whole file or module can access private members
         let is_file_wide = self.code.files[place.file as usize].facts.closed;
         visibility.is_seen() || is_file_wide || std::iter::successors(place.owner, around).any(|at| at == of)
     }
 
-    /// Whether a member gives a type parameter of its type.
+    /// Whether the type of a member is a type parameter of its type.
     fn gives_parameter(&self, member: MemberAt) -> bool {
         let facts = &self.code.files[member.0 as usize].facts;
         let gives = self.code.member(member).gives;
         gives.is_some_and(|gives| facts.written[gives as usize] == Written::PARAMETER)
     }
 
-    /// What members give, if all that may be meant give the same.
+    /// The result of members, if it is the same for all candidates.
     fn given_by(&self, members: &[MemberAt], called: bool, on: Value) -> Value {
         let one = |at: &MemberAt| {
             let member = self.code.member(*at);
             match member.kind {
                 MemberKind::EnumValue => Value::Instance(self.code.tables.type_of(at.0, at.1), None),
-                // a method that is not called, a function in a variable that is
+                // a method group, or a call of a function stored in a variable
                 MemberKind::Method | MemberKind::Function if !called => Value::Unknown,
                 MemberKind::Method | MemberKind::Function => self.result(*at, on),
                 _ if called => Value::Unknown,
@@ -366,37 +369,37 @@ impl<'a> Usages<'a> {
         }
     }
 
-    /// What a mention gives that something is asked of. `Status.Active`, where `Status` is both a type and a member of that type: what
-    /// is static is asked of the type, and then the member is not meant.
-    fn settle(&self, ask: Ask, used: &Use, told: &mut Told) -> Value {
-        let is_member = matches!(told.meaning, Meaning::Members(..));
+    /// The receiver that a member access evaluates to. In `Status.Active`, where `Status` is both a type and a member of that
+    /// type, a static `Active` means that `Status` refers to the type and not to the member.
+    fn settle(&self, access: Ask, used: &Use, receiver: &mut Told) -> Value {
+        let is_member = matches!(receiver.meaning, Meaning::Members(..));
         if !is_member || used.on != On::Sight || used.called.is_some() {
-            return told.gives;
+            return receiver.gives;
         }
-        let word = self.code.tables.word(ask.place.file, used.word);
-        match told.gives {
+        let word = self.code.tables.word(access.place.file, used.word);
+        match receiver.gives {
             Value::Instance(of, _)
                 if self.code.tables.name(self.code.simple_name(of)) == Some(word)
-                    && self.is_static(ask, of) =>
+                    && self.is_static(access, of) =>
             {
-                *told = Told { meaning: Meaning::Type(of), gives: Value::Static(of) };
+                *receiver = Told { meaning: Meaning::Type(of), gives: Value::Static(of) };
             }
-            // the members of a library's type are not known
+            // the members of a library's type are unknown
             Value::Outside(Some((file, _, written))) if self.last_word(file, written) == Some(word) => {
-                if let Meaning::Members(_, certainty) = &mut told.meaning {
+                if let Meaning::Members(_, certainty) = &mut receiver.meaning {
                     *certainty = Certainty::Likely;
                 }
             }
             _ => {}
         }
-        told.gives
+        receiver.gives
     }
 
-    /// Whether what is asked for is asked of a type, not of its values.
-    fn is_static(&self, ask: Ask, of: u32) -> bool {
-        match self.member_of(ask, of) {
+    /// Whether the accessed member is static or a nested type.
+    fn is_static(&self, access: Ask, of: u32) -> bool {
+        match self.member_of(access, of) {
             Some(Meaning::Members(members, _)) => self.code.member(members[0]).is_static,
-            _ => self.resolver.nested(ask.place.file, of, ask.name, ask.arity, 0).is_some(),
+            _ => self.resolver.nested(access.place.file, of, access.name, access.arity, 0).is_some(),
         }
     }
 
@@ -407,7 +410,7 @@ impl<'a> Usages<'a> {
         Some(self.code.tables.word(file, last.word))
     }
 
-    /// A value of a written type.
+    /// A value of a type expression.
     fn value_of(&self, seat: Seat) -> Value {
         let (file, part, written) = seat;
         let facts = &self.code.files[file as usize].facts;
@@ -434,7 +437,7 @@ impl<'a> Usages<'a> {
         target.map_or(Value::Outside(Some(seat)), |of| Value::Instance(of, Some(seat)))
     }
 
-    /// One of those that a value is a list of.
+    /// An element of a collection value.
     fn element(&self, value: Value, indexed: bool) -> Value {
         let (Value::Instance(_, Some((file, part, written))) | Value::Outside(Some((file, part, written)))) =
             value
@@ -449,11 +452,11 @@ impl<'a> Usages<'a> {
         }
     }
 
-    /// A method that is called as if it were a member of a type that does not have it.
-    fn extension(&self, ask: Ask, value: Value) -> Meaning {
-        self.code.tables.note(ask.name);
-        let candidates = self.extensions.get(&ask.name).map_or(&[][..], Vec::as_slice);
-        let called = ask.called.map(|count| count.saturating_add(1));
+    /// Resolves a call of an extension method.
+    fn extension(&self, access: Ask, value: Value) -> Meaning {
+        self.code.tables.note(access.name);
+        let candidates = self.extensions.get(&access.name).map_or(&[][..], Vec::as_slice);
+        let called = access.called.map(|count| count.saturating_add(1));
         let fitting: Vec<MemberAt> = candidates
             .iter()
             .copied()
@@ -463,8 +466,8 @@ impl<'a> Usages<'a> {
                 let namespace = self.code.tables.around(at.0, facts.types[at.1 as usize].scope)[0];
                 called.is_some()
                     && fits(member.kind, member.takes, called, false)
-                    && takes_types(member, ask.arity)
-                    && self.resolver.sees(ask.place, namespace)
+                    && takes_types(member, access.arity)
+                    && self.resolver.sees(access.place, namespace)
                     && self.receives(*at, value)
             })
             .collect();
@@ -477,7 +480,7 @@ impl<'a> Usages<'a> {
         }
     }
 
-    /// Whether an extension may take a value as its first.
+    /// Whether the first parameter of an extension method accepts a value.
     fn receives(&self, at: MemberAt, value: Value) -> bool {
         let wanted = self.code.member(at).takes.receiver;
         let wanted = wanted.map_or(Value::Unknown, |written| self.value_of((at.0, Some(at.1), written)));
@@ -504,14 +507,14 @@ impl<'a> Usages<'a> {
         at < lineage.len()
     }
 
-    /// The bases whose members a type has as well: a class does not have those of its interfaces.
+    /// The bases whose members a type inherits: a class does not inherit those of its interfaces.
     fn inherited(&self, of: u32) -> impl Iterator<Item = u32> {
         let kind = |at: u32| self.code.types[at as usize].kind;
         let all = kind(of) == TypeKind::Interface;
         self.resolver.bases(of).iter().copied().filter(move |base| all || kind(*base) != TypeKind::Interface)
     }
 
-    /// Whether a type inherits, near or far, from something that the source does not have.
+    /// Whether a type inherits, directly or indirectly, from a type that is not in the source.
     fn extends_unseen(&self, of: u32) -> bool {
         if let Some(known) = self.unseen.borrow().get(&of) {
             return *known;
@@ -528,8 +531,8 @@ impl<'a> Usages<'a> {
         found
     }
 
-    /// Whether a base of a type, and no mere interface of a class, is not in the source. Names tell them apart there: those of .NET's
-    /// interfaces begin with an I and another capital.
+    /// Whether a type has a base that is not in the source, other than an interface of a class. Interfaces are recognised by the
+    /// .NET naming convention: an I and another capital.
     fn names_unseen(&self, of: u32) -> bool {
         let each = &self.code.types[of as usize];
         let is_interface = each.kind == TypeKind::Interface;
@@ -557,12 +560,12 @@ impl<'a> Usages<'a> {
     }
 }
 
-/// Whether two declarations in one type are of one member.
+/// Whether two declarations in a type are of the same member.
 fn is_same(one: &Member, other: &Member) -> bool {
     one.kind == other.kind && one.key == other.key
 }
 
-/// Whether a member may be asked for by its name, and with so many arguments. As an extension it is handed one that is not written.
+/// Whether a member can be accessed by its name with this many arguments. An extension method receives one more than is written.
 fn fits(kind: MemberKind, takes: Takes, called: Option<u8>, or_extends: bool) -> bool {
     let count = |count: u8| takes.least <= count && (count <= takes.most || takes.most == Takes::ANY);
     match kind {
@@ -576,14 +579,14 @@ fn fits(kind: MemberKind, takes: Takes, called: Option<u8>, or_extends: bool) ->
     }
 }
 
-/// Whether a member may be asked for with so many type arguments: they are often left out, and never too many or too few.
+/// Whether a member can be accessed with this many type arguments: they are often left out, but their number is never wrong.
 fn takes_types(member: &Member, count: u16) -> bool {
     let declared = member.key.split_once(member.name.as_str()).map_or("", |(_, rest)| rest);
     let declared = declared.strip_prefix('`').and_then(|rest| rest.split('(').next());
     count == 0 || declared.and_then(|it| it.parse().ok()) == Some(count)
 }
 
-/// The scope in which names are looked up inside a declaration. A module has one of its own, which bears its name.
+/// The scope for lookups inside a declaration. A module has its own scope, which has its name.
 fn scope_in(facts: &FileFacts, part: u32) -> u32 {
     let part = &facts.types[part as usize];
     if part.kind != TypeKind::Module {
@@ -602,8 +605,8 @@ fn is_interface_name(word: &str) -> bool {
     letters.next() == Some('I') && letters.next().is_some_and(char::is_uppercase)
 }
 
-/// The mentions that have to be understood for those that are wanted: what they are asked of, and what is asked of them at once,
-/// since that may show that a type was meant.
+/// The accesses that have to be resolved for the wanted ones: their receivers, and the accesses directly on them, which may show
+/// that a type was meant.
 fn needed(uses: &[Use], wanted: &[bool]) -> Vec<bool> {
     let mut needed = wanted.to_vec();
     for at in 1..uses.len() {
@@ -618,11 +621,11 @@ fn needed(uses: &[Use], wanted: &[bool]) -> Vec<bool> {
     needed
 }
 
-/// Where each declaration of a type begins or goes on, by the order of the text.
+/// The boundaries at which the innermost declaration changes, by position.
 fn owners(spans: impl Iterator<Item = Span>) -> Vec<(u32, Option<u32>)> {
     let mut changes: Vec<(u32, Option<u32>)> = Vec::new();
     let mut open: Vec<(u32, u32)> = Vec::new();
-    // a module is declared when something stands free in it, after types that do not
+    // a module is added when a free function or value is found in it, after the types before that
     let mut spans: Vec<(usize, Span)> = spans.enumerate().collect();
     spans.sort_by_key(|(_, span)| (span.from, Reverse(span.to)));
     for (part, span) in spans {
@@ -634,7 +637,7 @@ fn owners(spans: impl Iterator<Item = Span>) -> Vec<(u32, Option<u32>)> {
     changes
 }
 
-/// Ends the declarations that do not reach as far as a byte.
+/// Closes the declarations that end at or before a byte.
 fn close(open: &mut Vec<(u32, u32)>, changes: &mut Vec<(u32, Option<u32>)>, before: u32) {
     while let Some((to, _)) = open.pop_if(|(to, _)| *to <= before) {
         changes.push((to, open.last().map(|(_, outer)| *outer)));

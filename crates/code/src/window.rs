@@ -1,17 +1,16 @@
-//! What stands in front of a model while it works: what was pinned, what the work is about now, what was looked at lately, as much of
-//! each as a budget of tokens allows.
+//! The prompt window: the outlines an agent is shown now (pinned, focused and recent types), as many as a token budget allows.
 //!
-//! Does not choose what is pinned or recent, nor how long a text is: it is handed texts with their prices.
+//! Does not choose the pinned or recent types and does not count tokens: the caller passes texts with their costs.
 
-/// What there is to show of one type, the most important first.
+/// The texts about one type, most important first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
     pub of: u32,
-    /// The outline, then the parts of its note (role, lifecycle, limits, advice), each with its price in tokens.
+    /// The outline, then the sections of its note (role, lifecycle, limits, advice), each with its cost in tokens.
     pub texts: Vec<(String, usize)>,
 }
 
-/// Where in the window an entry stands.
+/// The part of the window that an entry belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Region {
     Pinned,
@@ -34,7 +33,7 @@ impl Region {
 pub struct Shown {
     pub of: u32,
     pub region: Region,
-    /// How many of its texts.
+    /// The number of its texts that are shown.
     pub texts: usize,
 }
 
@@ -42,16 +41,16 @@ pub struct Shown {
 pub struct Window {
     pub shown: Vec<Shown>,
     pub tokens: usize,
-    /// Pinned, and too large to be shown besides the others that are.
+    /// Pinned types that did not fit.
     pub left_out: Vec<u32>,
 }
 
-/// The share of the window that pinned types may take before they crowd out the work itself.
+/// The share of the window that pinned types may use, so that they do not crowd out the focus.
 const PINNED: f64 = 0.6;
-/// Beside its outline, what a type does is worth most.
+/// After the outline, the role is the most valuable text.
 const OUTLINE_AND_ROLE: usize = 2;
 
-/// Fills a window. A type is shown once, in the first region that names it.
+/// Fills a window. Each type is shown once, in the first region that contains it.
 pub fn fill(budget: usize, pinned: &[Entry], focus: &[Entry], recent: &[Entry]) -> Window {
     let mut window = Window::default();
     let soft = (budget as f64 * PINNED) as usize;
@@ -69,7 +68,7 @@ pub fn fill(budget: usize, pinned: &[Entry], focus: &[Entry], recent: &[Entry]) 
 }
 
 impl Window {
-    /// As much of it as fits: everything, or the outline and the role, or the outline alone.
+    /// Adds as much of an entry as fits: all texts, the outline and the role, or the outline alone. Returns whether anything fit.
     fn add(&mut self, entry: &Entry, region: Region, budget: usize) -> bool {
         if self.shown.iter().any(|shown| shown.of == entry.of) || self.left_out.contains(&entry.of) {
             return true;
@@ -85,8 +84,8 @@ impl Window {
     }
 }
 
-/// How much a type that was looked at lately is worth: the later and the more used, the more; one of the pack at hand half as much
-/// again. `age` is how many others were looked at since.
+/// The score of a recently requested type: higher the more recent it is and the more dependents it has, and half as much again if
+/// it is in the active pack. `age` is the number of types requested since.
 pub fn worth(age: usize, used_by: usize, in_pack: bool) -> f64 {
     let weight = if in_pack { 1.5 } else { 1.0 };
     weight * (1.0 + (used_by as f64).sqrt()) / (1.0 + age as f64)
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_come_in_their_order_and_nothing_twice() {
+    fn regions_are_ordered_and_types_are_shown_once() {
         let window = fill(
             100,
             &[entry(1, &[10, 5])],
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_shown_in_part_before_it_is_left_out() {
+    fn an_entry_that_does_not_fit_is_shown_in_part() {
         let large = entry(2, &[30, 10, 40, 40]);
         assert_eq!(shown(&fill(200, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 4)]);
         assert_eq!(shown(&fill(60, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 2)]);
@@ -127,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn pinned_types_leave_room_for_the_work() {
+    fn pinned_types_do_not_crowd_out_the_focus() {
         let window = fill(100, &[entry(1, &[50]), entry(2, &[50]), entry(3, &[10])], &[entry(4, &[40])], &[]);
         assert_eq!(shown(&window), [(1, Region::Pinned, 1), (3, Region::Pinned, 1), (4, Region::Focus, 1)]);
         assert_eq!(window.left_out, [2]);
     }
 
     #[test]
-    fn the_later_and_the_more_used_the_better() {
+    fn recent_types_with_many_dependents_score_higher() {
         assert!(worth(0, 4, false) > worth(1, 4, false) && worth(0, 9, false) > worth(0, 4, false));
         assert!((worth(2, 4, true) - 1.5 * worth(2, 4, false)).abs() < 1e-9);
     }

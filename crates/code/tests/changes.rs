@@ -1,5 +1,5 @@
-//! Each folder of `testdata/<language>` that has an `expected.txt` is an edit, with what it means there: files that begin with
-//! `before` against those that begin with `after`. Most edits are of one text, which stands once beside their folders. `Added` and
+//! Each folder of `testdata/<language>` with an `expected.txt` is one edit and its expected classification: files that begin with
+//! `before` against those that begin with `after`. Most edits share one `before` file next to their folders. `Added` and
 //! `Removed` are types that only one side has.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use syntax::{Reader, Symbols, decode, language_of};
 
 #[test]
-fn an_edit_is_what_its_folder_says() {
+fn edits_are_classified_as_expected() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let mut cases: Vec<_> = folders(&root).iter().flat_map(|language| folders(language)).collect();
     cases.retain(|case| case.join("expected.txt").exists());
     cases.sort();
-    assert!(cases.len() > 40, "the cases are not there");
+    assert!(cases.len() > 40, "the test cases are missing");
     let mut wrong = String::new();
     for case in cases {
         let expected = fs::read_to_string(case.join("expected.txt")).unwrap();
@@ -34,7 +34,7 @@ fn folders(of: &Path) -> Vec<PathBuf> {
     fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
 }
 
-/// The files of a folder whose names begin so.
+/// The files of a folder whose names begin with `name`.
 fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files
@@ -86,7 +86,7 @@ fn told(before: &Codebase, after: &Codebase) -> String {
     out
 }
 
-/// A text in which a type rests on another, an edit of that one's structure, and one of what it does.
+/// A source text in which one type depends on another, an edit of the dependency's structure, and an edit of its behaviour.
 struct Resting {
     path: &'static str,
     text: &'static str,
@@ -133,7 +133,7 @@ const RESTING: &[Resting] = &[
     },
 ];
 
-/// The types that an edit makes stale, and those among them that it only reaches.
+/// The types that an edit makes stale, each with the cause.
 fn stale(before: &Codebase, after: &Codebase) -> Vec<String> {
     let (old, new) = (Resolver::new(before), Resolver::new(after));
     let all = 0..after.types.len() as u32;
@@ -145,16 +145,16 @@ fn stale(before: &Codebase, after: &Codebase) -> Vec<String> {
     let structural = changes.iter().filter(|(_, class)| **class == ChangeClass::Structure);
     let users = structural.map(|(of, _)| (*of, graph.used(*of).to_vec())).collect();
     settle(&mut states, &changes, &users, &graph.groups(), 0);
-    let told = |of: u32| {
+    let describe = |of: u32| {
         let cause = if states[&of].reached { "Structure-Dependency" } else { changes.get(&of)?.name() };
         let name = after.types[of as usize].name.rsplit('.').next()?;
         (states[&of].note == Note::Stale).then(|| format!("{name} {cause}"))
     };
-    all.filter_map(told).collect()
+    all.filter_map(describe).collect()
 }
 
 #[test]
-fn a_change_of_structure_reaches_what_rests_on_it_in_every_language() {
+fn a_structural_change_makes_dependents_stale_in_every_language() {
     for Resting { path, text, structure, behaviour } in RESTING {
         let code = |text: &str| Codebase::new(vec![Project::default()], vec![file(path, text)]);
         let edited = |edit: &(&str, &str)| code(&text.replace(edit.0, edit.1));

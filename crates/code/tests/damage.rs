@@ -1,4 +1,4 @@
-//! Text that no compiler takes is still read: what is left of it is told, what is not is a gap.
+//! Invalid source text is still parsed: declarations that can be recognised are reported, the rest becomes a gap.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -8,7 +8,7 @@ use syntax::{GapKind, LANGUAGES, Reader, Symbols};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 
-/// Reads a text and does everything that is done with what it tells.
+/// Parses a text and runs everything that depends on it.
 fn all(reader: &mut Reader, text: &str) -> Codebase {
     let facts = reader.read(text, &Symbols::default());
     let inside = |from: u32, to: u32| from <= to && to as usize <= text.len();
@@ -26,7 +26,7 @@ fn all(reader: &mut Reader, text: &str) -> Codebase {
 }
 
 #[test]
-fn a_text_may_end_anywhere() {
+fn truncated_text_is_parsed() {
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
     let places = (0..EVERYTHING.len()).step_by(23).filter(|at| EVERYTHING.is_char_boundary(*at));
     for at in places {
@@ -36,7 +36,7 @@ fn a_text_may_end_anywhere() {
 }
 
 #[test]
-fn marks_alone_are_a_text() {
+fn lone_tokens_are_parsed() {
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
     for text in [
         "",
@@ -75,7 +75,7 @@ fn marks_alone_are_a_text() {
 }
 
 #[test]
-fn a_gap_says_where_it_is_and_what_else_there_was_is_told() {
+fn a_gap_has_a_line_and_other_declarations_are_intact() {
     let text = "class A { void M() { } }\nclass B { void M() { int x = ; } }\nclass C { public int X; }\n";
     let code = all(&mut Reader::new(&LANGUAGES[0]).unwrap(), text);
     let facts = &code.files[0].facts;
@@ -87,7 +87,7 @@ fn a_gap_says_where_it_is_and_what_else_there_was_is_told() {
 }
 
 #[test]
-fn nesting_beyond_measure_is_a_gap_and_not_the_end() {
+fn excessive_nesting_is_a_gap() {
     let deep =
         |depth: usize| format!("class C {{ int x = {}1{}; int y; }}", "(".repeat(depth), ")".repeat(depth));
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();

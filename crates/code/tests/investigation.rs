@@ -1,4 +1,4 @@
-//! Questions about this very repository, and a type that whoever knows it would look at first.
+//! Questions about this repository, each with a type that someone who knows it would look at first.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,11 +6,11 @@ use loci_code::{Named, investigation, read_tree};
 use project::discover;
 use std::path::Path;
 
-/// What is shown of what fits.
+/// The number of top results that are checked.
 const SHOWN: usize = 6;
 
 #[test]
-fn questions_about_loci_find_what_answers_them() {
+fn questions_about_loci_find_the_expected_types() {
     let types = named(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap());
     let mut missed = Vec::new();
     for (question, expected) in [
@@ -36,7 +36,7 @@ fn questions_about_loci_find_what_answers_them() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// All types of a tree but those of its tests, which are called like what they test.
+/// All types of a tree except those of its tests, which are named after what they test.
 fn named(root: &Path) -> Vec<Named> {
     let mut layout = discover(root).unwrap();
     layout.files.retain(|(path, _)| path.contains("/src/"));

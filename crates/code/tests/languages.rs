@@ -1,4 +1,4 @@
-//! What names mean across files in each language: a small tree with its manifests, and who mentions whom in it.
+//! Name resolution across files in each language: a small tree with its manifests, and the expected edges.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -180,7 +180,7 @@ const HOUSES: &[House] = &[
 ];
 
 #[test]
-fn names_mean_what_each_language_says() {
+fn names_resolve_in_every_language() {
     for house in HOUSES {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in house.files {
@@ -197,7 +197,7 @@ fn names_mean_what_each_language_says() {
     }
 }
 
-/// Reads a text and does everything that is done with what it tells.
+/// Parses a text and runs everything that depends on it.
 fn all(language: &'static Language, text: &str) -> Codebase {
     let facts = Reader::new(language).unwrap().read(text, &Symbols::default());
     let path = format!("src/a.{}", language.endings[0]);
@@ -212,7 +212,8 @@ fn all(language: &'static Language, text: &str) -> Codebase {
     code
 }
 
-/// What the grammars do not have, each twice: spelled so that they can read it, and so that a user sees a difference.
+/// Syntax that the grammars do not support, each in two variants: the first must be parsed without gaps, and the second must get
+/// different hashes.
 const UNREADABLE: &[(&str, &str, &str)] = &[
     (
         "a.ts",
@@ -237,7 +238,7 @@ const UNREADABLE: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_a_grammar_cannot_read_is_spelled_otherwise_and_still_counts() {
+fn unsupported_syntax_is_rewritten_and_still_hashed() {
     for (path, text, other) in UNREADABLE {
         let language = language_of(path.as_ref()).unwrap();
         let code = all(language, text);
@@ -253,7 +254,7 @@ fn what_a_grammar_cannot_read_is_spelled_otherwise_and_still_counts() {
 }
 
 #[test]
-fn a_text_may_end_anywhere() {
+fn truncated_text_is_parsed() {
     for (path, text) in [
         ("a.rs", include_str!("../../syntax/testdata/rust/declarations/shapes.rs")),
         ("a.ts", include_str!("../../syntax/testdata/typescript/declarations/store.ts")),
@@ -271,7 +272,7 @@ fn a_text_may_end_anywhere() {
 }
 
 #[test]
-fn nesting_beyond_measure_is_a_gap_and_not_the_end() {
+fn excessive_nesting_is_a_gap() {
     for (path, before, after) in [
         ("a.rs", "fn a() { let x = ", "; }"),
         ("a.ts", "function a() { let x = ", "; }"),
@@ -287,13 +288,13 @@ fn nesting_beyond_measure_is_a_gap_and_not_the_end() {
 }
 
 fn types(code: &Codebase) -> Vec<String> {
-    let told = |each: &loci_code::Type| {
+    let describe = |each: &loci_code::Type| {
         let members: Vec<&str> =
             code.parts(each).flat_map(|part| part.members.iter().map(|member| member.key.as_str())).collect();
         let members = if members.is_empty() { String::new() } else { format!(": {}", members.join(" ")) };
         format!("{} {}{members}", each.name, each.kind.name())
     };
-    code.types.iter().map(told).collect()
+    code.types.iter().map(describe).collect()
 }
 
 fn edges(code: &Codebase) -> Vec<String> {

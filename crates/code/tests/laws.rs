@@ -1,5 +1,5 @@
-//! What holds for any edit of a kind, over a page of C# that has a bit of everything, `testdata/everything.cs`, and layout over a
-//! page of each other language. The example `corpus` holds the same against real code.
+//! Invariants of change classification: kinds of edits applied to a C# file that uses every construct, `testdata/everything.cs`,
+//! and reformatting of a file in each other language. The example `corpus` checks the same on real code.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -35,7 +35,7 @@ fn hashed(code: &Codebase) -> BTreeMap<String, TypeHashes> {
     (0..code.types.len()).map(one).collect()
 }
 
-/// The class of each type whose bytes an edit changes.
+/// The change class of each type whose bytes an edit changes.
 fn classes(after: &str) -> BTreeMap<String, ChangeClass> {
     let (old, new) = (all(&[EVERYTHING]), all(&[after]));
     assert_eq!(old.keys().collect::<Vec<_>>(), new.keys().collect::<Vec<_>>());
@@ -48,14 +48,14 @@ fn distinct(classes: &BTreeMap<String, ChangeClass>) -> Vec<ChangeClass> {
 }
 
 #[test]
-fn the_page_has_a_bit_of_everything() {
+fn the_test_file_covers_many_constructs() {
     let types = all(&[EVERYTHING]);
     assert!(types.len() > 15, "{:?}", types.keys());
     assert!(types.values().map(|each| each.members.len()).sum::<usize>() > 50);
 }
 
 #[test]
-fn layout_is_cosmetic_for_every_type() {
+fn reformatting_is_cosmetic_for_every_type() {
     let all = all(&[EVERYTHING]).len();
     for style in STYLES {
         let classes = classes(&reformatted(EVERYTHING, &Symbols::default(), *style));
@@ -73,7 +73,7 @@ const PAGES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn layout_is_cosmetic_in_every_language() {
+fn reformatting_is_cosmetic_in_every_language() {
     for (path, text) in PAGES {
         let mut reader = Reader::new(language_of(path.as_ref()).unwrap()).unwrap();
         let mut all = |text: &str| -> BTreeMap<String, TypeHashes> {
@@ -102,7 +102,7 @@ fn comments_are_cosmetic() {
 }
 
 #[test]
-fn documentation_is_docs_and_nothing_for_types_without() {
+fn documentation_edits_only_affect_documented_types() {
     let classes = classes(&documented(EVERYTHING, &Symbols::default()));
     assert_eq!(distinct(&classes), [ChangeClass::Docs]);
     assert_eq!(
@@ -112,7 +112,7 @@ fn documentation_is_docs_and_nothing_for_types_without() {
 }
 
 #[test]
-fn bodies_are_internal_or_public_behaviour() {
+fn body_edits_are_internal_or_public_behaviour() {
     let facts = read(EVERYTHING);
     let edit = |open: bool| with_statement(EVERYTHING, &facts, |member| member.visibility.is_open() == open);
     let (text, count) = edit(false);
@@ -124,14 +124,14 @@ fn bodies_are_internal_or_public_behaviour() {
 }
 
 #[test]
-fn an_attribute_is_structure() {
+fn an_added_attribute_is_structure() {
     let (text, count) = attributed(EVERYTHING, &read(EVERYTHING));
     assert_eq!(distinct(&classes(&text)), [ChangeClass::Structure]);
     assert!(count > 5);
 }
 
 #[test]
-fn dividing_types_over_files_changes_nothing_but_bytes() {
+fn splitting_types_over_files_is_cosmetic() {
     let (first, second, count) = divided(EVERYTHING, &Symbols::default(), &read(EVERYTHING));
     let (old, new) = (all(&[EVERYTHING]), all(&[&first, &second]));
     let changed: Vec<ChangeClass> =
@@ -148,7 +148,7 @@ fn the_order_of_files_does_not_matter() {
 }
 
 #[test]
-fn visibility_is_that_of_the_language_where_it_is_not_said() {
+fn default_visibility_follows_the_language() {
     let facts = read(EVERYTHING);
     let part = |name: &str| facts.types.iter().find(|part| part.name == name).unwrap();
     let of = |name: &str, member: &str| {

@@ -1,4 +1,4 @@
-//! What names mean: each case is a few files and the references between types that C#'s rules leave.
+//! Name resolution in C#: each case is a few files and the edges between types that C#'s rules give.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -19,7 +19,7 @@ fn code(files: &[&str], usings: &[&str]) -> Codebase {
     Codebase::new(vec![project], files.iter().enumerate().map(file).collect())
 }
 
-/// `A>B` for each edge, `A?B` where it is only likely.
+/// `A>B` for each edge, `A?B` if it is only likely.
 fn edges(files: &[&str], usings: &[&str]) -> String {
     let code = code(files, usings);
     let name = |at: u32| &code.types[at as usize].name;
@@ -32,11 +32,11 @@ fn edges(files: &[&str], usings: &[&str]) -> String {
 }
 
 #[test]
-fn a_name_means_what_the_language_says() {
+fn names_resolve_by_the_rules_of_csharp() {
     for (why, text, expected) in [
         ("the nearest namespace wins", "class X { } namespace N { class X { } class C { X x; } }", "N.C>N.X"),
         (
-            "a type beside beats one that is imported",
+            "a type in the same namespace beats an imported one",
             "using A; namespace A { class X { } } namespace N { class X { } class C { X x; } }",
             "N.C>N.X",
         ),
@@ -46,18 +46,18 @@ fn a_name_means_what_the_language_says() {
             "N.C>B.X",
         ),
         (
-            "two imports that both have it decide nothing",
+            "two imports that both provide it are ambiguous",
             "using A; using B; namespace A { class X { } } namespace B { class X { } } namespace N { class C { X x; } }",
             "",
         ),
         ("the number of type parameters counts", "class X { } class X<T> { } class C { X<int> x; }", "C>X`1"),
         (
-            "type parameters are no types",
+            "type parameters are not types",
             "class T { } class C<T> { T x; U M<U>(T t, U u) => default(U); } class U { }",
             "",
         ),
         (
-            "nested types are in sight, those of bases too",
+            "nested types are in scope, including those of bases",
             "class B { public class N { } } class C : B { N n; }",
             "C>B C>B+N",
         ),
@@ -69,7 +69,7 @@ fn a_name_means_what_the_language_says() {
             "C>A.X`1",
         ),
         (
-            "an alias of what is not in the source hides",
+            "an alias of something outside the source hides other names",
             "using X = Far.X; namespace A { class X { } } namespace N { using A; } class C { X x; }",
             "",
         ),
@@ -85,12 +85,12 @@ fn a_name_means_what_the_language_says() {
             "A.C>A.B.X",
         ),
         (
-            "a namespace that is imported is not opened",
+            "importing a namespace does not import its child namespaces",
             "using A; namespace A.B { class X { } } class C { B.X x; }",
             "",
         ),
         (
-            "static imports bring nested types",
+            "static imports provide nested types",
             "using static S; class S { public class N { } } class C { N n; }",
             "C>S+N",
         ),
@@ -99,7 +99,7 @@ fn a_name_means_what_the_language_says() {
             "class FooAttribute : Attribute { } [Foo] class C { [FooAttribute] int x; }",
             "C>FooAttribute",
         ),
-        ("an attribute must be one", "class XmlElement { } [XmlElement] class C { }", ""),
+        ("an attribute must derive from Attribute", "class XmlElement { } [XmlElement] class C { }", ""),
         ("an attribute without the ending", "class Mark : Attribute { } [Mark] class C { }", "C>Mark"),
     ] {
         assert_eq!(edges(&[text], &[]), expected, "{why}: {text}");
@@ -107,7 +107,7 @@ fn a_name_means_what_the_language_says() {
 }
 
 #[test]
-fn in_an_expression_values_come_first() {
+fn values_come_before_types_in_expressions() {
     for (why, text, expected) in [
         ("a static access", "class X { public static int A; } class C { int M() => X.A; }", "C>X"),
         ("a variable", "class x { public int A; } class C { int M(string x) => x.Length; }", ""),
@@ -161,7 +161,7 @@ fn in_an_expression_values_come_first() {
             "C>X C>Y",
         ),
         (
-            "where a base is not in the source, a member of it could be meant",
+            "with a base outside the source, one of its members could be meant",
             "class X { public static int A; } class C : Form { int M() => X.A; X x; } class D : Form { int M() => X.A; }",
             "C>X D?X",
         ),
@@ -171,7 +171,7 @@ fn in_an_expression_values_come_first() {
 }
 
 #[test]
-fn a_project_imports_for_all_its_files() {
+fn global_imports_apply_to_all_files_of_a_project() {
     let files = [
         "global using A; global using Y = B.Z;",
         "namespace A { class X { } }",
@@ -183,7 +183,7 @@ fn a_project_imports_for_all_its_files() {
 }
 
 #[test]
-fn parts_of_a_type_see_their_own_imports() {
+fn each_part_of_a_type_uses_its_own_imports() {
     let files = [
         "namespace A { class X { } } namespace B { class X { } }",
         "using A; partial class C { X one; }",

@@ -1,4 +1,4 @@
-//! What is shown of a type, on the page that has a bit of everything and in each language.
+//! Outlines of the types in a file that uses every construct, and of a sample in each language.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -23,7 +23,7 @@ fn find(code: &Codebase, name: &str) -> u32 {
     code.types.iter().position(|each| each.name == name).unwrap() as u32
 }
 
-/// The outline of one type of some files.
+/// The outline of one type in some files.
 fn outlined(files: &[(&str, &str)], name: &str) -> String {
     let files = files.iter().map(|(path, text)| file(path, text)).collect();
     let code = Codebase::new(vec![Project::default()], files);
@@ -32,7 +32,7 @@ fn outlined(files: &[(&str, &str)], name: &str) -> String {
 }
 
 #[test]
-fn an_outline_says_what_a_type_is_offers_and_builds_upon() {
+fn an_outline_has_kind_members_and_bases() {
     let code = page();
     let resolver = Resolver::new(&code);
     let square = find(&code, "Everything.Square");
@@ -68,7 +68,7 @@ Implements: IShape, IEquatable<Square>
 }
 
 #[test]
-fn what_is_kept_has_the_hashes_that_say_whether_it_still_holds() {
+fn an_outline_file_has_hashes() {
     let code = page();
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
@@ -96,7 +96,7 @@ fn values_of_an_enumeration_share_a_line() {
 }
 
 #[test]
-fn a_member_is_shown_with_its_documentation_and_its_place() {
+fn a_member_outline_has_documentation_and_location() {
     let code = page();
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
@@ -109,7 +109,7 @@ fn a_member_is_shown_with_its_documentation_and_its_place() {
     assert_eq!(outliner.member(square, "Nothing()"), None);
 }
 
-/// A file, a type in it, and how it is shown.
+/// A file, a type in it, and its expected outline.
 struct Sample {
     path: &'static str,
     text: &'static str,
@@ -117,7 +117,7 @@ struct Sample {
     shown: &'static str,
 }
 
-/// What members have in common is said once, and what others say already not at all.
+/// Common parts of signatures are written once, and redundant information is left out.
 const SAMPLES: &[Sample] = &[
     Sample {
         path: "a/Store.cs",
@@ -217,14 +217,14 @@ Internal API: own
 ];
 
 #[test]
-fn each_language_is_shown_in_its_own_words_and_as_few_as_can_be() {
+fn outlines_are_compact_in_every_language() {
     for Sample { path, text, of, shown } in SAMPLES {
         assert_eq!(outlined(&[(path, text)], of), *shown, "{path}");
     }
 }
 
 #[test]
-fn of_several_types_of_a_name_the_outline_says_which_is_meant() {
+fn ambiguous_dependencies_are_qualified() {
     let files = [
         ("a.cs", "namespace A { public class Item {} }"),
         ("b.cs", "namespace B { public class Item {} }"),
@@ -232,5 +232,5 @@ fn of_several_types_of_a_name_the_outline_says_which_is_meant() {
         ("d.cs", "namespace A { public class Shelf { public Item Get() => null; } }"),
     ];
     assert!(outlined(&files, "C.Store").ends_with("\n+ Item Get()\nDependsOn: B.Item\n"));
-    assert!(outlined(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one beside it");
+    assert!(outlined(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one in the same namespace");
 }

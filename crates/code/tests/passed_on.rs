@@ -1,4 +1,4 @@
-//! Names that a module has from another one: each case is a few files and the references between types that are left.
+//! Re-exported names: each case is a few files and the expected edges between types.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -10,7 +10,7 @@ use syntax::TypeKind;
 struct Case {
     why: &'static str,
     files: &'static [(&'static str, &'static str)],
-    /// By simple name, those to modules left out.
+    /// By simple name, without edges to modules.
     edges: &'static str,
 }
 
@@ -19,7 +19,7 @@ const CRATE: (&str, &str) = ("Cargo.toml", "[package]\nname = \"demo\"\n");
 
 const CASES: &[Case] = &[
     Case {
-        why: "a module exports what others declare, all of it or under another name",
+        why: "a module re-exports everything, or one name under an alias",
         files: &[
             PACKAGE,
             ("a.ts", "export class A {}\nexport class B {}"),
@@ -29,7 +29,7 @@ const CASES: &[Case] = &[
         edges: "U>A U>B",
     },
     Case {
-        why: "over several modules, and as a whole under a name",
+        why: "through several modules, and as a namespace export",
         files: &[
             PACKAGE,
             ("deep/a.ts", "export class A {}"),
@@ -41,7 +41,7 @@ const CASES: &[Case] = &[
         edges: "U>A",
     },
     Case {
-        why: "the type that a folder exports, not the file of its name; and still that file in a path",
+        why: "the type that a folder exports, not the file with its name; but that file within a path",
         files: &[
             PACKAGE,
             ("error/NotFound.ts", "export class NotFound {}"),
@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
         edges: "One>NotFound Two>NotFound",
     },
     Case {
-        why: "what is not passed on is not found",
+        why: "a name that is not re-exported is not found",
         files: &[
             PACKAGE,
             ("a.ts", "export class A {}"),
@@ -62,7 +62,7 @@ const CASES: &[Case] = &[
         edges: "",
     },
     Case {
-        why: "modules that export each other end somewhere",
+        why: "modules that re-export each other do not loop forever",
         files: &[
             PACKAGE,
             ("a.ts", "export * from './b'\nexport class A {}"),
@@ -72,7 +72,7 @@ const CASES: &[Case] = &[
         edges: "U>A",
     },
     Case {
-        why: "files of one name with different ends are different modules",
+        why: "files with the same name and different suffixes are different modules",
         files: &[
             PACKAGE,
             ("a.types.ts", "export class Node {}"),
@@ -81,7 +81,7 @@ const CASES: &[Case] = &[
         edges: "Node>Node",
     },
     Case {
-        why: "however far up a path goes",
+        why: "a path may go up any number of levels",
         files: &[
             PACKAGE,
             ("a.ts", "export class A {}"),
@@ -90,7 +90,7 @@ const CASES: &[Case] = &[
         edges: "U>A",
     },
     Case {
-        why: "a statement of a module is its module's",
+        why: "a statement at module level belongs to the module",
         files: &[
             PACKAGE,
             ("a.ts", "export class A {}"),
@@ -99,7 +99,7 @@ const CASES: &[Case] = &[
         edges: "test>A",
     },
     Case {
-        why: "Rust's `pub use`, of one and of all",
+        why: "Rust's `pub use`, of one name and of all",
         files: &[
             CRATE,
             ("src/lib.rs", "mod sync;\npub use sync::*;\nstruct U(crate::Lock, crate::Gate);"),
@@ -110,7 +110,7 @@ const CASES: &[Case] = &[
         edges: "U>Gate U>Lock",
     },
     Case {
-        why: "of two that a build chooses between, the one that is there",
+        why: "of two conditional imports, the one that is in the source",
         files: &[
             CRATE,
             (
@@ -122,7 +122,7 @@ const CASES: &[Case] = &[
         edges: "U>Lock",
     },
     Case {
-        why: "what is imported from outside is not what members are added to here",
+        why: "an imported external type is not the local `impl` of the same name",
         files: &[
             CRATE,
             (
@@ -133,7 +133,7 @@ const CASES: &[Case] = &[
         edges: "Arc>S Arc>T U>S",
     },
     Case {
-        why: "a package of Python has what its first file imports",
+        why: "a Python package exports what its `__init__.py` imports",
         files: &[
             ("pyproject.toml", "[project]\nname = \"demo\"\n"),
             ("demo/__init__.py", "from .store import Store\n"),
@@ -145,7 +145,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn a_name_may_come_from_a_module_that_has_it_from_another() {
+fn re_exported_names_resolve_to_their_declaration() {
     for case in CASES {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in case.files {

@@ -1,4 +1,5 @@
-//! What an index says is read as its makers read it, told in places of our files, and given up where a file has changed.
+//! SCIP indexes: decoding agrees with the official bindings, usages map to positions in our files, and stale files fall back to
+//! name resolution.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -52,11 +53,11 @@ fn code(root: &Path) -> Codebase {
 
 fn symbol(code: &Codebase, path: &str) -> Declared {
     let types = Named::all(code);
-    let meant = Names::new(&types, &|_| 0).meant(path);
-    Declared::of(code, meant.resolved.unwrap_or_else(|| panic!("{path}: {meant:?}")))
+    let result = Names::new(&types, &|_| 0).meant(path);
+    Declared::of(code, result.resolved.unwrap_or_else(|| panic!("{path}: {result:?}")))
 }
 
-/// `file:line:column role` of each place.
+/// `file:line:column role` of each usage.
 fn told(code: &Codebase, usages: &Usages) -> Vec<String> {
     let one = |it: &loci_code::scip::Usage| {
         let path = &code.files[it.file as usize].path;
@@ -66,7 +67,7 @@ fn told(code: &Codebase, usages: &Usages) -> Vec<String> {
 }
 
 #[test]
-fn every_occurrence_is_read_as_the_official_bindings_read_it() {
+fn occurrences_agree_with_the_official_bindings() {
     for name in FIXTURES {
         let index = Index::open(&fixture(name).join("index.scip")).unwrap();
         assert_eq!(index.damage, []);
@@ -87,7 +88,7 @@ fn every_occurrence_is_read_as_the_official_bindings_read_it() {
 }
 
 #[test]
-fn a_symbol_leads_to_its_places_and_a_place_to_its_symbols() {
+fn symbols_and_positions_map_to_each_other() {
     for name in FIXTURES {
         let index = Index::open(&fixture(name).join("index.scip")).unwrap();
         let mut count = 0;
@@ -109,7 +110,7 @@ fn a_symbol_leads_to_its_places_and_a_place_to_its_symbols() {
 }
 
 #[test]
-fn usages_stand_where_the_compiler_saw_them() {
+fn usages_are_at_the_indexed_positions() {
     for (name, path, expected) in [
         (
             "typescript",
@@ -156,7 +157,7 @@ fn usages_stand_where_the_compiler_saw_them() {
         let code = code(root.path());
         let (exact, problems) = Exact::find(&code, root.path());
         assert!(problems.is_empty(), "{problems:?}");
-        let usages = exact.usages(symbol(&code, path)).unwrap_or_else(|| panic!("{path} is not known"));
+        let usages = exact.usages(symbol(&code, path)).unwrap_or_else(|| panic!("{path} is not indexed"));
         assert_eq!(told(&code, &usages).join(", "), expected, "{name} {path}");
         assert!(usages.stale.is_empty());
         let definition = exact.definition(symbol(&code, path)).unwrap();
@@ -165,7 +166,7 @@ fn usages_stand_where_the_compiler_saw_them() {
 }
 
 #[test]
-fn what_a_file_mentions_and_who_uses_it_agree() {
+fn references_of_a_file_agree_with_usages() {
     for name in FIXTURES {
         let root = house(name);
         let code = code(root.path());
@@ -180,7 +181,7 @@ fn what_a_file_mentions_and_who_uses_it_agree() {
     }
 }
 
-/// `From>To certainty` for each edge between types, those of modules left out.
+/// `From>To certainty` for each edge between types, without edges to modules.
 fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
     let short = |of: u32| code.simple_name(of);
     let is_type = |of: u32| code.types[of as usize].kind != TypeKind::Module;
@@ -189,7 +190,7 @@ fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
 }
 
 #[test]
-fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
+fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
     let root = house("typescript");
     let code = code(root.path());
     let expected = |shelf: &str, module: &str| {
@@ -205,7 +206,7 @@ fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
     let (exact, _) = Exact::find(&code, root.path());
     assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("exact", "exact"));
 
-    // what came since is read by its name, what was there is still exact
+    // additions are resolved by name, the rest stays exact
     edit(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
     let code = self::code(root.path());
     let (exact, _) = Exact::find(&code, root.path());
@@ -222,7 +223,7 @@ fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
 }
 
 #[test]
-fn what_was_defined_in_a_file_that_has_changed_is_found_by_its_name() {
+fn definitions_in_a_changed_file_are_resolved_by_name() {
     let root = house("typescript");
     edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
     let code = code(root.path());
@@ -246,7 +247,7 @@ fn hashes_do_not_depend_on_an_index() {
 }
 
 #[test]
-fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
+fn a_changed_file_stays_valid_while_no_definition_moves() {
     let root = house("typescript");
     let code = code(root.path());
     let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
@@ -261,7 +262,7 @@ fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
     assert_eq!((usages.places.len(), usages.stale.len()), (6, 0));
     assert_eq!(Exact::find(&code, root.path()).0.incomplete(), [file("src/use.ts")]);
 
-    // a name that is used elsewhere is another one now: no definition has moved
+    // a reference changed, but no definition moved
     edit(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));
     let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale), (4, vec![file("src/use.ts")]));
@@ -273,13 +274,13 @@ fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
     assert_eq!(exact.usages(symbol(&code, "Shelf")), None);
     assert_eq!(exact.mentions(file("src/use.ts"), &exact.ours()), None);
 
-    // an index that was fetched is younger than what it does not fit
+    // a downloaded index is newer than a file it does not match
     set_time(&root.path().join("src/use.ts"), 100);
     assert_eq!(freshness("src/use.ts"), Freshness::Stale);
 }
 
 #[test]
-fn each_project_may_have_an_index_and_one_that_is_none_costs_itself_alone() {
+fn each_project_may_have_an_index_and_an_invalid_one_is_skipped() {
     let root = tempfile::tempdir().unwrap();
     let inner = house("typescript");
     fs::create_dir(root.path().join("app")).unwrap();
@@ -299,31 +300,36 @@ fn each_project_may_have_an_index_and_one_that_is_none_costs_itself_alone() {
     assert!(matches!(&problems[..], [ScipError::NotAnIndex { .. }]), "{problems:?}");
     assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/", "tool/"]);
     let usages = exact.usages(symbol(&code, "MemoryStore")).unwrap();
-    let told = told(&code, &usages);
-    assert_eq!(told.len(), 7);
-    assert_eq!((&told[0][..], &told[6][..]), ("app/src/index.ts:1:10 reference", "tool/a.ts:1:8 reference"));
+    let found = told(&code, &usages);
+    assert_eq!(found.len(), 7);
+    assert_eq!(
+        (&found[0][..], &found[6][..]),
+        ("app/src/index.ts:1:10 reference", "tool/a.ts:1:8 reference")
+    );
 }
 
 #[test]
-fn an_index_may_break_off_anywhere() {
+fn a_truncated_index_is_read_up_to_the_cut() {
     for name in FIXTURES {
         let bytes = fs::read(fixture(name).join("index.scip")).unwrap();
         let whole = Index::read(&bytes[..]).unwrap();
         for until in 0..bytes.len() {
             let cut = Index::read(&bytes[..until]).unwrap();
             assert!(cut.documents.iter().all(|it| whole.document(&it.path).is_some()), "{name} {until}");
-            let told = cut.damage.iter().any(|it| matches!(it, Damage::BreaksOff { .. }));
-            // between two fields nothing is missing that could be noticed
-            assert!(told || cut.documents.len() < whole.documents.len() || cut.documents == whole.documents);
+            let reported = cut.damage.iter().any(|it| matches!(it, Damage::BreaksOff { .. }));
+            // a cut between two fields cannot be detected
+            assert!(
+                reported || cut.documents.len() < whole.documents.len() || cut.documents == whole.documents
+            );
         }
     }
 }
 
 #[test]
-fn a_flipped_bit_costs_no_more_than_the_index_has() {
+fn a_flipped_bit_does_not_invent_occurrences() {
     for name in FIXTURES {
         let mut bytes = fs::read(fixture(name).join("index.scip")).unwrap();
-        // every byte and every bit, but not each with each: that takes half a minute
+        // every byte and every bit, but not all combinations: that takes half a minute
         for at in 0..bytes.len() {
             let bit = 1 << (at % 8);
             bytes[at] ^= bit;
@@ -336,7 +342,7 @@ fn a_flipped_bit_costs_no_more_than_the_index_has() {
 }
 
 #[test]
-fn a_path_that_leads_out_of_the_folder_is_refused() {
+fn paths_outside_the_folder_are_rejected() {
     for path in ["../a.ts", "/a.ts", "a//b.ts", "a/./b.ts", "a/../../b.ts", ""] {
         let index = Index::read(&made(&[(path, vec![([0, 0, 0, 1], "local 1", 1)])])[..]).unwrap();
         assert_eq!(index.damage, [Damage::Outside { path: path.to_owned() }]);
@@ -344,7 +350,7 @@ fn a_path_that_leads_out_of_the_folder_is_refused() {
     }
 }
 
-// ---- indexes that are made up
+// ---- synthetic indexes
 
 type Made<'a> = (&'a str, Vec<([u32; 4], &'a str, u32)>);
 
@@ -362,7 +368,7 @@ fn field(at: u64, bytes: &[u8]) -> Vec<u8> {
     [number(at << 3 | 2), number(bytes.len() as u64), bytes.to_vec()].concat()
 }
 
-/// An index as the format has it: ranges of one line have three numbers.
+/// Encodes an index: ranges within one line have three numbers.
 fn made(documents: &[Made]) -> Vec<u8> {
     let occurrence = |(range, symbol, roles): &([u32; 4], &str, u32)| {
         let [line, column, end, until] = *range;
@@ -380,7 +386,7 @@ fn made(documents: &[Made]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(
+    fn an_encoded_index_is_decoded(
         lines in proptest::collection::vec((0..2usize, 0..900u32, 0..300u32, 0..3u32, 300..600u32, 0..4usize, 0..128u32), 0..40)
     ) {
         let names = ["a b c d X#", "a b c d X#y().", "local 1", "local 2"];
@@ -391,10 +397,10 @@ proptest! {
         let index = Index::read(&made(&documents)[..]).unwrap();
         prop_assert_eq!(&index.damage, &[]);
         for ((path, mut expected), document) in documents.into_iter().zip(&index.documents) {
-            let told = |it: &loci_code::scip::Occurrence| {
+            let fields = |it: &loci_code::scip::Occurrence| {
                 ([it.from.0, it.from.1, it.to.0, it.to.1], index.name(it.symbol), it.roles.0)
             };
-            let mut found: Vec<_> = document.occurrences.iter().map(told).collect();
+            let mut found: Vec<_> = document.occurrences.iter().map(fields).collect();
             expected.sort_unstable();
             found.sort_unstable();
             prop_assert_eq!((path, expected), (document.path.as_str(), found));
@@ -402,10 +408,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_can_be_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let index = Index::read(&bytes[..]).unwrap();
         prop_assert!(index.documents.len() <= bytes.len());
-        // the same as a document, which is reached more rarely
+        // the same bytes as a document, which random input rarely reaches
         Index::read(&field(2, &bytes)[..]).unwrap();
         Index::read(&field(2, &[field(1, b"a.ts"), field(2, &bytes)].concat())[..]).unwrap();
     }

@@ -1,4 +1,4 @@
-//! A store that was brought up to date says what a fresh one would, whatever was edited, moved, removed or killed in between.
+//! A refreshed index equals a freshly built one, whatever was edited, moved, removed or interrupted in between.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Long ago: every file may have been written since, so each is read again.
+/// In the past: every file may have been written since, so each is read again.
 const NOW: Moment<'_> = Moment { now: 0, threads: 2, tell: &|_, _| true };
-/// Long after: what looks the same is the same.
+/// In the far future: files with unchanged metadata are unchanged.
 const LATER: Moment<'_> = Moment { now: i64::MAX / 2_000_000, threads: 2, tell: &|_, _| true };
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
@@ -29,7 +29,7 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Two projects, of which one uses the other; names that hide each other; a type in two files; an attribute.
+/// Two projects, one of which uses the other; names that hide each other; a partial type in two files; an attribute.
 fn house() -> TempDir {
     let root = tree(&[
         ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
@@ -87,14 +87,14 @@ fn house() -> TempDir {
         ("py/py/b.py", "from py.a import A\n\nclass B(A):\n    pass\n"),
         ("py/py/c.py", "from py.b import B\n\nclass C:\n    x: B.Inner\n"),
     ]);
-    // enough of the rest that only a part is joined again
+    // enough other files that only a part is joined again
     for n in 0..60 {
         write(root.path(), &format!("Far/F{n}.cs"), &format!("namespace Far {{ class F{n} {{ }} }}"));
     }
     root
 }
 
-/// What may happen to a tree: a path, and its new text; none removes it.
+/// Possible changes of the tree: a path and its new text; `None` removes it.
 const EVENTS: &[(&str, Option<&str>)] = &[
     ("Core/Node.cs", Some("namespace Core { public partial class Node { public Kind Kind { get; set; } } }")),
     ("Core/Node.More.cs", None),
@@ -149,7 +149,7 @@ const EVENTS: &[(&str, Option<&str>)] = &[
     ("Core/Kind.cs", None),
 ];
 
-/// Stands for a file that is too large to be read.
+/// Placeholder for a file that is too large to be read.
 const BIG: &str = "big";
 
 fn happen(root: &Path, event: usize) {
@@ -172,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_kept_says_what_a_fresh_reading_would(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
+    fn a_refreshed_index_equals_a_fresh_one(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
         let root = house();
         let kept = tempfile::tempdir().unwrap();
         let mut store = Store::open(&kept.path().join("kept.db"), root.path()).unwrap();
@@ -195,7 +195,7 @@ proptest! {
 }
 
 #[test]
-fn a_changed_body_costs_one_file_whatever_else_there_is() {
+fn the_cost_of_a_changed_body_does_not_depend_on_the_size_of_the_tree() {
     let cost = |others: usize| {
         let root = house();
         for n in 0..others {
@@ -220,18 +220,18 @@ fn a_changed_body_costs_one_file_whatever_else_there_is() {
 }
 
 #[test]
-fn a_change_is_told_for_what_it_means_and_reaches_what_rests_on_it() {
+fn changes_are_classified_and_affect_dependents() {
     let root = house();
     let mut store = Store::in_memory(root.path()).unwrap();
-    assert_eq!(store.refresh(NOW).unwrap().changes, [], "what is read for the first time has not changed");
-    let told = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
+    assert_eq!(store.refresh(NOW).unwrap().changes, [], "a first build reports no changes");
+    let changes = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
         write(root.path(), path, text);
         let done = store.refresh(NOW).unwrap();
         done.changes.into_iter().map(|it| (it.name, it.change.map(|change| change.class))).collect()
     };
     let kind = |more: &str| format!("namespace Core {{ public enum Kind {{ One, Two{more} }} }}");
     assert_eq!(
-        told(&mut store, "Core/Kind.cs", &kind(", Three")),
+        changes(&mut store, "Core/Kind.cs", &kind(", Three")),
         [("Core.Kind".into(), Some(ChangeClass::Structure))]
     );
     let state = |store: &Store, name: &str| {
@@ -239,23 +239,19 @@ fn a_change_is_told_for_what_it_means_and_reaches_what_rests_on_it() {
         store.state(id).unwrap()
     };
     assert!(state(&store, "Core.Node").reached && state(&store, "App.Store").reached);
-    assert!(!state(&store, "App.Other").reached, "it uses neither");
-    assert_eq!(
-        state(&store, "Core.Node").note,
-        Note::None,
-        "nothing is written about it that could be stale"
-    );
-    assert_eq!(told(&mut store, "Core/Kind.cs", &(kind(", Three") + " // x")), [], "a comment behind it");
+    assert!(!state(&store, "App.Other").reached, "it uses neither of them");
+    assert_eq!(state(&store, "Core.Node").note, Note::None, "without a note nothing can be stale");
+    assert_eq!(changes(&mut store, "Core/Kind.cs", &(kind(", Three") + " // x")), [], "a trailing comment");
     let more = "namespace Core { partial class Node { private int count = 7; } }";
     assert_eq!(
-        told(&mut store, "Core/Node.More.cs", more),
+        changes(&mut store, "Core/Node.More.cs", more),
         [("Core.Node".into(), Some(ChangeClass::Internal))]
     );
     assert!(state(&store, "Core.Node").drifts());
 }
 
 #[test]
-fn a_name_that_means_something_else_now_changes_who_mentions_it() {
+fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
     let root = house();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
@@ -267,12 +263,12 @@ fn a_name_that_means_something_else_now_changes_who_mentions_it() {
         .filter(|it| it.change.as_ref().is_some_and(|change| change.class == ChangeClass::Structure))
         .map(|it| it.name.as_str())
         .collect();
-    assert_eq!(structure, ["App.Store"], "its Kind is another now, though its file is as it was");
+    assert_eq!(structure, ["App.Store"], "its Kind is another type now, though its file is unchanged");
     assert_eq!(done.parsed, 1);
 }
 
 #[test]
-fn a_type_that_is_called_otherwise_is_the_same_type() {
+fn a_renamed_type_is_detected() {
     let root = tree(&[
         (
             "a.cs",
@@ -296,15 +292,15 @@ fn a_type_that_is_called_otherwise_is_the_same_type() {
 }
 
 #[test]
-fn who_no_longer_wants_an_answer_gets_none_and_nothing_is_kept() {
+fn a_cancelled_refresh_stores_nothing() {
     let root = house();
     for n in 0..1100 {
         write(root.path(), &format!("many/{n}.txt"), "");
     }
     let mut store = Store::in_memory(root.path()).unwrap();
     for after in [0, 1, 3] {
-        let asked = std::sync::atomic::AtomicU64::new(0);
-        let tell = |_, _| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
+        let calls = std::sync::atomic::AtomicU64::new(0);
+        let tell = |_, _| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
         let stopped = store.refresh(Moment { tell: &tell, ..NOW });
         assert!(matches!(stopped, Err(StoreError::Stopped)), "{stopped:?}");
         assert_eq!(store.types().unwrap(), []);
@@ -314,7 +310,7 @@ fn who_no_longer_wants_an_answer_gets_none_and_nothing_is_kept() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_and_costs_itself() {
+fn an_unreadable_file_does_not_affect_the_others() {
     let root = house();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
@@ -326,7 +322,7 @@ fn a_file_that_cannot_be_read_is_told_and_costs_itself() {
 }
 
 #[test]
-fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
+fn a_note_becomes_stale_if_something_changes_during_writing() {
     let tree = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(tree.path().join(name), text).unwrap();
     write("A.cs", "public class A { public B Made; public int One() { return 1; } }");
@@ -353,8 +349,8 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     let before = store.begin_note(id, at).unwrap();
     assert_eq!((before.note, store.state(id).unwrap().note), (Note::Pending, Note::Generating));
     store.give_up_note(id, &before, at).unwrap();
-    assert_eq!(store.asked_for(at).unwrap()[0].1.note, Note::Pending, "what failed is still wanted");
-    // something it uses gets another structure while it is written
+    assert_eq!(store.asked_for(at).unwrap()[0].1.note, Note::Pending, "a failed note is still requested");
+    // the structure of a dependency changes during writing
     store.begin_note(id, at).unwrap();
     let then = base(&store);
     write("B.cs", "public class B { public long Two; }");
@@ -366,8 +362,8 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     assert!(store.asked_for(at).unwrap().is_empty());
     let before = store.begin_note(id, at).unwrap();
     store.give_up_note(id, &before, at).unwrap();
-    assert_eq!(store.state(id).unwrap().note, Note::Cached, "what holds does so whoever failed to better it");
-    // what it was based on says what has changed
+    assert_eq!(store.state(id).unwrap().note, Note::Cached, "a failed rewrite leaves a current note current");
+    // the baseline gives the changes since
     assert_eq!(store.base_of(id).unwrap().unwrap().change(&base(&store)), None);
     write("A.cs", "public class A { public B Made; public int One() { return 11; } }");
     refresh(&mut store);
@@ -375,23 +371,23 @@ fn a_note_goes_its_way_and_what_changes_meanwhile_makes_it_stale() {
     assert_eq!((class, members.len()), (ChangeClass::PublicBehavior, 1));
     assert_eq!(members[0].signature, "public int One()");
     assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
-    // what was seen by another hand is another note
+    // a text changed by someone else is another note
     assert_eq!(store.since(id, "another", false, at).unwrap().note, Note::Stale);
 }
 
 #[test]
-fn a_note_is_no_reason_to_look_at_all_outlines_again() {
+fn writing_a_note_does_not_invalidate_the_outlines() {
     let tree = tree(&[("A.cs", "public class A { public int One; }")]);
     let mut store = Store::in_memory(tree.path()).unwrap();
     let done = store.refresh(NOW).unwrap();
     let folder = Folder::make(tree.path()).unwrap();
-    let pen = folder.pen(std::time::Duration::from_secs(5)).unwrap();
-    store.keep(&folder, &pen, &done, &|text| text.to_string()).unwrap();
+    let lock = folder.pen(std::time::Duration::from_secs(5)).unwrap();
+    store.keep(&folder, &lock, &done, &|text| text.to_string()).unwrap();
     assert!(store.is_kept(&folder, &done).unwrap());
-    store.undisturbed(&folder, || pen.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
-    assert!(store.is_kept(&folder, &done).unwrap(), "we know what we wrote");
-    pen.write("types/T_b.semantic.md", b"ROLE: y\n").unwrap();
-    assert!(!store.is_kept(&folder, &done).unwrap(), "somebody else may have done anything");
-    store.undisturbed(&folder, || pen.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();
-    assert!(!store.is_kept(&folder, &done).unwrap(), "and what they did is still to be looked at");
+    store.undisturbed(&folder, || lock.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
+    assert!(store.is_kept(&folder, &done).unwrap(), "our own write is known");
+    lock.write("types/T_b.semantic.md", b"ROLE: y\n").unwrap();
+    assert!(!store.is_kept(&folder, &done).unwrap(), "another process may have changed anything");
+    store.undisturbed(&folder, || lock.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();
+    assert!(!store.is_kept(&folder, &done).unwrap(), "the other change still has to be checked");
 }

@@ -1,4 +1,4 @@
-//! Where members are used: each case is a few lines of C# and the uses that its rules leave.
+//! Usages of members: each case is a few lines of code and the expected usages.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -29,7 +29,7 @@ fn mark(certainty: Certainty) -> char {
     }
 }
 
-/// `Type.key` of each member that a text uses, in the order of the text, with a mark for how sure that is.
+/// `Type.key` of each member that a text uses, in text order, with a mark for the certainty.
 fn uses(text: &str) -> String {
     uses_in("cs", text)
 }
@@ -37,31 +37,31 @@ fn uses(text: &str) -> String {
 fn uses_in(ending: &str, text: &str) -> String {
     let code = code_of(ending, &[text]);
     let resolver = Resolver::new(&code);
-    let told = |usage: &loci_code::Usage| {
+    let describe = |usage: &loci_code::Usage| {
         let (file, part, member) = usage.member;
         let part = code.part((file, part));
         format!("{}.{}{}", part.name, part.members[member as usize].key, mark(usage.certainty))
     };
-    Usages::new(&code, &resolver).in_file(0).iter().map(told).collect::<Vec<_>>().join(" ")
+    Usages::new(&code, &resolver).in_file(0).iter().map(describe).collect::<Vec<_>>().join(" ")
 }
 
 const A: &str = "class A { public A B; public A M() => null; public A M(int i, int j = 0) => null; public static A S; \
                  public System.Collections.Generic.List<A> L; public A[] R; } ";
 
 #[test]
-fn a_member_is_asked_of_what_the_text_says() {
+fn receivers_are_resolved_from_the_text() {
     for (why, text, expected) in [
         ("this", "class C { int x; void F() { this.x = 1; } }", "C.x!"),
-        ("a name alone is a member of the type around", "class C { int x; int F() => x; }", "C.x!"),
+        ("an unqualified name is a member of the enclosing type", "class C { int x; int F() => x; }", "C.x!"),
         ("or of its base", "class B { protected int x; } class C : B { int F() => x; }", "B.x!"),
-        ("or of the type around that", "class C { static int x; class D { int F() => x; } }", "C.x!"),
+        ("or of the type enclosing that", "class C { static int x; class D { int F() => x; } }", "C.x!"),
         (
             "base",
             "class B { public virtual void F() { } } class C : B { public override void F() { base.F(); } }",
             "B.F()!",
         ),
         (
-            "a base's private members are not in sight",
+            "private members of a base are not accessible",
             "class B { private int x; } class C : B { object F() => x; }",
             "",
         ),
@@ -69,9 +69,13 @@ fn a_member_is_asked_of_what_the_text_says() {
         ("a field", "class C { A a; object F() => a.B; }", "C.a! A.B!"),
         ("a chain", "class C { object F(A a) => a.B.M().B; }", "A.B! A.M()! A.B!"),
         ("a variable with a type", "class C { void F(object o) { A a = (A)o; a.M(); } }", "A.M()!"),
-        ("a variable of what is made", "class C { void F() { var a = new A(); a.M(1); } }", "A.M(int,int)!"),
         (
-            "a variable of what a member gives",
+            "a variable initialised with a constructor",
+            "class C { void F() { var a = new A(); a.M(1); } }",
+            "A.M(int,int)!",
+        ),
+        (
+            "a variable initialised with a member",
             "class C { void F(A b) { var a = b.M(); a.M(); } }",
             "A.M()! A.M()!",
         ),
@@ -87,7 +91,7 @@ fn a_member_is_asked_of_what_the_text_says() {
         ("nameof", "class C { string F() => nameof(A.B); }", "A.B!"),
         ("a value of an enumeration", "enum E { X, Y = X } class C { E F() => E.Y; }", "E.X! E.Y!"),
         ("a setter's value", "class C { A a; A P { set { a = value.B; } } }", "C.a! A.B!"),
-        ("null is passed over", "class C { void F(A a) { a?.B?.M(); } }", "A.B! A.M()!"),
+        ("null-conditional access", "class C { void F(A a) { a?.B?.M(); } }", "A.B! A.M()!"),
         ("either of two", "class C { object F(A a, A b) => (a ?? b).B; }", "A.B!"),
     ] {
         assert_eq!(uses(&format!("{A}{text}")), expected, "{why}");
@@ -95,7 +99,7 @@ fn a_member_is_asked_of_what_the_text_says() {
 }
 
 #[test]
-fn what_is_not_sure_is_not_said_to_be() {
+fn uncertain_usages_are_not_reported_as_certain() {
     for (why, text, expected) in [
         (
             "overloads",
@@ -103,7 +107,7 @@ fn what_is_not_sure_is_not_said_to_be() {
             "C.F(int)~ C.F(A)~",
         ),
         (
-            "one with so many arguments",
+            "one overload with this number of arguments",
             "class C { void F() { } void F(A a) { } void G(A a) { F(a); } }",
             "C.F(A)!",
         ),
@@ -119,26 +123,26 @@ fn what_is_not_sure_is_not_said_to_be() {
             "C.F`1(A)!",
         ),
         (
-            "an unseen base hides what is around",
+            "an unseen base may hide enclosing members",
             "class C { static int x; class D : Unseen { object F() => x; } }",
             "C.x~",
         ),
         (
-            "nor is what is asked of that",
+            "accesses on that are uncertain too",
             "class C { static A x; class D : Unseen { object F() => x.B; } }",
             "C.x~ A.B~",
         ),
-        ("a library's type has none of ours", "class C { object F(string s) => s.B; }", ""),
-        ("what only a compiler knows", "class C { object F(System.Func<A> f) => f().B; }", ""),
-        ("a variable is no member", "class C { int x; int F(int x) => x; }", ""),
+        ("a library's type has none of our members", "class C { object F(string s) => s.B; }", ""),
+        ("only a compiler knows", "class C { object F(System.Func<A> f) => f().B; }", ""),
+        ("a variable is not a member", "class C { int x; int F(int x) => x; }", ""),
         (
-            "it is one again where the variable ends",
+            "the member is accessible again after the variable's scope",
             "class C { int x; int F() { { int x = 1; } return x; } }",
             "C.x!",
         ),
-        ("a function inside is no member", "class C { void F() { G(); void G() { } } void G() { } }", ""),
+        ("a local function is not a member", "class C { void F() { G(); void G() { } } void G() { } }", ""),
         (
-            "a class has not what its interfaces have",
+            "a class does not inherit members of its interfaces",
             "interface I { void M(); } class D : I { void I.M() { } } class C { void F(D d) { d.M(); } }",
             "",
         ),
@@ -163,7 +167,7 @@ fn what_is_not_sure_is_not_said_to_be() {
             "X.Z(this string)~",
         ),
         (
-            "a type parameter gives what is filled in",
+            "a type parameter gives its type argument",
             "class P<T> { public T G() => default(T); } class C { object F(P<A> p) => p.G().B; }",
             "P.G()! A.B!",
         ),
@@ -173,14 +177,14 @@ fn what_is_not_sure_is_not_said_to_be() {
 }
 
 #[test]
-fn an_import_of_a_type_brings_its_members() {
+fn a_static_import_provides_members() {
     let text =
         "using static N.S; namespace N { static class S { public static int X; } } class C { int F() => X; }";
     assert_eq!(uses(text), "S.X!");
 }
 
 #[test]
-fn the_uses_of_one_member_are_found_in_every_file() {
+fn usages_of_a_member_are_found_in_every_file() {
     let code = code(&[
         "class A { public void M() { } public void M(int i) { } public int N; }",
         "class C { void F(A a) { a.M(); a.M(1); a.N = 1; } }",
@@ -189,12 +193,12 @@ fn the_uses_of_one_member_are_found_in_every_file() {
     ]);
     let resolver = Resolver::new(&code);
     let found = Usages::new(&code, &resolver).of((0, 0, 0));
-    let told: Vec<(u32, char)> = found.iter().map(|usage| (usage.file, mark(usage.certainty))).collect();
-    assert_eq!(told, [(1, '!'), (2, '?'), (2, '!')]);
+    let files: Vec<(u32, char)> = found.iter().map(|usage| (usage.file, mark(usage.certainty))).collect();
+    assert_eq!(files, [(1, '!'), (2, '?'), (2, '!')]);
 }
 
 #[test]
-fn other_languages_tell_what_they_write() {
+fn usages_are_found_in_other_languages() {
     for (ending, why, text, expected) in [
         (
             "rs",
@@ -205,18 +209,13 @@ fn other_languages_tell_what_they_write() {
         ("rs", "a type", "struct A; impl A { fn new() -> Self { A } } fn f() { A::new(); }", "A.new!"),
         (
             "rs",
-            "what a function gives",
+            "the result of a function",
             "struct A { n: u8 } impl A { fn new() -> Self { A { n: 1 } } } fn f() { let a = A::new(); a.n; }",
             "A.n! A.new! A.n!",
         ),
         ("rs", "a parameter", "struct A { n: u8 } fn f(a: &mut A, b: Box<A>) { a.n; b.n; }", "A.n! A.n!"),
         ("rs", "a value of an enumeration", "enum E { X } fn f(e: E) { match e { E::X => {} } }", "E.X!"),
-        (
-            "rs",
-            "what only a compiler knows",
-            "struct A { n: u8 } fn f(l: Vec<A>) { for a in l { a.n; } }",
-            "",
-        ),
+        ("rs", "only a compiler knows", "struct A { n: u8 } fn f(l: Vec<A>) { for a in l { a.n; } }", ""),
         (
             "rs",
             "a call means the function",
@@ -225,7 +224,7 @@ fn other_languages_tell_what_they_write() {
         ),
         (
             "rs",
-            "what is made is given members",
+            "a struct literal uses its fields",
             "struct A { n: u8, m: u8 } fn f(m: u8) -> A { A { n: 1, m } }",
             "A.n! A.m!",
         ),
@@ -236,13 +235,23 @@ fn other_languages_tell_what_they_write() {
             "",
         ),
         ("ts", "a value that is called", "class A { n: any; f() { this.n(); } }", "A.n~"),
-        ("ts", "this of another", "class A { n = 1; f() { return { n: 2, g() { return this.n; } }; } }", ""),
-        ("ts", "this", "class A { n = 1; f() { this.n; this.f(); } }", "A.n! A.f()!"),
-        ("ts", "a parameter", "class A { n = 1; } function f(a: A) { a.n; }", "A.n!"),
-        ("ts", "what is made", "class A { f() {} } function g() { const a = new A(); a.f(); }", "A.f()!"),
         (
             "ts",
-            "another of the same name",
+            "`this` of another object",
+            "class A { n = 1; f() { return { n: 2, g() { return this.n; } }; } }",
+            "",
+        ),
+        ("ts", "this", "class A { n = 1; f() { this.n; this.f(); } }", "A.n! A.f()!"),
+        ("ts", "a parameter", "class A { n = 1; } function f(a: A) { a.n; }", "A.n!"),
+        (
+            "ts",
+            "a constructed value",
+            "class A { f() {} } function g() { const a = new A(); a.f(); }",
+            "A.f()!",
+        ),
+        (
+            "ts",
+            "another variable with the same name",
             "class A { n = 1; } function f(a: A) { return [1].map(a => a.n); }",
             "",
         ),
@@ -253,7 +262,12 @@ fn other_languages_tell_what_they_write() {
             "class A:\n    def f(self):\n        pass\n\ndef g(a: A):\n    a.f()\n",
             "A.f!",
         ),
-        ("py", "what is made", "class A:\n    def f(self):\n        pass\n\ndef g():\n    A().f()\n", "A.f!"),
+        (
+            "py",
+            "a constructed value",
+            "class A:\n    def f(self):\n        pass\n\ndef g():\n    A().f()\n",
+            "A.f!",
+        ),
         (
             "go",
             "a receiver",
@@ -262,13 +276,13 @@ fn other_languages_tell_what_they_write() {
         ),
         (
             "go",
-            "what is made",
+            "a constructed value",
             "package p\ntype A struct { n int }\nfunc f() { a := &A{}; a.n = 1 }\n",
             "A.n!",
         ),
         (
             "java",
-            "a name alone",
+            "an unqualified name",
             "class A { int n; void f() { n = 1; f(); this.n = 2; } }",
             "A.n! A.f()! A.n!",
         ),
@@ -280,11 +294,11 @@ fn other_languages_tell_what_they_write() {
         ),
         (
             "java",
-            "as many arguments",
+            "the number of arguments",
             "class A { void f() {} void f(int i) {} void g() { f(1); } }",
             "A.f(int)!",
         ),
-        ("java", "a variable is no member", "class A { int n; void f(int n) { n = 1; } }", ""),
+        ("java", "a variable is not a member", "class A { int n; void f(int n) { n = 1; } }", ""),
     ] {
         assert_eq!(uses_in(ending, text), expected, "{ending}: {why}");
     }

@@ -2,7 +2,7 @@
 //!
 //! Does not know what is called, only how many calls run at once.
 
-use api::Watch;
+use api::Progress;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::net::Shutdown;
@@ -34,7 +34,7 @@ pub(crate) struct Line {
     to: Arc<Mutex<UnixStream>>,
     /// The client does not read or has disconnected: nothing more is written, and no thread waits to write.
     cut: Arc<AtomicBool>,
-    calls: Arc<Mutex<BTreeMap<u64, Arc<Watch>>>>,
+    calls: Arc<Mutex<BTreeMap<u64, Arc<Progress>>>>,
     turns: Arc<Mutex<Turns>>,
     /// Number of calls beyond the first of each connection; shared by all connections.
     beside: Arc<AtomicU64>,
@@ -77,7 +77,7 @@ impl Line {
         !self.cut.load(Relaxed)
     }
 
-    pub(crate) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
+    pub(crate) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Progress>>> {
         held(&self.calls)
     }
 

@@ -6,7 +6,7 @@
 use crate::line::Line;
 use crate::rpc::{self, LONGEST, Meta, PROTOCOL, Request};
 use crate::{Error, log::Log, socket};
-use api::{Code, Watch};
+use api::{Code, Progress};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -23,7 +23,7 @@ pub struct Call<'a> {
     pub method: &'a str,
     pub params: Map<String, Value>,
     pub meta: &'a Meta,
-    pub watch: Arc<Watch>,
+    pub progress: Arc<Progress>,
     /// Receives records sent before the response; returns false to stop.
     pub lines: &'a mut dyn FnMut(&[u8]) -> bool,
 }
@@ -124,13 +124,13 @@ pub(crate) struct House {
     /// Time of the latest request.
     pub(crate) asked: Mutex<Instant>,
     pub(crate) closing: AtomicBool,
-    pub(crate) running: Mutex<BTreeMap<u64, Arc<Watch>>>,
+    pub(crate) running: Mutex<BTreeMap<u64, Arc<Progress>>>,
     /// Number of calls beyond the first of each connection.
     pub(crate) beside: Arc<AtomicU64>,
 }
 
 impl House {
-    pub(crate) fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Watch>>> {
+    pub(crate) fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Progress>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,7 +210,7 @@ fn converse(server: &Arc<House>, stream: &UnixStream) {
     if frame.len() > LONGEST {
         connection.send(&rpc::line(&rpc::refusal(&Value::Null, -32600, "request exceeds the limit of 4 MB")));
     }
-    connection.calls().values().for_each(|watch| watch.stop());
+    connection.calls().values().for_each(|progress| progress.stop());
 }
 
 /// Reads one line. Returns false if the connection ended or the line is too long or too slow.
@@ -267,14 +267,14 @@ fn start(server: &Arc<House>, connection: &Line, request: Request) {
         connection.send(&rpc::failure(&id, &api::Error::new(code, why)));
         return;
     }
-    let (number, watch) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Watch::default()));
-    server.running().insert(number, Arc::clone(&watch));
-    connection.calls().insert(number, Arc::clone(&watch));
+    let (number, progress) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Progress::default()));
+    server.running().insert(number, Arc::clone(&progress));
+    connection.calls().insert(number, Arc::clone(&progress));
     let (host, conn) = (Arc::clone(server), connection.clone());
     let work = move || {
         // A call that was cancelled while queued, or whose client has disconnected, is not run.
-        let response =
-            (!watch.stopped() && conn.is_heard()).then(|| answered(&host, &conn, &request, &id, &watch));
+        let response = (!progress.stopped() && conn.is_heard())
+            .then(|| answered(&host, &conn, &request, &id, &progress));
         // The client may send its next call as soon as it has the response: by then this one must not count.
         conn.calls().remove(&number);
         if let Some(response) = response.filter(|_| request.id.is_some()) {
@@ -289,14 +289,20 @@ fn start(server: &Arc<House>, connection: &Line, request: Request) {
     }
 }
 
-fn answered(server: &House, connection: &Line, request: &Request, id: &Value, watch: &Arc<Watch>) -> String {
+fn answered(
+    server: &House,
+    connection: &Line,
+    request: &Request,
+    id: &Value,
+    progress: &Arc<Progress>,
+) -> String {
     let began = Instant::now();
     let done = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         if request.meta.progress {
-            scope.spawn(|| tell_progress(connection, id, watch, &done));
+            scope.spawn(|| tell_progress(connection, id, progress, &done));
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| ask(server, connection, request, id, watch)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| ask(server, connection, request, id, progress)));
         done.store(true, Relaxed);
         outcome
     });
@@ -324,15 +330,15 @@ fn ask(
     connection: &Line,
     request: &Request,
     id: &Value,
-    watch: &Arc<Watch>,
+    progress: &Arc<Progress>,
 ) -> Result<Told, api::Error> {
     let mut portion = String::new();
     let send = |text: &mut String| {
-        let lost = [&watch.lost, &watch.lost_files].map(|figure| figure.load(Relaxed));
+        let lost = [&progress.lost, &progress.lost_files].map(|figure| figure.load(Relaxed));
         let params = json!({"id": id, "text": text, "lost": lost[0], "lost_files": lost[1]});
         let sent = text.is_empty() || connection.send(&rpc::notice("lines", &params));
         text.clear();
-        sent && !watch.stopped()
+        sent && !progress.stopped()
     };
     let mut lines = |record: &[u8]| {
         portion.push_str(&String::from_utf8_lossy(record));
@@ -342,7 +348,7 @@ fn ask(
         method: &request.method,
         params: request.params.clone(),
         meta: &request.meta,
-        watch: Arc::clone(watch),
+        progress: Arc::clone(progress),
         lines: &mut lines,
     };
     let outcome = server.answers.answer(call);
@@ -350,11 +356,11 @@ fn ask(
     outcome
 }
 
-fn tell_progress(connection: &Line, id: &Value, watch: &Watch, done: &AtomicBool) {
+fn tell_progress(connection: &Line, id: &Value, progress: &Progress, done: &AtomicBool) {
     let (mut last, mut at) = ((0, 0), Instant::now());
     while !done.load(Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
-        let now = (watch.files.load(Relaxed), watch.of.load(Relaxed));
+        let now = (progress.files.load(Relaxed), progress.of.load(Relaxed));
         if at.elapsed() >= PROGRESS && now != last {
             (last, at) = (now, Instant::now());
             connection.send(&rpc::notice("progress", &json!({"id": id, "files": now.0, "of": now.1})));

@@ -1,7 +1,7 @@
 //! The MCP server: tool calls in, envelopes out, over standard input and output, or over HTTP on loopback for clients that
 //! cannot start a process.
 //!
-//! Does not know how a tool is implemented: it is given a `Desk` that handles calls.
+//! Does not know how a tool is implemented: it is given a `ToolHandler` that handles calls.
 
 mod http;
 mod prompts;
@@ -13,7 +13,7 @@ pub use http::Door;
 pub use prompts::{PROMPTS, Prompt};
 pub use tools::listed;
 
-use api::{Desk, Set};
+use api::{Set, ToolHandler};
 use rmcp::ServiceExt;
 use rustix::process::Pid;
 use server::Server;
@@ -30,10 +30,10 @@ pub enum Error {
 }
 
 /// Serves one agent on standard input and output until either is closed or the agent is gone.
-pub fn serve(desk: Arc<dyn Desk>, sets: &[Set]) -> Result<(), Error> {
+pub fn serve(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Result<(), Error> {
     // Read before the handshake: the agent may be killed as soon as it has a response.
     let parent = rustix::process::getppid();
-    let server = Server::new(desk, sets);
+    let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
@@ -65,12 +65,12 @@ async fn converse(server: Server) -> Result<(), Error> {
 
 /// Serves over HTTP on loopback until the process is stopped. Calls `ready` with the address.
 pub fn serve_http(
-    desk: Arc<dyn Desk>,
+    handler: Arc<dyn ToolHandler>,
     sets: &[Set],
     door: &Door,
     ready: impl FnOnce(&str),
 ) -> Result<(), Error> {
-    let server = Server::new(desk, sets);
+    let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(http::serve(server, door, ready))?;
     Ok(())

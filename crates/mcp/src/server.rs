@@ -5,7 +5,7 @@
 use crate::prompts::PROMPTS;
 use crate::tools::listed;
 use api::tools::in_tools;
-use api::{Asker, Code, Desk, Envelope, Set, Watch, tool_named};
+use api::{CallContext, Code, Envelope, Progress, Set, ToolHandler, tool_named};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 
 #[derive(Clone)]
 pub(crate) struct Server {
-    desk: Arc<dyn Desk>,
+    handler: Arc<dyn ToolHandler>,
     tools: Arc<Vec<Tool>>,
     /// Limits concurrent calls; further ones wait.
     room: Arc<Semaphore>,
@@ -37,8 +37,8 @@ const METHODS: &[&str] =
 const TELL: Duration = Duration::from_millis(500);
 
 impl Server {
-    pub(crate) fn new(desk: Arc<dyn Desk>, sets: &[Set]) -> Server {
-        Server { desk, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Server {
+        Server { handler, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Runs the call on a blocking thread: handlers block.
@@ -46,11 +46,11 @@ impl Server {
         &self,
         tool: &'static api::Tool,
         params: Map<String, Value>,
-        asker: Asker,
+        context: CallContext,
     ) -> Result<Envelope, api::Error> {
         let _permit = self.room.acquire().await;
-        let desk = self.desk.clone();
-        let answered = tokio::task::spawn_blocking(move || desk.call(tool, params, &asker)).await;
+        let handler = self.handler.clone();
+        let answered = tokio::task::spawn_blocking(move || handler.call(tool, params, &context)).await;
         answered
             .unwrap_or_else(|_| Err(api::Error::new(Code::InternalError, format!("{} crashed", tool.name))))
     }
@@ -87,17 +87,17 @@ impl ServerHandler for Server {
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("unknown tool `{}`", printable(&request.name)), None)
         })?;
-        let watch = Arc::new(Watch::default());
-        let asker = Asker { session: session_of(&context.meta), watch: watch.clone() };
-        let call = self.answer(tool, request.arguments.unwrap_or_default(), asker);
-        let progress = tell(context.peer, context.meta.get_progress_token(), watch.clone());
+        let progress = Arc::new(Progress::default());
+        let caller = CallContext { session: session_of(&context.meta), progress: progress.clone() };
+        let call = self.answer(tool, request.arguments.unwrap_or_default(), caller);
+        let reports = tell(context.peer, context.meta.get_progress_token(), progress.clone());
         let result = tokio::select! {
             result = call => result,
             () = context.ct.cancelled() => {
-                watch.stop();
+                progress.stop();
                 Err(api::Error::new(Code::Cancelled, "cancelled"))
             }
-            () = progress => unreachable!("progress never ends by itself"),
+            () = reports => unreachable!("progress never ends by itself"),
         };
         Ok(CallToolResponse::Complete(match &result {
             Ok(envelope) => given(envelope),
@@ -152,8 +152,8 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let mut values = Vec::new();
         if request.argument.name == "session" {
-            let desk = self.desk.clone();
-            let ids = tokio::task::spawn_blocking(move || desk.chat_ids(&request.argument.value)).await;
+            let handler = self.handler.clone();
+            let ids = tokio::task::spawn_blocking(move || handler.chat_ids(&request.argument.value)).await;
             values = ids.unwrap_or_default();
         }
         values.truncate(CompletionInfo::MAX_VALUES);
@@ -163,19 +163,19 @@ impl ServerHandler for Server {
 }
 
 /// Sends progress notifications if the agent asked for them. Never ends by itself.
-async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, watch: Arc<Watch>) {
+async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, progress: Arc<Progress>) {
     let Some(token) = token else { return std::future::pending().await };
     let mut reported = 0;
     loop {
         tokio::time::sleep(TELL).await;
-        let (files, of) = (watch.files.load(Relaxed), watch.of.load(Relaxed));
+        let (files, of) = (progress.files.load(Relaxed), progress.of.load(Relaxed));
         if files > reported {
             reported = files;
-            let mut progress = ProgressNotificationParam::new(token.clone(), files as f64);
+            let mut notice = ProgressNotificationParam::new(token.clone(), files as f64);
             // `files` counts over the whole call, `of` only over the current step.
-            progress.total = (of >= files).then_some(of as f64);
-            progress.message = Some("reading files".to_string());
-            let _ = peer.notify_progress(progress).await;
+            notice.total = (of >= files).then_some(of as f64);
+            notice.message = Some("reading files".to_string());
+            let _ = peer.notify_progress(notice).await;
         }
     }
 }

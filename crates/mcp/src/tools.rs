@@ -2,14 +2,14 @@
 //!
 //! Does not know what the tools do.
 
-use api::{Set, TOOLS, Tool, schema};
+use api::{Set, TOOLS, Tool, tool_schema};
 use rmcp::model::{MetaObject, Tool as Listed, ToolAnnotations};
 use serde_json::json;
 use std::sync::Arc;
 
 /// The tools of these sets, as listed to an agent.
 pub fn listed(sets: &[Set]) -> Vec<Listed> {
-    let output = Arc::new(schema::output());
+    let output = Arc::new(tool_schema::output());
     let is_offered = |tool: &&Tool| tool.sets.iter().any(|set| sets.contains(set));
     TOOLS.iter().filter(is_offered).map(|tool| shown(tool, output.clone())).collect()
 }
@@ -17,7 +17,7 @@ pub fn listed(sets: &[Set]) -> Vec<Listed> {
 fn shown(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
     let hints = ToolAnnotations::default().read_only(tool.read_only()).open_world(false);
     let hints = if tool.read_only() { hints } else { hints.destructive(true).idempotent(true) };
-    let listed = Listed::new(tool.name, tool.about, schema::input(tool))
+    let listed = Listed::new(tool.name, tool.about, tool_schema::input(tool))
         .with_raw_output_schema(output)
         .with_annotations(hints);
     if tool.name == FIRST { listed.with_meta(always_loaded()) } else { listed }

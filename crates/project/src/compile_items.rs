@@ -1,28 +1,28 @@
-//! Which files a manifest of C# takes from elsewhere, and which of its own folder it leaves out.
+//! `<Compile>` items of a C# project: files included from other folders, and files of its own folder that are excluded.
 //!
-//! Does not know that a file may be compiled into several projects: the first that takes one has it.
+//! Does not know that a file may be compiled into several projects: the first project that includes it owns it.
 
 use crate::path::joined;
 use crate::wildcard::wild;
 
-/// One entry of a list: `<Compile Include="..\Shared\*.cs" />`, `<Compile Remove="Baselines\**" />`.
+/// One item: `<Compile Include="..\Shared\*.cs" />` or `<Compile Remove="Baselines\**" />`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) takes: bool,
-    /// As the manifest has it.
+    /// As written in the manifest.
     pub(crate) pattern: String,
 }
 
-/// What a manifest says of files beyond "those below me".
+/// The compile items of a manifest, in addition to the default of all files below its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub(crate) entries: Vec<Entry>,
-    /// Whether what is not listed is not compiled, as before there were SDKs.
+    /// Whether unlisted files are excluded, as in manifests that predate SDK-style projects.
     pub(crate) only: bool,
 }
 
 impl List {
-    /// Whether a file is taken, or left out; none if the list does not speak of it. The last entry that fits decides.
+    /// Whether a file is included or excluded; `None` if no item matches it. The last matching item wins.
     pub(crate) fn takes(&self, folder: &str, file: &str) -> Option<bool> {
         let fits = |entry: &&Entry| fits(&joined(folder, &entry.pattern), file);
         let last = self.entries.iter().rev().find(fits).map(|entry| entry.takes);
@@ -30,8 +30,8 @@ impl List {
     }
 }
 
-/// Whether a path fits a pattern, folder by folder: `*` is any text within a name, `**` any folders. Names are the same in either
-/// case, as they are where most of these manifests are written.
+/// Matches a path against a pattern, folder by folder: `*` matches any text within a name, `**` any folders. Case is ignored,
+/// because most of these manifests are written on Windows.
 fn fits(pattern: &str, path: &str) -> bool {
     let split = |text: &str| text.split('/').map(str::to_ascii_lowercase).collect::<Vec<_>>();
     steps_fit(&split(pattern), &split(path))
@@ -41,7 +41,7 @@ fn steps_fit(pattern: &[String], path: &[String]) -> bool {
     match pattern.split_first() {
         None => path.is_empty(),
         Some((first, rest)) if first == "**" => {
-            // at the end of a pattern it stands for files too
+            // at the end of a pattern it also matches files
             (rest.is_empty() && !path.is_empty()) || (0..=path.len()).any(|at| steps_fit(rest, &path[at..]))
         }
         Some((first, rest)) => path

@@ -1,8 +1,8 @@
-//! Which projects a tree has, which files belong to each, and what a project tells the compiler about all of its files: defined
-//! symbols, namespaces that are imported everywhere, the projects it may use.
+//! Discovers the projects of a source tree: which files belong to each, and which settings apply to all of its files (defined
+//! symbols, global usings, referenced projects).
 //!
-//! Does not know what is in a source file. A manifest is read, never run: conditions that only a build could decide are taken not
-//! to hold.
+//! Does not know the contents of source files. Manifests are read, never executed: conditions that only a build could evaluate
+//! count as false.
 
 use crate::compile_items::List;
 use crate::family::{FAMILIES, MSBUILD, of_language, of_manifest};
@@ -15,45 +15,46 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syntax::{Symbols, decode, language_of};
 
-/// What is built together.
+/// A project: a unit that is built together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Project {
-    /// That of its assembly; with the path of its manifest where two share it.
+    /// The assembly name, followed by the path of the manifest if two projects share it.
     pub name: String,
-    /// Its manifest, from the root of the tree; empty for files that no manifest claims.
+    /// The path of its manifest, relative to the root of the tree; empty for the project of files without a manifest.
     pub path: String,
-    /// The framework it is read for: the first that its manifest names.
+    /// The target framework: the first one in the manifest.
     pub framework: String,
-    /// The projects it refers to, by index.
+    /// Indices of the projects it references.
     pub references: Vec<u32>,
     pub symbols: Symbols,
-    /// Namespaces that every file of it imports.
+    /// Namespaces imported in all of its files.
     pub usings: Vec<String>,
-    /// Its own names for projects that have others, with those.
+    /// The names it uses for other projects, each with that project's own name.
     pub aliases: Vec<(String, String)>,
 }
 
-/// A tree as its manifests divide it.
+/// The projects and files of a source tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Those of C# by path of manifest, then the others by theirs; the first, which has none, is for files that no manifest claims.
+    /// C# projects, then all others, each sorted by the path of their manifest. The first one has no manifest and owns the
+    /// remaining files.
     pub projects: Vec<Project>,
-    /// Source files from the root of the tree, each with its project, by path.
+    /// Source files relative to the root of the tree, each with the index of its project, sorted by path.
     pub files: Vec<(String, u32)>,
     pub solutions: Vec<Solution>,
-    /// Every folder that was walked, the root being empty.
+    /// Every folder visited; the root is the empty string.
     pub folders: Vec<String>,
-    /// Manifests and lists of what git leaves out: what this follows from.
+    /// Manifests and `.gitignore` files: the inputs that determine the layout.
     pub rules: Vec<String>,
-    /// What could not be read, and why.
+    /// Paths that could not be read, with the reason.
     pub problems: Vec<String>,
 }
 
-/// What people open together.
+/// A solution: projects that are opened together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
     pub path: String,
-    /// The manifests it lists, from the root of the tree.
+    /// The manifests it lists, relative to the root of the tree.
     pub projects: Vec<String>,
 }
 
@@ -61,20 +62,20 @@ pub struct Solution {
 pub enum LayoutError {
     #[error("no such folder: `{0}`")]
     NoFolder(PathBuf),
-    #[error("nobody wants to know any more")]
+    #[error("cancelled")]
     Stopped,
 }
 
-/// Walks a tree by git's rules of what is not part of it, and reads its manifests.
+/// Walks a tree, honouring `.gitignore`, and reads its manifests.
 pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
     discover_while(root, &|_| true)
 }
 
-/// After so many files whoever waits is told: a folder that is no source tree at all may hold millions.
+/// Number of files between progress reports: a folder that is not a source tree may contain millions.
 const STRETCH: u64 = 1000;
 
-/// The same, as long as it is wanted; `tell` hears how many files were seen.
-pub fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
+/// Like [`discover`], but reports the number of files seen to `on_progress`, and stops when that returns false.
+pub fn discover_while(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
     if !root.is_dir() {
         return Err(LayoutError::NoFolder(root.to_path_buf()));
     }
@@ -82,7 +83,7 @@ pub fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout,
     let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
     let mut others = Vec::new();
     for (seen, entry) in (1..).zip(walk(root)) {
-        if seen % STRETCH == 0 && !tell(seen) {
+        if seen % STRETCH == 0 && !on_progress(seen) {
             return Err(LayoutError::Stopped);
         }
         let path = match entry {
@@ -101,7 +102,7 @@ pub fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout,
         };
         let name = relative(root, &path);
         let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
-        others.extend(of_manifest(file).map(|family| (name.clone(), family)));
+        others.extend(of_manifest(file).map(|ecosystem| (name.clone(), ecosystem)));
         layout.rules.extend(is_rule(file).then(|| name.clone()));
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csproj") => manifests.push(name),
@@ -129,7 +130,7 @@ pub fn discover_while(root: &Path, tell: &dyn Fn(u64) -> bool) -> Result<Layout,
     Ok(layout)
 }
 
-/// What git leaves out is also said above a folder that is a part of a repository.
+/// The `.gitignore` files above a root that is a subfolder of a repository.
 fn rules_above(root: &Path) -> Vec<String> {
     let up = |n: usize| "../".repeat(n);
     let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) else {
@@ -138,7 +139,7 @@ fn rules_above(root: &Path) -> Vec<String> {
     (1..=top).map(|n| up(n) + ".gitignore").filter(|path| root.join(path).is_file()).collect()
 }
 
-/// Whether a file of this name says which projects there are, or what is not part of them.
+/// Whether a file with this name affects the layout: a manifest, a solution or a `.gitignore`.
 pub fn is_rule(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     of_manifest(name).is_some()
@@ -146,8 +147,8 @@ pub fn is_rule(name: &str) -> bool {
         || matches!(name, "Directory.Build.props" | ".gitignore")
 }
 
-/// Every file below a folder that git would not ignore. A person's own ignore files are left out, so that a tree has the same
-/// files for everyone; a folder needs no repository.
+/// Walks the files below a folder that git would not ignore. Skips the user's personal ignore files, so that a tree has the same
+/// files for every user. Works outside a repository too.
 fn walk(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
         .hidden(false)
@@ -161,7 +162,8 @@ fn walk(root: &Path) -> ignore::Walk {
         .build()
 }
 
-/// What is called like source and is neither file nor folder nor link is told: it may be a FIFO, on whose writer one would wait.
+/// Reports an entry with the name of a source file that is neither file nor folder nor link: opening a FIFO would wait for its
+/// writer.
 fn unplain(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
     let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
     let source = !kind.is_file() && language_of(entry.path()).is_some();
@@ -174,19 +176,19 @@ fn relative(root: &Path, path: &Path) -> String {
 }
 
 impl Layout {
-    /// Reads the manifests of C#, and gives back what each says of files elsewhere.
+    /// Reads the C# manifests; returns the compile items of each.
     fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) -> Vec<List> {
         self.projects.push(Project::default());
-        let (mut wanted, mut lists) = (Vec::new(), Vec::new());
+        let (mut references, mut lists) = (Vec::new(), Vec::new());
         for path in manifests {
             let mut inherited: Vec<&String> =
                 shared.iter().filter(|props| is_below(path, folder(props))).collect();
-            // MSBuild takes the nearest
+            // MSBuild uses the nearest one
             inherited.sort_by_key(|props| std::cmp::Reverse(props.len()));
             let texts: Vec<String> =
                 inherited.into_iter().take(1).chain([path]).map(|it| self.text(root, it)).collect();
             let read = msbuild::read(&texts);
-            wanted.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
+            references.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
             lists.push(read.files);
             let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".csproj");
             self.projects.push(Project {
@@ -199,37 +201,41 @@ impl Layout {
                 aliases: Vec::new(),
             });
         }
-        for (at, wanted) in wanted.iter().enumerate() {
-            let found = wanted.iter().filter_map(|path| manifests.binary_search(path).ok());
+        for (at, references) in references.iter().enumerate() {
+            let found = references.iter().filter_map(|path| manifests.binary_search(path).ok());
             self.projects[at + 1].references = found.map(|at| at as u32 + 1).collect();
         }
         lists
     }
 
-    /// Reads manifests of other languages, and says where each project's is, with its family.
+    /// Reads the manifests of other languages; returns the manifest, the ecosystem and the index of each project.
     fn read_others(&mut self, root: &Path, manifests: &[(String, usize)]) -> Vec<(String, usize, u32)> {
-        let (mut owners, mut asked, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-        for (path, family) in manifests {
-            let known = owners
-                .iter()
-                .any(|(other, of, _): &(String, usize, u32)| of == family && folder(other) == folder(path));
+        let (mut owners, mut pending, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, ecosystem) in manifests {
+            let known = owners.iter().any(|(other, of, _): &(String, usize, u32)| {
+                of == ecosystem && folder(other) == folder(path)
+            });
             let text = self.text(root, path);
-            let told = (FAMILIES[*family].read)(&text);
-            shared.extend(told.shared.into_iter().map(|(name, wanted)| (path.clone(), name, wanted)));
-            if told.is_frame || known {
+            let manifest = (FAMILIES[*ecosystem].read)(&text);
+            shared.extend(manifest.shared.into_iter().map(|(name, target)| (path.clone(), name, target)));
+            if manifest.is_frame || known {
                 continue;
             }
             let at = self.projects.len() as u32;
-            let name =
-                told.name.unwrap_or_else(|| folder(path).rsplit('/').next().unwrap_or_default().to_owned());
+            let name = manifest
+                .name
+                .unwrap_or_else(|| folder(path).rsplit('/').next().unwrap_or_default().to_owned());
             self.projects.push(Project { name, path: path.clone(), ..Project::default() });
-            asked.extend(
-                told.wanted.into_iter().map(|(name, wanted)| (at, path.clone(), *family, name, wanted)),
+            pending.extend(
+                manifest
+                    .wanted
+                    .into_iter()
+                    .map(|(name, target)| (at, path.clone(), *ecosystem, name, target)),
             );
-            owners.push((path.clone(), *family, at));
+            owners.push((path.clone(), *ecosystem, at));
         }
-        for (at, path, family, name, wanted) in asked {
-            let found = self.found(&owners, &shared, (&path, family), &name, &wanted);
+        for (at, path, ecosystem, name, target) in pending {
+            let found = self.found(&owners, &shared, (&path, ecosystem), &name, &target);
             let Some(found) = found.filter(|found| *found != at) else { continue };
             let theirs = self.projects[found as usize].name.clone();
             let project = &mut self.projects[at as usize];
@@ -243,36 +249,37 @@ impl Layout {
         owners
     }
 
-    /// The project that a manifest asks for; a workspace above may say what a name stands for.
+    /// Finds the project for a dependency; an enclosing workspace may define what its name refers to.
     fn found(
         &self,
         owners: &[(String, usize, u32)],
         shared: &[(String, String, Wanted)],
-        (path, family): (&str, usize),
+        (path, ecosystem): (&str, usize),
         name: &str,
-        wanted: &Wanted,
+        target: &Wanted,
     ) -> Option<u32> {
-        let mut kin = owners.iter().filter(|(_, of, _)| *of == family);
-        match wanted {
+        let mut candidates = owners.iter().filter(|(_, of, _)| *of == ecosystem);
+        match target {
             Wanted::Folder(to) => {
                 let to = joined(folder(path), to);
-                kin.find(|(other, ..)| folder(other) == to || *other == to).map(|(_, _, at)| *at)
+                candidates.find(|(other, ..)| folder(other) == to || *other == to).map(|(_, _, at)| *at)
             }
             Wanted::Name(to) => {
-                let own =
-                    kin.find(|(_, _, at)| self.projects[*at as usize].name == *to).map(|(_, _, at)| *at);
-                let frame = |(frame, known, _): &&(String, String, Wanted)| {
-                    known == name && is_below(path, folder(frame))
+                let by_name = candidates
+                    .find(|(_, _, at)| self.projects[*at as usize].name == *to)
+                    .map(|(_, _, at)| *at);
+                let defines = |(workspace, known, _): &&(String, String, Wanted)| {
+                    known == name && is_below(path, folder(workspace))
                 };
-                own.or_else(|| {
-                    let (frame, _, wanted) = shared.iter().find(frame)?;
-                    self.found(owners, &[], (frame, family), name, wanted)
+                by_name.or_else(|| {
+                    let (workspace, _, target) = shared.iter().find(defines)?;
+                    self.found(owners, &[], (workspace, ecosystem), name, target)
                 })
             }
         }
     }
 
-    /// Two projects of one name are told apart by where they lie, whichever is found first.
+    /// Appends the path of the manifest to names shared by several projects, independent of discovery order.
     fn tell_apart(&mut self) {
         let mut count: BTreeMap<String, u32> = BTreeMap::new();
         for project in &self.projects {
@@ -302,18 +309,18 @@ impl Layout {
         }
     }
 
-    /// A file belongs to the manifest of its language's family in the nearest folder above it.
+    /// Assigns each file to the nearest manifest above it that belongs to its language's ecosystem.
     fn assign(&mut self, owners: &[(String, usize, u32)]) {
         let mut folders: BTreeMap<(usize, &str), u32> = BTreeMap::new();
-        for (path, family, at) in owners {
-            folders.entry((*family, folder(path))).or_insert(*at);
+        for (path, ecosystem, at) in owners {
+            folders.entry((*ecosystem, folder(path))).or_insert(*at);
         }
         for (path, project) in &mut self.files {
             let language = language_of(path.as_ref());
-            let Some(family) = language.and_then(|language| of_language(language.name)) else { continue };
+            let Some(ecosystem) = language.and_then(|language| of_language(language.name)) else { continue };
             let mut at = folder(path);
             loop {
-                if let Some(found) = folders.get(&(family, at)) {
+                if let Some(found) = folders.get(&(ecosystem, at)) {
                     *project = *found;
                     break;
                 }
@@ -327,10 +334,10 @@ impl Layout {
 }
 
 impl Layout {
-    /// Files that their project leaves out belong to none, and those that belong to none to the first project that takes them.
-    /// `lists` are those of the manifests of C#, which come first.
+    /// Removes files that their project excludes, and assigns files without a project to the first project that includes them.
+    /// `lists` has one entry per C# manifest; those projects come first.
     fn follow(&mut self, lists: &[List]) {
-        let said = |at: u32, projects: &[Project], file: &str| {
+        let decision = |at: u32, projects: &[Project], file: &str| {
             let list = lists.get((at as usize).checked_sub(1)?)?;
             list.takes(folder(&projects[at as usize].path), file)
         };
@@ -339,21 +346,21 @@ impl Layout {
         let of_csharp =
             |file: &str| language_of(file.as_ref()).and_then(|it| of_language(it.name)) == Some(MSBUILD);
         for (file, project) in self.files.iter_mut().filter(|(file, _)| of_csharp(file)) {
-            if said(*project, &self.projects, file) == Some(false) {
+            if decision(*project, &self.projects, file) == Some(false) {
                 *project = 0;
             }
             if *project == 0 {
-                let taker = listed.iter().find(|at| said(**at, &self.projects, file) == Some(true));
-                *project = taker.copied().unwrap_or(0);
+                let owner = listed.iter().find(|at| decision(**at, &self.projects, file) == Some(true));
+                *project = owner.copied().unwrap_or(0);
             }
         }
     }
 }
 
-/// How the names of files end that tools write.
+/// File name suffixes of generated files.
 const GENERATED: &[&str] = &[".g.cs", ".g.i.cs", ".designer.cs", ".generated.cs", "modelsnapshot.cs"];
 
-/// Whether a tool wrote a file, by its name or by what its first lines say.
+/// Whether a file is generated, by its name or a marker in its first 400 characters.
 pub fn is_generated(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let head: String = text.chars().take(400).collect();

@@ -1,18 +1,18 @@
-//! Which files are manifests, whose languages they speak for, and how each is read: one row a family.
+//! The table of manifest formats: file names, languages and parser, one row per ecosystem.
 //!
-//! Does not know the tree: a manifest is a text here.
+//! Does not know the tree: a manifest is only a text here.
 
 use crate::manifest::Told;
 use crate::{cargo, go_mod, java, npm, python};
 
 pub(crate) struct Family {
-    /// Names of manifests; where a folder has several, the first counts.
+    /// File names of manifests; if a folder has several, the first one is used.
     pub(crate) manifests: &'static [&'static str],
     pub(crate) languages: &'static [&'static str],
     pub(crate) read: fn(&str) -> Told,
 }
 
-/// The first row stands for `.csproj`, whose names are their own.
+/// The first row represents `.csproj` files, which have arbitrary names.
 pub(crate) const FAMILIES: &[Family] = &[
     Family { manifests: &[], languages: &["C#"], read: |_| Told::default() },
     Family { manifests: &["Cargo.toml"], languages: &["Rust"], read: cargo::read },
@@ -32,13 +32,13 @@ pub(crate) const FAMILIES: &[Family] = &[
 
 pub(crate) const MSBUILD: usize = 0;
 
-/// The family that a file is a manifest of.
+/// The index of the ecosystem whose manifests have this file name.
 pub(crate) fn of_manifest(name: &str) -> Option<usize> {
-    FAMILIES.iter().position(|family| family.manifests.contains(&name))
+    FAMILIES.iter().position(|ecosystem| ecosystem.manifests.contains(&name))
 }
 
 pub(crate) fn of_language(language: &str) -> Option<usize> {
-    FAMILIES.iter().position(|family| family.languages.contains(&language))
+    FAMILIES.iter().position(|ecosystem| ecosystem.languages.contains(&language))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Which symbols the compiler defines for a framework: `net8.0` has `NET8_0` and all its `…_OR_GREATER`.
+//! Preprocessor symbols that the compiler defines for a target framework: `net8.0` has `NET8_0` and all its `…_OR_GREATER`.
 //!
-//! Does not know what the symbols are used for.
+//! Does not know where the symbols are used.
 
-/// Versions of each family, the oldest first: a name's prefix, the family's symbol, how its versions are spelled.
+/// A family of frameworks: the prefix of their names, the family's symbol, and its versions, oldest first.
 struct Family {
     prefix: &'static str,
     symbol: &'static str,
@@ -21,11 +21,11 @@ const FAMILIES: &[Family] = &[
 
 const CORE: &[&str] = &["1.0", "1.1", "2.0", "2.1", "2.2", "3.0", "3.1"];
 
-/// .NET Framework, whose versions have no dot.
+/// Versions of .NET Framework, written without dots.
 const OLD: &[&str] =
     &["20", "35", "40", "45", "451", "452", "46", "461", "462", "47", "471", "472", "48", "481"];
 
-/// The symbols of a framework, such as `net8.0-windows`.
+/// The symbols of a target framework, such as `net8.0-windows`.
 pub(crate) fn symbols(framework: &str) -> Vec<String> {
     let name = framework.split('-').next().unwrap_or_default();
     if let Some(at) = name.strip_prefix("net").and_then(|version| OLD.iter().position(|it| *it == version)) {
@@ -75,7 +75,7 @@ mod tests {
             ),
             ("net472", "NETFRAMEWORK NET472 NET20_OR_GREATER", "NET48_OR_GREATER NETCOREAPP"),
             ("netcoreapp3.1", "NETCOREAPP NETCOREAPP3_1 NETCOREAPP2_2_OR_GREATER", "NET5_0_OR_GREATER"),
-            ("unheard-of", "", "NET"),
+            ("unknown", "", "NET"),
         ] {
             let symbols = symbols(framework);
             let has_it = |name: &str| symbols.iter().any(|symbol| symbol == name);

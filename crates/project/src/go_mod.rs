@@ -1,11 +1,11 @@
-//! What a `go.mod` says: the module's path, and the modules it needs.
+//! Reads `go.mod`: the path of the module and the modules it requires.
 //!
 //! Does not know versions.
 
 use crate::manifest::{Told, Wanted};
 
 pub(crate) fn read(text: &str) -> Told {
-    let mut told = Told::default();
+    let mut manifest = Told::default();
     let mut block = "";
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default();
@@ -13,16 +13,16 @@ pub(crate) fn read(text: &str) -> Told {
         match words.as_slice() {
             [")"] => block = "",
             [kind, "("] => block = kind,
-            ["module", path] => told.name = Some((*path).to_owned()),
-            ["require", path, ..] => told.want(path),
-            ["replace", rest @ ..] => told.wanted.extend(replacement(rest)),
-            [path, ..] if block == "require" => told.want(path),
-            rest if block == "replace" => told.wanted.extend(replacement(rest)),
+            ["module", path] => manifest.name = Some((*path).to_owned()),
+            ["require", path, ..] => manifest.want(path),
+            ["replace", rest @ ..] => manifest.wanted.extend(replacement(rest)),
+            [path, ..] if block == "require" => manifest.want(path),
+            rest if block == "replace" => manifest.wanted.extend(replacement(rest)),
             _ => {}
         }
     }
-    told.is_frame = told.name.is_none();
-    told
+    manifest.is_frame = manifest.name.is_none();
+    manifest
 }
 
 /// The folder in `a => ../b`.
@@ -38,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_module_has_a_path_and_needs_others() {
-        let told = read(
+        let manifest = read(
             "module example.com/a // the first\n\ngo 1.22\nrequire x.org/b v1.0.0\nrequire (\n\tx.org/c v1.0.0 // indirect\n)\n\
              replace x.org/c => ../c\nreplace (\n\tx.org/d v1 => ./d\n\tx.org/e => x.org/f v1\n)\n",
         );
-        assert_eq!(told.name.as_deref(), Some("example.com/a"));
-        assert_eq!(told.wants(), ["x.org/b", "x.org/c", "x.org/c in ../c", "x.org/d in ./d"]);
+        assert_eq!(manifest.name.as_deref(), Some("example.com/a"));
+        assert_eq!(manifest.wants(), ["x.org/b", "x.org/c", "x.org/c in ../c", "x.org/d in ./d"]);
         assert!(read("go 1.22").is_frame);
     }
 }

@@ -1,11 +1,11 @@
-//! What a `pom.xml` or a `build.gradle` says: the artifact's name, and those it needs.
+//! Reads `pom.xml` and `build.gradle`: the name of the artifact and its dependencies.
 //!
-//! Does not know what a build script computes: names that are written out count, and a script's project has its folder's name.
+//! Does not evaluate build scripts: only literal names count, and the project of a script is named after its folder.
 
 use crate::manifest::Told;
 use crate::msbuild::elements;
 
-/// Elements whose artifact is another one.
+/// Elements whose `artifactId` names a different artifact.
 const OTHERS: &[&str] = &["parent", "dependency", "plugin", "exclusion", "extension"];
 
 pub(crate) fn read(text: &str) -> Told {
@@ -13,23 +13,23 @@ pub(crate) fn read(text: &str) -> Told {
 }
 
 fn pom(text: &str) -> Told {
-    let mut told = Told::default();
-    let mut of = String::new();
+    let mut manifest = Told::default();
+    let mut context = String::new();
     for element in elements(text) {
         if OTHERS.contains(&element.name.as_str()) {
-            of = element.name;
+            context = element.name;
         } else if element.name == "artifactId" {
-            match std::mem::take(&mut of).as_str() {
-                "" => drop(told.name.get_or_insert(element.text)),
-                "parent" | "dependency" => told.want(&element.text),
+            match std::mem::take(&mut context).as_str() {
+                "" => drop(manifest.name.get_or_insert(element.text)),
+                "parent" | "dependency" => manifest.want(&element.text),
                 _ => {}
             }
         }
     }
-    told
+    manifest
 }
 
-/// `project(":core:api")` is a folder below the outermost, and mostly one beside.
+/// `project(":core:api")` is a path from the root build; only its last segment is used, because it is usually a sibling folder.
 fn script(text: &str) -> Told {
     let named = text.match_indices("project(").filter_map(|(at, mark)| {
         let rest = text[at + mark.len()..].trim_start().trim_start_matches("path:").trim_start();
@@ -37,9 +37,9 @@ fn script(text: &str) -> Told {
         let name = rest[1..].split_once(quote)?.0;
         name.rsplit(':').next()
     });
-    let mut told = Told::default();
-    named.for_each(|name| told.want(name));
-    told
+    let mut manifest = Told::default();
+    named.for_each(|name| manifest.want(name));
+    manifest
 }
 
 #[cfg(test)]
@@ -48,20 +48,21 @@ mod tests {
 
     #[test]
     fn an_artifact_has_a_name_and_needs_others() {
-        let told = read(
+        let manifest = read(
             "<?xml version=\"1.0\"?><project><parent><groupId>g</groupId><artifactId>all</artifactId></parent>\
              <artifactId>core</artifactId><dependencies><dependency><groupId>g</groupId><artifactId>api</artifactId>\
              <exclusions><exclusion><artifactId>x</artifactId></exclusion></exclusions></dependency></dependencies>\
              <build><plugins><plugin><artifactId>p</artifactId></plugin></plugins></build></project>",
         );
-        assert_eq!(told.name.as_deref(), Some("core"));
-        assert_eq!(told.wants(), ["all", "api"]);
+        assert_eq!(manifest.name.as_deref(), Some("core"));
+        assert_eq!(manifest.wants(), ["all", "api"]);
     }
 
     #[test]
     fn a_script_names_projects_of_its_build() {
-        let told = read("dependencies {\n  implementation project(':core:api')\n  api(project(\"util\"))\n}");
-        assert_eq!(told.name, None);
-        assert_eq!(told.wants(), ["api", "util"]);
+        let manifest =
+            read("dependencies {\n  implementation project(':core:api')\n  api(project(\"util\"))\n}");
+        assert_eq!(manifest.name, None);
+        assert_eq!(manifest.wants(), ["api", "util"]);
     }
 }

@@ -1,6 +1,6 @@
-//! Finds the projects of a source tree: reads their manifests, and lists the files that belong to each.
+//! Discovers the projects of a source tree: reads their manifests and assigns source files to them.
 //!
-//! Does not know what is in a source file, and runs no build tool.
+//! Does not know the contents of source files, and does not run build tools.
 
 mod cargo;
 mod compile_items;

@@ -1,41 +1,41 @@
-//! What a manifest says of its project, whichever language it is for.
+//! The contents of a manifest, independent of its format.
 //!
-//! Does not know any kind of manifest; each has a file.
+//! Does not know a particular format; each has its own file.
 
-/// What a manifest tells of its project.
+/// The description of a project in its manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// As others import or refer to it; the folder's name where the manifest has none.
+    /// The name by which other projects refer to it; `None` means the name of its folder.
     pub(crate) name: Option<String>,
-    /// The projects it may use, by the names it has for them.
+    /// Its dependencies, with the names it uses for them.
     pub(crate) wanted: Vec<(String, Wanted)>,
-    /// The same for all projects below that ask for one of these names: a workspace says it once.
+    /// Dependencies that a workspace defines once for all projects below it.
     pub(crate) shared: Vec<(String, Wanted)>,
-    /// Whether it is not that of a project: it holds others together, or cannot be read.
+    /// Whether it does not describe a project: a workspace manifest, or one that cannot be parsed.
     pub(crate) is_frame: bool,
 }
 
 impl Told {
-    /// Wants projects by their own names.
+    /// Adds a dependency on a project by its own name.
     pub(crate) fn want(&mut self, name: &str) {
         self.wanted.push((name.to_owned(), Wanted::Name(name.to_owned())));
     }
 
     #[cfg(test)]
     pub(crate) fn wants(&self) -> Vec<String> {
-        let told = |(name, wanted): &(String, Wanted)| match wanted {
+        let describe = |(name, target): &(String, Wanted)| match target {
             Wanted::Folder(folder) => format!("{name} in {folder}"),
             Wanted::Name(own) if own == name => name.clone(),
             Wanted::Name(own) => format!("{name} is {own}"),
         };
-        self.wanted.iter().map(told).collect()
+        self.wanted.iter().map(describe).collect()
     }
 }
 
-/// How a manifest names another project.
+/// How a manifest refers to another project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// By its folder, from that of the manifest.
+    /// By its folder, relative to that of the manifest.
     Folder(String),
     Name(String),
 }

@@ -1,14 +1,14 @@
-//! What a `.csproj`, with the properties it inherits, and a solution say.
+//! Reads `.csproj` files with their inherited properties, and solutions.
 //!
-//! Does not know `MSBuild`: properties are replaced where they are known, conditions are `==` and `!=` joined by `and` and `or`,
-//! and what needs more than that does not hold.
+//! Does not evaluate all of `MSBuild`: known properties are expanded, conditions may use `==` and `!=` joined by `and` and `or`,
+//! and any other condition counts as false.
 
 use crate::compile_items::{Entry, List};
 use crate::framework;
 use std::collections::BTreeMap;
 use syntax::Symbols;
 
-/// What a manifest tells the compiler.
+/// The settings of a `.csproj` file.
 #[derive(Default)]
 pub(crate) struct Manifest {
     pub(crate) assembly: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Manifest {
     pub(crate) files: List,
 }
 
-/// Imported everywhere when `ImplicitUsings` is on, by the kind of project.
+/// Namespaces imported in all files when `ImplicitUsings` is on, by SDK.
 const IMPLICIT: &[(&str, &[&str])] = &[
     (
         "Microsoft.NET.Sdk",
@@ -58,7 +58,7 @@ const IMPLICIT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Reads manifests in the order in which a build would: what is inherited first.
+/// Parses manifests in evaluation order: inherited ones first.
 pub(crate) fn read(texts: &[String]) -> Manifest {
     let elements: Vec<Element> = texts.iter().flat_map(|text| elements(text)).collect();
     let mut manifest = Manifest { framework: framework_of(&elements), ..Manifest::default() };
@@ -81,7 +81,7 @@ pub(crate) fn read(texts: &[String]) -> Manifest {
                 manifest.files.entries.extend(entries(true, include));
                 manifest.files.entries.extend(entries(false, remove));
             }
-            // an alias or the members of a type are imported for all files too, but from outside the source as a rule
+            // aliases and static usings apply to all files too, but usually refer to types outside the source
             ("Using", Some(namespace)) if element.attributes.len() == 1 => manifest.usings.push(namespace),
             ("AssemblyName", _) => manifest.assembly = Some(text).filter(|name| !name.is_empty()),
             (name, _) if !text.is_empty() && name != "TargetFramework" => {
@@ -113,14 +113,14 @@ pub(crate) fn read(texts: &[String]) -> Manifest {
     manifest
 }
 
-/// A list of patterns, one by one.
+/// Splits a list of patterns into items.
 fn entries(takes: bool, patterns: Option<String>) -> Vec<Entry> {
     let patterns = patterns.unwrap_or_default();
     let each = patterns.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
     each.map(|pattern| Entry { takes, pattern: pattern.to_owned() }).collect()
 }
 
-/// The first framework that is named.
+/// The first target framework in the manifest.
 fn framework_of(elements: &[Element]) -> String {
     let named =
         elements.iter().rev().find(|it| matches!(it.name.as_str(), "TargetFramework" | "TargetFrameworks"));
@@ -133,7 +133,7 @@ fn framework_of(elements: &[Element]) -> String {
         .to_owned()
 }
 
-/// The manifests that a solution lists, old form or new.
+/// The manifests listed in a solution, in either format (`.sln` or `.slnx`).
 pub(crate) fn solution(text: &str) -> Vec<String> {
     let old =
         text.lines().filter(|line| line.starts_with("Project(")).filter_map(|line| line.split('"').nth(5));
@@ -145,7 +145,7 @@ pub(crate) fn solution(text: &str) -> Vec<String> {
     old.chain(new).filter(|path| path.ends_with(".csproj")).map(str::to_owned).collect()
 }
 
-/// An element of XML with the text directly inside, and the conditions of all that is around it.
+/// An XML element with its direct text, its conditions and those of all enclosing elements.
 pub(crate) struct Element {
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
@@ -163,7 +163,7 @@ impl Element {
     }
 }
 
-/// The elements of a text, in the order in which they open. Whatever is not well formed ends them.
+/// Parses XML elements in the order of their start tags. Stops at the first malformed one.
 pub(crate) fn elements(text: &str) -> Vec<Element> {
     let mut found: Vec<Element> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -199,14 +199,14 @@ pub(crate) fn elements(text: &str) -> Vec<Element> {
     found
 }
 
-/// Where a tag ends; a `>` within quotes does not end it.
+/// The end of a tag; a `>` within quotes does not end it.
 fn tag_end(text: &str) -> Option<usize> {
     let mut quote = None;
-    for (at, letter) in text.char_indices() {
-        match (letter, quote) {
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
             ('>', None) => return Some(at),
-            ('"' | '\'', None) => quote = Some(letter),
-            (letter, Some(open)) if letter == open => quote = None,
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
             _ => {}
         }
     }
@@ -234,7 +234,7 @@ fn unescaped(text: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Text with properties replaced; one that is not known is empty, as in `MSBuild`.
+/// Expands properties; an unknown one is empty, as in `MSBuild`.
 fn replaced(text: &str, properties: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -248,7 +248,7 @@ fn replaced(text: &str, properties: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// Whether a condition holds whose properties are replaced.
+/// Evaluates a condition whose properties are already expanded.
 fn holds(condition: &str) -> bool {
     let lower = condition.to_ascii_lowercase();
     lower.split(" or ").any(|either| either.split(" and ").all(compares))
@@ -289,7 +289,7 @@ mod tests {
         ]);
         let symbols: Vec<&str> = read.symbols.iter().collect();
         assert_eq!(read.framework, "net6.0");
-        for (name, there) in [
+        for (name, expected) in [
             ("SHARED", true),
             ("HAVE_IT", true),
             ("DEBUG", true),
@@ -297,7 +297,7 @@ mod tests {
             ("OLD", false),
             ("NO", false),
         ] {
-            assert_eq!(symbols.contains(&name), there, "{name}");
+            assert_eq!(symbols.contains(&name), expected, "{name}");
         }
     }
 

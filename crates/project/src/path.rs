@@ -1,4 +1,4 @@
-//! Paths within a tree, as text with `/` between their parts.
+//! Paths relative to the root of a tree, as strings with `/` as the separator.
 //!
 //! Does not know the file system.
 
@@ -10,7 +10,7 @@ pub(crate) fn is_below(path: &str, above: &str) -> bool {
     above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// A path that a manifest gives, from the folder it lies in: `..\Core\Core.csproj`.
+/// Resolves a path in a manifest, such as `..\Core\Core.csproj`, against the folder of the manifest.
 pub(crate) fn joined(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split(['/', '\\']) {

@@ -1,5 +1,5 @@
-//! What a `pyproject.toml` says: the name of what is built, and what it needs. A `setup.py` is a program and says nothing without
-//! being run, apart from a name that is written out.
+//! Reads `pyproject.toml`: the name of the distribution and its dependencies. A `setup.py` is a program that is not executed; only
+//! a literal name is read from it.
 //!
 //! Does not know which packages are built from which folders.
 
@@ -22,20 +22,20 @@ fn declared(table: &Table) -> Told {
     let keyed = poetry.and_then(|it| it.get("dependencies")).and_then(Value::as_table);
     let keyed = keyed.into_iter().flatten().map(|(name, value)| {
         let path = value.get("path").and_then(Value::as_str);
-        let wanted = path.map_or_else(|| Wanted::Name(name.clone()), |path| Wanted::Folder(path.to_owned()));
-        (name.clone(), wanted)
+        let target = path.map_or_else(|| Wanted::Name(name.clone()), |path| Wanted::Folder(path.to_owned()));
+        (name.clone(), target)
     });
     Told { name: name.map(str::to_owned), wanted: listed.chain(keyed).collect(), ..Told::default() }
 }
 
 /// The name in `name[extra] >= 1 ; marker`.
 fn requirement(text: &str) -> (String, Wanted) {
-    let end = text.find(|letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter));
+    let end = text.find(|c: char| !c.is_alphanumeric() && !"-_.".contains(c));
     let name = &text[..end.unwrap_or(text.len())];
     (name.to_owned(), Wanted::Name(name.to_owned()))
 }
 
-/// `name="x"` in a program.
+/// The value of `name="x"` in a `setup.py`.
 fn written(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("name")?;
     let rest = rest.trim_start().strip_prefix('=')?.trim_start();
@@ -49,12 +49,13 @@ mod tests {
 
     #[test]
     fn a_distribution_has_a_name_and_needs_others() {
-        let told =
+        let manifest =
             read("[project]\nname = \"a\"\ndependencies = [\"b-c[x]>=1; python_version > '3'\", \"d\"]");
-        assert_eq!(told.name.as_deref(), Some("a"));
-        assert_eq!(told.wants(), ["b-c", "d"]);
-        let told = read("[tool.poetry]\nname = \"a\"\n[tool.poetry.dependencies]\nb = { path = \"../b\" }");
-        assert_eq!((told.name.as_deref(), told.wants()), (Some("a"), vec!["b in ../b".to_owned()]));
+        assert_eq!(manifest.name.as_deref(), Some("a"));
+        assert_eq!(manifest.wants(), ["b-c", "d"]);
+        let manifest =
+            read("[tool.poetry]\nname = \"a\"\n[tool.poetry.dependencies]\nb = { path = \"../b\" }");
+        assert_eq!((manifest.name.as_deref(), manifest.wants()), (Some("a"), vec!["b in ../b".to_owned()]));
     }
 
     #[test]

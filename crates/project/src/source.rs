@@ -1,17 +1,17 @@
-//! Source files and manifests, as bytes.
+//! Reads source files and manifests as bytes.
 //!
-//! Does not know what is in them.
+//! Does not know their contents.
 
 use rustix::fs::{Mode, OFlags, open};
 use std::fs::File;
 use std::io::{Error as IoError, Read};
 use std::path::Path;
 
-/// What is larger was made by a tool, and its tree takes many times its size in memory.
+/// Maximum size of a source file. Larger ones are generated, and their syntax tree takes many times their size in memory.
 const LARGEST: u64 = 8 << 20;
 
-/// The bytes of a source file. Nothing but a plain file is opened, and no link is followed: opening a FIFO would wait for its
-/// writer, and between a look and the opening one may have taken the file's place.
+/// Reads a source file. Rejects anything but regular files and does not follow links: opening a FIFO would block until it has a
+/// writer, and a FIFO may replace the file between a check and the open, so the type is checked on the open file.
 pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(root.join(path), flags, Mode::empty())?);

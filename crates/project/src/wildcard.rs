@@ -1,8 +1,9 @@
-//! Wildcards in names.
+//! Matches names against wildcard patterns.
 //!
-//! Does not know folders: a `/` is a letter like any other.
+//! Does not know folders: `/` is an ordinary character.
 
-/// `*` for anything, `?` for one letter; goes back to the last `*` alone, so that no pattern takes long.
+/// `*` matches any text, `?` one byte. Backtracks only to the last `*`, so matching time is bounded by the product of both
+/// lengths.
 pub fn wild(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {

@@ -6,7 +6,7 @@
 use crate::model::{self, Configured};
 use crate::{Service, home, ingest};
 use api::Error;
-use api::spending::ModelRun;
+use api::costs::ModelRun;
 use llm::{Claim, Desk, Job, JobRow, Ledger, MaskedPrompt, Ran};
 use mask::Masker;
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use crate::scope::Scope;
 use crate::shelf::{self, Alone, Shelf};
 use crate::{Outcome, Service, kept, meant, read_error};
-use api::{Ask, Code, Error};
+use api::{Code, Error, ViewRequest};
 use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
 use record::row::WARM_UP;
 use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
@@ -95,7 +95,7 @@ impl From<Want> for Need {
 /// is to be sorted in.
 pub(crate) fn gather(
     service: &Service,
-    ask: &Ask,
+    ask: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
     keep: impl FnMut(&Library, &Joined) -> bool,
@@ -108,7 +108,7 @@ pub(crate) fn gather(
 /// The same where the beginning of an id may mean several sessions.
 pub(crate) fn gather_called(
     service: &Service,
-    ask: &Ask,
+    ask: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
     mut keep: impl FnMut(&Library, &Joined) -> bool,
@@ -246,7 +246,7 @@ struct Surveyed {
 }
 
 /// Surveys every transcript in scope that is not known already.
-fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
+fn survey(service: &Service, ask: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
     let scope = Scope::new(service, ask)?;
     let reader = if need.want.fields { None } else { shelf::open(service) };
     let mut found = kept::find(service, reader.as_ref(), &ask.source);
@@ -291,7 +291,7 @@ fn survey(service: &Service, ask: &Ask, need: Need) -> Result<Surveyed, Error> {
     Ok(Surveyed { library, rows, known: shelf.alone() })
 }
 
-pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::path::PathBuf, bool)> {
+pub(crate) fn looked(service: &Service, ask: &ViewRequest) -> Vec<(&'static str, std::path::PathBuf, bool)> {
     let asked = |name: &str| ask.source.is_empty() || ask.source.iter().any(|s| s == name);
     let sources = SOURCES.iter().filter(|s| asked(s.name()));
     let roots =
@@ -301,7 +301,7 @@ pub(crate) fn looked(service: &Service, ask: &Ask) -> Vec<(&'static str, std::pa
 
 /// Where there is no history at all, "nothing was found" would say too little.
 pub(crate) fn nowhere(service: &Service) -> String {
-    let looked = looked(service, &Ask::default());
+    let looked = looked(service, &ViewRequest::default());
     if looked.is_empty() {
         return "there is nowhere to look: HOME is not set".to_string();
     }

@@ -191,10 +191,10 @@ impl Service {
     /// The card as the agent shows it to the person: in the language of the prompt, each choice on a line.
     fn text(&self, card: &Card, english: bool) -> String {
         let name = if card.name.is_empty() { &card.chat_id } else { &card.name };
-        let name = api::plain::cut(&api::plain::one_line(name), NAME);
-        let why = api::plain::one_line(&card.why.join(if english { ", " } else { "、" }));
+        let name = api::terminal_text::cut(&api::terminal_text::one_line(name), NAME);
+        let why = api::terminal_text::one_line(&card.why.join(if english { ", " } else { "、" }));
         let (date, sure) = (day(self, card.date), card.confidence);
-        let there = card.resume.as_deref().map(api::plain::one_line);
+        let there = card.resume.as_deref().map(api::terminal_text::one_line);
         if english {
             let there =
                 there.unwrap_or_else(|| "its agent cannot be told which session to resume".to_string());

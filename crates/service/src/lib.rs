@@ -6,7 +6,6 @@
 mod asking;
 pub mod config;
 mod deliver;
-mod doors;
 pub mod env;
 mod gather;
 mod home;
@@ -43,7 +42,7 @@ pub use query::program::RULE as JQ_RULE;
 pub use stay::Whereabouts;
 pub use subprocess::{COMMAND as GUARD_COMMAND, guard as run_guard};
 
-use api::{Ask, Code, Error, View, Watch};
+use api::{Code, Error, Progress, View, ViewRequest};
 use record::{Clock, Problem, ProblemKind};
 use serde::{Deserialize, Serialize};
 pub use sources::Places;
@@ -68,7 +67,7 @@ pub struct Service {
     /// Tells what can be said of the daemon, by whoever can reach it.
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// How far a long read has come, and whether it is still wanted.
-    pub progress: Arc<Watch>,
+    pub progress: Arc<Progress>,
     veil: OnceLock<reading::Veil>,
 }
 
@@ -136,7 +135,7 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
     pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
-        let (progress, veil) = (Arc::new(Watch::default()), OnceLock::new());
+        let (progress, veil) = (Arc::new(Progress::default()), OnceLock::new());
         Service {
             places,
             clock,
@@ -153,7 +152,13 @@ impl Service {
     }
 
     /// Answers one question.
-    pub fn answer(&self, view: &View, ask: &Ask, format: Format, take: Take<'_>) -> Result<Outcome, Error> {
+    pub fn answer(
+        &self,
+        view: &View,
+        ask: &ViewRequest,
+        format: Format,
+        take: Take<'_>,
+    ) -> Result<Outcome, Error> {
         ops::answer(self, view, ask, format, take)
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn ambiguous(prefix: &str, called: &Called<'_>, typed: &str) -> Error
 pub(crate) fn named(mut error: Error, sessions: &Called<'_>, typed: &str) -> Error {
     for (id, session) in sessions.iter().take(NAMED) {
         let title = session.title.as_ref().map_or("", |(title, _)| title);
-        let title = api::plain::cut(&api::plain::one_line(title), 60);
+        let title = api::terminal_text::cut(&api::terminal_text::one_line(title), 60);
         let about = format!("{} {title}", session.source);
         error = error.hint(format!("{typed} {id}  # {}", about.trim_end()));
     }

@@ -2,39 +2,40 @@
 
 mod align;
 mod analyze;
-pub(crate) mod archive;
+mod archive;
 pub(crate) mod code;
 mod coverage;
-pub(crate) mod doctor;
-pub(crate) mod forget;
-pub(crate) mod gather_chats;
-pub(crate) mod index;
+mod doctor;
+mod forget;
+mod gather_chats;
+mod index;
 pub(crate) mod mailbox;
 pub(crate) mod memory;
 mod parallel;
-pub(crate) mod recommend;
+mod recommend;
 mod records;
-pub(crate) mod resolve_ids;
+mod resolve_ids;
+mod saved_results;
 pub(crate) mod search_conversations;
-pub(crate) mod secrets;
-pub(crate) mod sessions;
-pub(crate) mod setup;
+mod secrets;
+mod sessions;
+mod setup;
 pub(crate) mod spending;
 mod stats;
-pub(crate) mod status;
+mod status;
 mod turns;
 mod usage;
 
 use crate::printer::{Format, Printer};
 use crate::{Outcome, Service, Take, query_error};
-use api::{Ask, Code, Error, View};
+use api::{Code, Error, View, ViewRequest};
 use query::pattern::Pattern;
 use record::Line;
 
 pub(crate) fn answer(
     service: &Service,
     view: &View,
-    ask: &Ask,
+    ask: &ViewRequest,
     format: Format,
     take: Take<'_>,
 ) -> Result<Outcome, Error> {
@@ -67,7 +68,7 @@ pub(crate) fn answer(
 pub(crate) struct Question<'a> {
     pub(crate) service: &'a Service,
     view: &'a View,
-    pub(crate) ask: &'a Ask,
+    pub(crate) ask: &'a ViewRequest,
 }
 
 impl Question<'_> {

@@ -4,7 +4,7 @@
 use crate::reply::refs::RefFile;
 use crate::reply::tally::Tally;
 use crate::{Service, Take, home, query_error};
-use api::{Ask, Code, Error, View};
+use api::{Code, Error, View, ViewRequest};
 use query::child::Runner;
 use record::{Cell, Line, cell};
 
@@ -22,7 +22,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    fn new(view: &View, ask: &Ask, format: Format) -> Encoder {
+    fn new(view: &View, ask: &ViewRequest, format: Format) -> Encoder {
         let columns = || {
             if ask.fields.is_empty() {
                 view.fields.iter().map(ToString::to_string).collect()
@@ -93,7 +93,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(
         service: &Service,
         view: &View,
-        ask: &Ask,
+        ask: &ViewRequest,
         format: Format,
         take: Take<'a>,
     ) -> Result<Printer<'a>, Error> {
@@ -210,7 +210,12 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn counted(service: &Service, view: &View, ask: &Ask, format: Format) -> Result<Option<Counted>, Error> {
+fn counted(
+    service: &Service,
+    view: &View,
+    ask: &ViewRequest,
+    format: Format,
+) -> Result<Option<Counted>, Error> {
     if !ask.stats_only && !ask.stats_first {
         return Ok(None);
     }

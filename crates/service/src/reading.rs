@@ -81,7 +81,7 @@ impl Service {
 
     /// The same on one line, without what a terminal obeys.
     pub(crate) fn veiled_line(&self, text: &str) -> String {
-        self.veiled(&api::plain::one_line(text))
+        self.veiled(&api::terminal_text::one_line(text))
     }
 
     pub(crate) fn home(&self) -> Option<home::Home> {

@@ -178,7 +178,7 @@ impl Service {
     fn named(&self, session: &Session) -> String {
         let kept = self.remembered(&session.session_id).map(|known| known.name.text);
         let kept = kept.filter(|name| !name.trim().is_empty());
-        api::plain::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
+        api::terminal_text::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
     }
 
     /// The beginning of what the second choice would bring in.

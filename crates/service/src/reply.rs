@@ -13,7 +13,7 @@ use crate::{Outcome, Service, query_error};
 use api::control::INLINE;
 use api::envelope::{Envelope, NOTE, Recalled};
 use api::tools::Asks;
-use api::{Ask, Code, Control, Error, Operation, Request, Tool, View};
+use api::{AnyResponse, Code, Control, Error, Operation, Request, Tool, View, ViewRequest};
 use collect::Collector;
 use query::child::Runner;
 use serde_json::{Map, Value, json};
@@ -42,7 +42,7 @@ impl Service {
     }
 
     fn told(&self, view: &'static View, params: Map<String, Value>, query: &str) -> Result<Envelope, Error> {
-        self.view(view, Ask::new(view, params)?, query).map(|(envelope, _)| envelope)
+        self.view(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
     }
 
     /// The session that asks, as far as its agent tells.
@@ -58,13 +58,18 @@ impl Service {
     }
 
     /// A question's records, in an envelope.
-    pub fn view(&self, view: &'static View, mut ask: Ask, query: &str) -> Result<(Envelope, Outcome), Error> {
+    pub fn view(
+        &self,
+        view: &'static View,
+        mut ask: ViewRequest,
+        query: &str,
+    ) -> Result<(Envelope, Outcome), Error> {
         let control = ask.control();
         // What is counted is counted here: the summary of a file needs it anyway.
         (ask.stats_only, ask.stats_first) = (false, false);
         let mut collector = self.collector(&control, query, view.stats, ask.session.as_deref())?;
-        let watch = &self.progress;
-        let mut take = |line: &[u8]| collector.line(line) && !watch.stopped();
+        let progress = &self.progress;
+        let mut take = |line: &[u8]| collector.line(line) && !progress.stopped();
         let outcome = self.answer(view, &ask, Format::Jsonl, &mut take)?;
         let mut envelope = collector.finish(&control);
         if let Some(at) = &mut envelope.next_offset {
@@ -80,9 +85,9 @@ impl Service {
         mut params: Map<String, Value>,
     ) -> Result<Envelope, Error> {
         let control = self.control(operation, &mut params)?;
-        let answer = if operation.name == api::refs::READ.name {
+        let answer = if operation.name == api::saved_results::READ.name {
             let limit = self.limits(&control)?;
-            api::Answer::RefRead(self.refs().read(&Request::read(params)?, limit)?)
+            AnyResponse::ReadRef(self.refs().read(&Request::read(params)?, limit)?)
         } else {
             api::call(self, operation, params)?
         };
@@ -105,7 +110,7 @@ impl Service {
     pub fn enclosed(
         &self,
         operation: &'static Operation,
-        answer: &api::Answer,
+        answer: &AnyResponse,
         control: &Control,
     ) -> Result<Envelope, Error> {
         let mut whole = answer.to_agent();
@@ -116,7 +121,7 @@ impl Service {
         }
         let limit = self.limits(control)?;
         // What was read from a file, a reply at a time, is not put into another.
-        let stays = operation.rows.is_empty() || operation.name == api::refs::READ.name;
+        let stays = operation.rows.is_empty() || operation.name == api::saved_results::READ.name;
         if stays || whole.to_string().len() as u64 <= limit {
             return Ok(self.framed(Envelope { data: Some(whole), ..Envelope::default() }));
         }
@@ -141,7 +146,7 @@ impl Service {
     pub fn shaped(
         &self,
         operation: &Operation,
-        answer: &api::Answer,
+        answer: &AnyResponse,
         control: &Control,
         take: crate::Take<'_>,
     ) -> Result<(), Error> {
@@ -291,7 +296,7 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
 }
 
 /// What an agent should know besides the records.
-fn notes(outcome: &Outcome, ask: &Ask) -> Vec<String> {
+fn notes(outcome: &Outcome, ask: &ViewRequest) -> Vec<String> {
     let mut notes = Vec::new();
     if outcome.lost() > 0 {
         notes.push(format!("{} places in the history could not be read", outcome.lost()));

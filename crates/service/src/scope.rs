@@ -6,7 +6,7 @@
 
 use crate::Service;
 use crate::tombstones::Tombstones;
-use api::{Ask, Code, Error};
+use api::{Code, Error, ViewRequest};
 use record::{Row, Session, Stamp};
 use sources::{SOURCES, Transcript};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    pub(crate) fn new(service: &Service, ask: &Ask) -> Result<Scope, Error> {
+    pub(crate) fn new(service: &Service, ask: &ViewRequest) -> Result<Scope, Error> {
         let clock = service.clock;
         let since = ask.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.moment(text));
         let until = ask.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.moment_until(text));
@@ -85,7 +85,7 @@ pub(crate) fn known_source(name: &str) -> Result<(), Error> {
 }
 
 /// The project a question is about; None for all.
-fn project(service: &Service, ask: &Ask) -> Option<PathBuf> {
+fn project(service: &Service, ask: &ViewRequest) -> Option<PathBuf> {
     if let Some(named) = &ask.project {
         return Some(real(&service.cwd.join(named)));
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use api::Caller;
+use api::Handle;
 use api::code::{CodeContext, GetOutline, GetPromptWindow};
 use loci_service::{Places, Service};
 use record::{Clock, Stamp};
@@ -20,7 +20,7 @@ fn at(root: &Path, minutes: i64) -> Service {
 }
 
 fn shown(service: &Service) -> Vec<(String, String)> {
-    let window = service.get_prompt_window(&GetPromptWindow::default()).unwrap();
+    let window = service.handle(&GetPromptWindow::default()).unwrap();
     window.shown.into_iter().map(|shown| (shown.region, shown.path)).collect()
 }
 
@@ -32,7 +32,7 @@ fn what_the_work_is_about_ends_after_its_minutes() {
     }
     let add = |path: &str, minutes: u64, at: &Service| {
         let ask = CodeContext { action: "add".into(), path: path.into(), minutes, root: None };
-        at.code_context(&ask).unwrap()
+        at.handle(&ask).unwrap()
     };
     let noon = at(root.path(), 0);
     let added = add("One", 30, &noon);
@@ -46,7 +46,7 @@ fn what_the_work_is_about_ends_after_its_minutes() {
     assert_eq!(shown(&at(root.path(), 60)), []);
     // What is over is forgotten by whoever writes next, and a question is remembered with its time.
     let later = at(root.path(), 90);
-    later.get_outline(&GetOutline { path: "Three".into(), root: None }).unwrap();
+    later.handle(&GetOutline { path: "Three".into(), root: None }).unwrap();
     let access = std::fs::read_to_string(root.path().join(".loci/access.json")).unwrap();
     let access: serde_json::Value = serde_json::from_str(&access).unwrap();
     assert_eq!(access["context"].as_array().unwrap().len(), 0);

@@ -20,7 +20,7 @@ mod toml;
 mod undo;
 
 use agents::{AGENTS, Agent};
-use api::setup::{AgentSetup, SetupAsk, SetupDone, SetupProblem};
+use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
 use pack::Program;
 use plan::Plan;
 use receipt::{Receipt, Wiring};
@@ -96,7 +96,7 @@ pub fn is_program(path: &Path) -> bool {
 }
 
 /// Implements the operation.
-pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
+pub fn setup(machine: &Machine, ask: &SetupRequest) -> Result<SetupDone, Error> {
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
     if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
         let receipt = machine.receipt()?;
@@ -120,7 +120,7 @@ pub fn setup(machine: &Machine, ask: &SetupAsk) -> Result<SetupDone, Error> {
 /// The requested agents. By default the detected ones; for a removal those that were set up.
 fn chosen<'a>(
     machine: &'a Machine,
-    ask: &'a SetupAsk,
+    ask: &'a SetupRequest,
     receipt: &Receipt,
 ) -> impl Iterator<Item = &'static Agent> + use<'a> {
     let installed: Vec<String> = receipt.agents.keys().cloned().collect();
@@ -140,7 +140,12 @@ fn told(machine: &Machine, agent: &Agent) -> AgentSetup {
     }
 }
 
-fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> Result<Plan, SetupProblem> {
+fn plan(
+    machine: &Machine,
+    ask: &SetupRequest,
+    agent: &Agent,
+    receipt: &Receipt,
+) -> Result<Plan, SetupProblem> {
     match (ask.remove, receipt.agents.get(agent.name)) {
         (true, None) => Ok(Plan::default()),
         (true, Some(wiring)) => Ok(removal::plan_removal(machine, agent, wiring)),
@@ -148,7 +153,7 @@ fn plan(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> 
     }
 }
 
-fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> AgentSetup {
+fn dry(machine: &Machine, ask: &SetupRequest, agent: &Agent, receipt: &Receipt) -> AgentSetup {
     let mut report = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
         Ok(plan) => {
@@ -161,7 +166,12 @@ fn dry(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &Receipt) -> A
 }
 
 /// Applies the plan for one agent. A problem with one agent does not stop the others.
-fn one(machine: &Machine, ask: &SetupAsk, agent: &Agent, receipt: &mut Receipt) -> Result<AgentSetup, Error> {
+fn one(
+    machine: &Machine,
+    ask: &SetupRequest,
+    agent: &Agent,
+    receipt: &mut Receipt,
+) -> Result<AgentSetup, Error> {
     let mut report = told(machine, agent);
     match plan(machine, ask, agent, receipt) {
         Err(problem) => report.problems.push(problem),

@@ -85,7 +85,7 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn at(path: &Path) -> Program {
         let path = path.to_string_lossy().into_owned();
-        let shell = api::ops::quoted(&path);
+        let shell = api::operation::quoted(&path);
         Program { path, shell }
     }
 

@@ -4,7 +4,8 @@
 // clippy.toml allows unwrapping in tests, but not in helper functions; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
-use api::setup::{AgentSetup, Does, SetupAsk, SetupDone};
+use api::Response;
+use api::setup::{AgentSetup, Does, SetupDone, SetupRequest};
 use loci_setup::{Machine, setup};
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,11 +59,11 @@ impl Desk {
     }
 
     fn setup(&self) -> SetupDone {
-        setup(&self.machine, &SetupAsk::default()).unwrap()
+        setup(&self.machine, &SetupRequest::default()).unwrap()
     }
 
     fn remove(&self) -> SetupDone {
-        setup(&self.machine, &SetupAsk { remove: true, ..SetupAsk::default() }).unwrap()
+        setup(&self.machine, &SetupRequest { remove: true, ..SetupRequest::default() }).unwrap()
     }
 
     /// Every file, folder and link in the home folder, with its bytes and mode.
@@ -104,7 +105,7 @@ fn of<'a>(done: &'a SetupDone, name: &str) -> &'a AgentSetup {
 fn everything_installed_is_removed_to_the_last_byte() {
     let sandbox = Desk::used();
     let before = sandbox.everything();
-    let shown = setup(&sandbox.machine, &SetupAsk { dry_run: true, ..SetupAsk::default() }).unwrap();
+    let shown = setup(&sandbox.machine, &SetupRequest { dry_run: true, ..SetupRequest::default() }).unwrap();
     assert_eq!(sandbox.everything(), before, "a dry run leaves no trace");
 
     let done = sandbox.setup();
@@ -172,7 +173,7 @@ fn variables_move_the_files_and_reach_the_server() {
 #[test]
 fn only_a_requested_agent_is_set_up() {
     let sandbox = Desk::used();
-    let only = |remove| SetupAsk { agents: vec!["codex".into()], remove, dry_run: false };
+    let only = |remove| SetupRequest { agents: vec!["codex".into()], remove, dry_run: false };
     let before = sandbox.everything();
     let done = setup(&sandbox.machine, &only(false)).unwrap();
     assert_eq!(done.agents.len(), 1);
@@ -416,7 +417,8 @@ fn an_unreadable_receipt_is_not_overwritten() {
     for damage in ["{", "{\"version\": 99, \"agents\": {}, \"folders\": []}"] {
         fs::write(&receipt, damage).unwrap();
         for remove in [false, true] {
-            let error = setup(&sandbox.machine, &SetupAsk { remove, ..SetupAsk::default() }).unwrap_err();
+            let error =
+                setup(&sandbox.machine, &SetupRequest { remove, ..SetupRequest::default() }).unwrap_err();
             assert!(error.to_string().contains("setup.json"), "{error}");
         }
         assert_eq!(fs::read_to_string(&receipt).unwrap(), damage);

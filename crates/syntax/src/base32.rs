@@ -1,14 +1,14 @@
-//! Numbers as letters and digits that are hard to confuse.
+//! Encodes numbers in base 32 with an alphabet of characters that are hard to confuse.
 //!
-//! Does not know what a number stands for.
+//! Does not know what a number identifies.
 
-/// Letters and digits that cannot be taken for each other: without `i`, `l`, `o` and `u`.
+/// Letters and digits without the easily confused `i`, `l`, `o` and `u`.
 pub(crate) const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// So many spell 64 bits.
+/// Number of characters that encode 64 bits.
 pub(crate) const LETTERS: usize = 13;
 
-/// Thirteen letters for 64 bits, the first bits first.
+/// Encodes 64 bits as 13 characters, most significant bits first.
 pub(crate) fn spelled(bits: u64) -> String {
     let wide = u128::from(bits) << 1;
     (0..LETTERS).rev().map(|at| char::from(ALPHABET[(wide >> (at * 5)) as usize & 31])).collect()

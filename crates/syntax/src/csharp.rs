@@ -1,4 +1,4 @@
-//! C#: how its text is prepared, parsed and read.
+//! C#: prepares its text for the grammar and extracts facts from the tree.
 //!
 //! Does not know projects or other files.
 
@@ -22,7 +22,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "C#",
     endings: &["cs"],
     grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
-    manner: Manner::Own { prepare, extract: declarations::extract },
+    manner: Manner::Own { prepare: prepare, extract: declarations::extract },
     home: None,
 };
 

@@ -1,13 +1,13 @@
-//! A short hash of some bytes, the same on every machine and for good.
+//! A short, stable hash: the same bytes give the same digest on every machine and in every version.
 //!
-//! Does not know what is hashed.
+//! Does not know the meaning of the bytes it hashes.
 
 use crate::base32::spelled;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// The first eight bytes of a SHA-256.
+/// The first eight bytes of a SHA-256 hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Digest(pub u64);
 
@@ -21,7 +21,7 @@ impl Digest {
 }
 
 impl fmt::Display for Digest {
-    /// Eight letters of it.
+    /// Writes the first eight base-32 characters.
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         out.write_str(&spelled(self.0)[..8])
     }

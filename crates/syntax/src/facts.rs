@@ -1,33 +1,34 @@
-//! What is known of one file without looking at any other: its namespaces and imports, the types it declares with their members,
-//! the names it mentions and has not looked up, and the places it could not be read.
+//! Facts that one file states without any other file: its namespaces and imports, the types it declares with their members, its
+//! unresolved references, and the places where parsing failed.
 //!
-//! Does not know what any name means. References stay unresolved here, so that a change elsewhere never needs this file again.
+//! Does not know what a name refers to. References stay unresolved, so a change in another file never requires parsing this one
+//! again.
 
 use crate::digest::Digest;
 use crate::token::Span;
 use serde::{Deserialize, Serialize};
 
-/// Everything told by one file.
+/// All facts of one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// The words that paths are made of, each once.
+    /// Interned words of all paths, without duplicates.
     pub words: Vec<Box<str>>,
     pub paths: Vec<Path>,
-    /// The first is the file itself.
+    /// The first scope is the file itself.
     pub scopes: Vec<Scope>,
     pub types: Vec<TypePart>,
-    /// In the order of the text.
+    /// In source order.
     pub references: Vec<Reference>,
-    /// Types as they are written, each once: what variables and members are declared with.
+    /// The declared types of variables and members as written, without duplicates.
     pub written: Vec<Written>,
-    /// Each after what it is asked of.
+    /// Each one follows the reference that is its receiver.
     pub uses: Vec<Use>,
     pub gaps: Vec<Gap>,
     pub lines: u32,
     pub bytes: u32,
-    /// Whether names of outer namespaces have to be imported.
+    /// Whether names of outer namespaces must be imported before they can be used.
     pub closed: bool,
-    /// Whether names say where in its project the file stands.
+    /// Whether namespaces and paths include the module path of the file in its project.
     pub placed: bool,
 }
 
@@ -41,10 +42,10 @@ impl FileFacts {
     }
 }
 
-/// A name as it is written, `A.B<,>.C`, with how many type arguments each part has.
+/// A name as written, such as `A.B<,>.C`, with the number of type arguments of each segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Path {
-    /// What stands before `::`; `global` is one like any other.
+    /// The qualifier before `::`; `global` is not treated specially.
     pub alias: Option<u32>,
     pub segments: Box<[Segment]>,
 }
@@ -55,11 +56,11 @@ pub struct Segment {
     pub arity: u16,
 }
 
-/// A stretch of a file in which names are looked up alike: the file, or a block of a namespace.
+/// A region of a file with the same name lookup rules: the file, or a namespace block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scope {
     pub parent: Option<u32>,
-    /// The words of the namespace, from the outermost on; empty for the file.
+    /// The words of the namespace, outermost first; empty for the file.
     pub namespace: Vec<u32>,
     pub imports: Vec<Import>,
 }
@@ -68,7 +69,7 @@ pub struct Scope {
 pub struct Import {
     pub kind: ImportKind,
     pub path: u32,
-    /// Whether it holds for every file of the project.
+    /// Whether it applies to every file of the project.
     pub global: bool,
 }
 
@@ -76,87 +77,87 @@ pub struct Import {
 pub enum ImportKind {
     Namespace,
     Static,
-    /// `using X = …`, with the word X.
+    /// `using X = …`, with the word `X`.
     Alias(u32),
 }
 
-/// A mention of something that may be a type.
+/// A name that may refer to a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     pub path: u32,
     pub at: u32,
-    /// Where the part before the first type argument ends.
+    /// End of the part before the first type argument.
     pub until: u32,
     pub scope: u32,
-    /// The type in whose declaration it stands.
+    /// The type whose declaration contains it.
     pub owner: Option<u32>,
     pub position: Position,
-    /// A variable of this name is in sight, whose type has this name too.
+    /// Whether a variable in scope has this name, and its type has the same name.
     pub veiled: bool,
 }
 
-/// A type as it is written. What is no name and no array of something, such as `T*`, is not kept.
+/// A type as written in the source. Only names and arrays are recorded; `T*`, for example, is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Written {
-    /// None for an array and the two below.
+    /// `None` for an array and for the two constants below.
     pub path: Option<u32>,
-    /// What it is a list of: its last type argument, or what an array has.
+    /// The element type: the last type argument, or the element of an array.
     pub inner: Option<u32>,
-    /// Whether that is its only one. A `Dictionary<K, V>` gives a V when indexed, and no V when walked through.
+    /// Whether `inner` is the only type argument. A `Dictionary<K, V>` yields a `V` when indexed, but not when iterated.
     pub single: bool,
 }
 
 impl Written {
     /// `int`, `string`.
     pub const PREDEFINED: Written = Written { path: None, inner: None, single: false };
-    /// A type parameter of the type around.
+    /// A type parameter of the enclosing type.
     pub const PARAMETER: Written = Written { path: None, inner: None, single: true };
 }
 
-/// A mention of something that may be a member, or be asked for one: 20 bytes, for a million of them in a large code base.
+/// A name that may refer to a member, or be the receiver of one. 20 bytes each, because a large codebase has a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     pub word: u32,
     pub at: u32,
     pub on: On,
-    /// With how many arguments it is called.
+    /// Number of arguments, if it is called.
     pub called: Option<u8>,
-    /// How many type arguments it has.
+    /// Number of type arguments.
     pub arity: u8,
 }
 
-/// What a member is asked of, as far as the text of the file says.
+/// The receiver of a member access, as far as the text of the file determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum On {
-    /// Nothing stands before the name.
+    /// No explicit receiver: an unqualified name.
     Sight,
     This,
     Base,
     /// `global::`.
     Root,
-    /// A value of a type that is written somewhere.
+    /// A value of a type written in this file, by index into `written`.
     Written(u32),
-    /// What another mention gives.
+    /// The value of another member reference, by index into `uses`.
     Use(u32),
-    /// One of those that another mention gives: by walking through them or by waiting for it.
+    /// An element of the value of another member reference, obtained by iterating over it or awaiting it.
     Element(u32),
-    /// The same, by an index.
+    /// An element of the value of another member reference, obtained by indexing.
     Indexed(u32),
-    /// A value that no source has declared: a string, a number.
+    /// A value whose type is not declared in source, such as a string or a number.
     Outside,
-    /// A value that only a compiler knows the type of.
+    /// A value whose type only a compiler could determine.
     Unknown,
 }
 
-/// How many arguments a member takes.
+/// The number of arguments a member accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Takes {
     pub least: u8,
-    /// [`Takes::ANY`] if the last may be repeated.
+    /// [`Takes::ANY`] if the last parameter accepts any number of arguments.
     pub most: u8,
-    /// Whether it may be called as if it were a member of its first parameter's type.
+    /// Whether it is an extension method, callable as a member of the type of its first parameter.
     pub extends: bool,
-    /// That type, among those the file has written.
+    /// The type of that first parameter, by index into [`FileFacts::written`].
     pub receiver: Option<u32>,
 }
 
@@ -164,18 +165,18 @@ impl Takes {
     pub const ANY: u8 = u8::MAX;
 }
 
-/// Where a name stands decides how it is looked up.
+/// The syntactic position of a name, which decides how it is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Position {
     Type,
-    /// In the list of bases, where the type's own nested types are not in sight.
+    /// In a base list, where the nested types of the declared type are not in scope.
     Base,
     Attribute,
-    /// `A.B` in an expression: any part may be a namespace, a type or a value.
+    /// `A.B` in an expression: each segment may be a namespace, a type or a value.
     Value,
-    /// The same, and the last part is called.
+    /// Like `Value`, with the last segment called.
     Called,
-    /// Alone, where both a constant and a type may stand: `nameof(A)`, `case A:`.
+    /// A single name where the grammar allows both a constant and a type: `nameof(A)`, `case A:`.
     Bare,
 }
 
@@ -191,11 +192,11 @@ pub enum TypeKind {
     Union,
     Trait,
     Annotation,
-    /// Another name for a type, or a type made from one: Rust's and TypeScript's `type`, Go's `type A int`.
+    /// An alias, or a new type defined from another: Rust's and TypeScript's `type`, Go's `type A int`.
     Alias,
-    /// What stands free in a file or package belongs to it.
+    /// The owner of free functions and values of a file or package.
     Module,
-    /// More members for a type that is declared elsewhere: Rust's `impl`, Go's methods.
+    /// Additional members of a type declared elsewhere: Rust's `impl`, Go's methods.
     Impl,
 }
 
@@ -219,7 +220,7 @@ impl TypeKind {
     }
 }
 
-/// From the widest to the narrowest.
+/// Ordered from the widest to the narrowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Visibility {
     Public,
@@ -228,7 +229,7 @@ pub enum Visibility {
     Internal,
     /// `pub(crate)`.
     Crate,
-    /// Java without a word, Go with a small letter.
+    /// Java without a modifier, Go with a lowercase initial.
     Package,
     /// `pub(super)` and `pub(in path)`.
     Restricted,
@@ -253,18 +254,18 @@ impl Visibility {
         }
     }
 
-    /// Whether what is behind it is behaviour that users of the library see.
+    /// Whether users of the library can observe the behaviour of the item.
     pub fn is_open(self) -> bool {
         self <= Visibility::Protected
     }
 
-    /// Whether another type can see it at all.
+    /// Whether other types can see the item at all.
     pub fn is_seen(self) -> bool {
         self < Visibility::Private
     }
 }
 
-/// A type as one declaration of it tells; a partial type has several.
+/// One declaration of a type; a partial type has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypePart {
     pub name: String,
@@ -272,37 +273,37 @@ pub struct TypePart {
     pub kind: TypeKind,
     pub scope: u32,
     pub outer: Option<u32>,
-    /// None if the declaration does not say.
+    /// `None` if the declaration has no visibility modifier.
     pub visibility: Option<Visibility>,
     /// Without visibility and `partial`, sorted.
     pub modifiers: Vec<String>,
     pub partial: bool,
-    /// `<T, U>` as written, empty for a type without.
+    /// `<T, U>` as written; empty for a type without type parameters.
     pub parameters: String,
     pub bases: Vec<Shape>,
-    /// The references among the bases, for who inherits from whom.
+    /// The references that name the bases, used to resolve inheritance.
     pub base_names: Vec<u32>,
-    /// The reference to the type that this adds members to.
+    /// The reference to the type to which this part adds members.
     pub extends: Option<u32>,
     pub attributes: Vec<Shape>,
-    /// Constraints; the parameters of a primary constructor; what a delegate takes and returns.
+    /// Constraints, the parameters of a primary constructor, the signature of a delegate.
     pub header: Shape,
-    /// Default values and parameter names of the header.
+    /// Digest of the default values and parameter names of the header.
     pub header_body: Digest,
-    /// The header as a reader wants to see it, behind the name.
+    /// The header after the name, formatted for display.
     pub shown: String,
-    /// Whether an attribute says how its fields lie in memory.
+    /// Whether an attribute fixes the memory layout of its fields.
     pub says_layout: bool,
     pub members: Vec<Member>,
-    /// How many members are declared, `int a, b;` being one.
+    /// Number of member declarations; `int a, b;` counts as one.
     pub declared: u32,
     pub doc: Option<Doc>,
     pub span: Span,
     /// From the first modifier to the body.
     pub signature: Span,
-    /// Every byte, with the comments before it.
+    /// Digest of every byte, including the comments before the declaration.
     pub raw: Digest,
-    /// Whether a gap lies inside.
+    /// Whether it overlaps a gap.
     pub degraded: bool,
 }
 
@@ -318,10 +319,10 @@ pub enum MemberKind {
     Destructor,
     Method,
     Operator,
-    /// Of a module, not of a type.
+    /// A function of a module, not of a type.
     Function,
     Macro,
-    /// A type that a trait leaves open and its implementations name.
+    /// A type that a trait declares and its implementations define.
     AssociatedType,
 }
 
@@ -349,22 +350,22 @@ impl MemberKind {
 pub struct Member {
     pub kind: MemberKind,
     pub name: String,
-    /// What tells it from the others of its type: name, number of type parameters, types of parameters.
+    /// Identifies the member within its type: name, number of type parameters, types of parameters.
     pub key: String,
     pub visibility: Visibility,
     pub is_static: bool,
-    /// Modifiers, attributes and types, and the value of a constant: what a user of the member may rely on.
+    /// Modifiers, attributes and types, and the value of a constant: everything callers may rely on.
     pub shape: Shape,
-    /// The signature as a reader wants to see it.
+    /// The signature, formatted for display.
     pub shown: String,
-    /// The reference that names its type, if that is a plain name.
+    /// The reference to its type, if that is a plain name.
     pub value_type: Option<u32>,
-    /// The type of its value or result, among those the file has written.
+    /// The type of its value or result, by index into [`FileFacts::written`].
     pub gives: Option<u32>,
     pub takes: Takes,
-    /// What it does: bodies, initial values, default values and names of parameters.
+    /// Digest of its behaviour: bodies, initial values, default values and names of parameters.
     pub body: Digest,
-    /// The same of accessors that are private in a member that is not.
+    /// Digest of the behaviour of private accessors in a member that is not private itself.
     pub hidden: Digest,
     pub doc: Option<Doc>,
     pub span: Span,
@@ -372,15 +373,14 @@ pub struct Member {
     pub body_span: Option<Span>,
 }
 
-/// A piece of a declaration in one spelling, whatever its layout was, with a place held open for each name that can be
-/// looked up.
+/// Part of a declaration in normalized form, independent of its layout, with a placeholder for each name that can be resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     text: String,
     names: Vec<u32>,
 }
 
-/// Holds a name's place in the text of a shape; no source has this character outside of strings.
+/// Placeholder for a name in the text of a shape. This character does not occur in source outside of strings.
 const PLACE: char = '\u{1}';
 
 impl Shape {
@@ -388,7 +388,7 @@ impl Shape {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
-        // a string may hold the character itself
+        // a string may contain the placeholder character itself
         self.text.extend(token.chars().filter(|c| *c != PLACE && *c != '\r'));
     }
 
@@ -418,7 +418,7 @@ impl Shape {
         &self.names
     }
 
-    /// The text with each name as `name` has it.
+    /// Appends the text to `out`; `name` writes each resolved name.
     pub fn render(&self, mut name: impl FnMut(u32, &mut String), out: &mut String) {
         let mut names = self.names.iter();
         for piece in self.text.split_inclusive(PLACE) {
@@ -435,15 +435,15 @@ impl Shape {
     }
 }
 
-/// What a comment documents, without its markup's layout.
+/// Documentation, without the layout of its markup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doc {
-    /// The first sentence, or line, of the summary.
+    /// The first sentence or line of the documentation.
     pub summary: String,
     pub digest: Digest,
 }
 
-/// A place that could not be read.
+/// A place where parsing failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     pub span: Span,
@@ -453,10 +453,10 @@ pub struct Gap {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GapKind {
-    /// Text that fits no rule.
+    /// Text that matches no grammar rule.
     Unexpected,
-    /// Something that a rule wants and that is not there.
+    /// A token that a grammar rule requires and that is absent.
     Missing,
-    /// Nesting beyond what is followed.
+    /// Nesting deeper than the traversal limit.
     TooDeep,
 }

@@ -1,6 +1,6 @@
-//! Go: types with their methods, which stand anywhere in the package, and what stands free in it.
+//! Go: types, methods declared anywhere in the package, and package-level functions and values.
 //!
-//! Does not know which types satisfy an interface: nothing in the text says so.
+//! Does not know which types satisfy an interface: Go source does not declare it.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
@@ -54,15 +54,15 @@ static READING: Reading = Reading::new(Dialect {
         ("interface_type", Piece::Lines),
     ],
     is_taste: |mark, parent| mark.kind() == ";" && parent.kind() != "for_clause",
-    head,
-    import,
-    own,
+    head: head,
+    import: import,
+    own: own,
     finish: |_| {},
     asks: ASKS,
     ..PLAIN
 });
 
-/// A folder is a package, and its path behind that of the module is what others import.
+/// A folder is a package; other files import it by the module's path followed by the folder's path.
 fn home(project: &str, path: &str) -> Home {
     let mut folders = steps(path);
     folders.pop();
@@ -84,7 +84,7 @@ fn visibility(name: &str) -> Visibility {
     if is_capital(name) { Visibility::Public } else { Visibility::Package }
 }
 
-/// `type A int` has its documentation before `type`; in `type ( … )` each has its own.
+/// The node that carries the documentation: `type A int` is documented before `type`, each entry of `type ( … )` by itself.
 fn alone(node: Node<'_>) -> Node<'_> {
     match node.parent() {
         Some(parent) if parent.named_child_count() == 1 && child(parent, "(").is_none() => {
@@ -116,7 +116,7 @@ fn one_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         Some(("blank_identifier", _)) => {}
         Some((_, name)) => walk.add_import(Some(name), (Some("global"), &words)),
         None => {
-            // `a/b/v2` is called `b`
+            // `a/b/v2` is imported as `b`
             let is_version =
                 |word: &&&str| word.strip_prefix('v').is_some_and(|rest| rest.parse::<u32>().is_ok());
             let name = words.iter().rev().find(|word| !is_version(word)).copied();
@@ -136,7 +136,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
         "const_spec" => values(walk, node, MemberKind::Constant),
         "var_spec" => values(walk, node, MemberKind::Field),
         "field_declaration" => fields(walk, node),
-        // read with the head of its interface
+        // already read as part of the interface's head
         _ => {}
     }
 }
@@ -159,7 +159,7 @@ fn declared_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.part(kind, node, &head, Walk::body);
 }
 
-/// What a struct or an interface takes over by naming it without a name for it.
+/// The types that a struct or an interface embeds.
 fn embedded(body: Node<'_>) -> Vec<Node<'_>> {
     named(body)
         .into_iter()
@@ -173,7 +173,7 @@ fn embedded(body: Node<'_>) -> Vec<Node<'_>> {
         .collect()
 }
 
-/// A method is a part of the type of its receiver.
+/// Records a method as a part of its receiver's type.
 fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = head(walk, node);
     let Some(receiver) = node.child_by_field_name("receiver") else { return };
@@ -200,7 +200,7 @@ fn descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
         .find_map(|it| if it.kind() == kind { Some(it) } else { descendant(it, kind) })
 }
 
-/// `a, b = 1, 2` declares two; the value of a constant that has none follows from its place in the group.
+/// `a, b = 1, 2` declares two members. A constant without a value derives it from its position in the group.
 fn values<'a>(walk: &mut Walk<'a>, node: Node<'a>, kind: MemberKind) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     for name in names.iter().filter(|name| name.kind() != ",") {
@@ -240,7 +240,7 @@ fn fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
-/// How members are asked for.
+/// How Go accesses members.
 const ASKS: Asks = Asks {
     rows: &[
         ("identifier", Asked::Name),

@@ -1,13 +1,13 @@
-//! What a type or a member is called for good: the same whatever is found first, on every machine, and short enough to type.
+//! Stable IDs of types and members: independent of discovery order, the same on every machine, and short enough to type.
 //!
-//! Does not know what it names beyond project, full name and kind; a moved or renamed type is another one here.
+//! Does not know more than project, full name and kind: a moved or renamed type gets a new ID.
 
 use crate::base32::{ALPHABET, LETTERS, spelled};
 use crate::digest::Digest;
 use crate::facts::{MemberKind, TypeKind};
 use std::fmt;
 
-/// No prefix that is shown is shorter. At 15,700 types one in 9,000 code bases has two that share so much.
+/// Minimum length of a displayed prefix. With 15,700 types, one in 9,000 codebases has two IDs that share a prefix this long.
 const SHORTEST: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -18,12 +18,12 @@ impl TypeId {
         TypeId(Digest::of(format!("type/1\0{project}\0{name}\0{}", kind.name()).as_bytes()).0)
     }
 
-    /// The id that a text spells in full.
+    /// Parses a complete ID.
     pub fn whole(text: &str) -> Option<TypeId> {
         TypeId::range(text).filter(|(from, to)| from == to).map(|(id, _)| id)
     }
 
-    /// The first and the last id that begin with some letters, `T_` before them or not.
+    /// Returns the first and the last ID with a prefix, which may start with `T_`.
     pub fn range(start: &str) -> Option<(TypeId, TypeId)> {
         let start = start.strip_prefix("T_").unwrap_or(start).to_ascii_lowercase();
         let ends = |filler: u8| {
@@ -36,7 +36,7 @@ impl TypeId {
         Some((TypeId(from as u64), TypeId(to as u64)))
     }
 
-    /// Its first letters, enough to tell it from all of `sorted`.
+    /// Returns the shortest prefix that is unique among `sorted`.
     pub fn short(self, sorted: &[TypeId]) -> String {
         let at = sorted.partition_point(|other| *other < self);
         let after = if sorted.get(at) == Some(&self) { at + 1 } else { at };
@@ -52,7 +52,7 @@ impl fmt::Display for TypeId {
     }
 }
 
-/// A member within its type.
+/// Identifies a member within its type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MemberId {
     pub of: TypeId,
@@ -60,8 +60,8 @@ pub struct MemberId {
 }
 
 impl MemberId {
-    /// `key` is what tells a member from the others of its type. Neither visibility nor modifiers are part of it: a member
-    /// that becomes public is the same one, changed.
+    /// `key` identifies the member within its type. It excludes visibility and modifiers: a member that becomes public keeps its
+    /// ID and counts as changed.
     pub fn new(of: TypeId, kind: MemberKind, key: &str) -> MemberId {
         let own = Digest::of(format!("member/1\0{}\0{}\0{key}", of.0, kind.name()).as_bytes());
         MemberId { of, own: own.0 }
@@ -74,12 +74,12 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// How many letters two spellings have in common from the start.
+/// Length of the common prefix of two encoded IDs.
 fn shared(one: u64, other: u64) -> usize {
     ((one ^ other).leading_zeros() / 5) as usize
 }
 
-/// Whether text may be the beginning of an id, and which; capitals are as good.
+/// Whether `text` is a prefix of `id`, ignoring case.
 pub fn is_prefix(text: &str, id: TypeId) -> bool {
     let text = text.strip_prefix("T_").unwrap_or(text).to_ascii_lowercase();
     !text.is_empty() && spelled(id.0).starts_with(&text)
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(ids.iter().filter(|id| (from..=to).contains(id)).count(), 1, "{short}");
         }
         assert_eq!(TypeId::range("T_"), None);
-        assert_eq!(TypeId::range("T_il"), None, "no letter of ours");
+        assert_eq!(TypeId::range("T_il"), None, "not in the alphabet");
         assert!(!is_prefix(&short[1], ids[0]) && is_prefix("ZZ", ids[3]) && !is_prefix("T_", ids[3]));
     }
 }

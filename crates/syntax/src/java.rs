@@ -1,6 +1,6 @@
 //! Java: classes, interfaces, enumerations, records and annotations.
 //!
-//! Does not know inherited members.
+//! Does not resolve inherited members.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
@@ -18,7 +18,7 @@ pub(crate) const LANGUAGE: Language = Language {
     home: None,
 };
 
-/// `Object @Nullable ... rest`: the grammar has no annotation there.
+/// `Object @Nullable ... rest`: the grammar does not accept an annotation there.
 const UNREADABLE: &[Rule] = &[Rule {
     mark: "...",
     blank: |before, _| {
@@ -72,19 +72,19 @@ static READING: Reading = Reading::new(Dialect {
         "variable_declarator",
     ],
     overloads: true,
-    head,
-    import,
-    own,
+    head: head,
+    import: import,
+    own: own,
     finish: |_| {},
     unreadable: |_| UNREADABLE,
     asks: ASKS,
     ..PLAIN
 });
 
-/// Annotations that no user can rely on.
+/// Annotations that are not part of the contract with callers.
 const IGNORED: &[&str] = &["@Override", "@SuppressWarnings", "@Generated"];
 
-/// Modifiers that say how something is done.
+/// Modifiers that describe the implementation, not the interface.
 const OF_BODIES: &[&str] = &["synchronized", "native", "strictfp"];
 
 fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
@@ -98,7 +98,7 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     }
     match node.kind() {
         "enum_constant" => {
-            // what it is made with and what it does itself; both are behaviour
+            // constructor arguments and class body are both behaviour
             let arguments = node.child_by_field_name("arguments");
             head.more = head.body.filter(|_| arguments.is_some());
             head.body = arguments.or(head.body);
@@ -136,7 +136,7 @@ fn modifier<'a>(walk: &Walk<'a>, head: &mut Head<'a>, word: Node<'a>) {
     }
 }
 
-/// What an interface or an annotation has is for everyone, and so are values of an enumeration.
+/// Members of interfaces and annotations, and enum constants, are public by default.
 fn default_visibility(node: Node) -> Visibility {
     let around = node.parent().map_or("", |parent| parent.kind());
     match (node.kind(), around) {
@@ -174,11 +174,11 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
         "record_declaration" if walk.declaring => record(walk, node),
         "static_initializer" | "block" if walk.declaring => {
             let mut head = head(walk, node);
-            let fixed = node.kind() == "static_initializer";
-            if fixed { "static {}" } else { "{}" }.clone_into(&mut head.name);
-            head.is_static = fixed;
+            let is_static = node.kind() == "static_initializer";
+            if is_static { "static {}" } else { "{}" }.clone_into(&mut head.name);
+            head.is_static = is_static;
             head.visibility = Some(Visibility::Private);
-            head.body = if fixed { child(node, "block") } else { Some(node) };
+            head.body = if is_static { child(node, "block") } else { Some(node) };
             walk.add_member(MemberKind::Constructor, node, &head);
         }
         _ => walk.inside(cursor),
@@ -204,12 +204,12 @@ fn is_constant(node: Node) -> bool {
     child(node, "modifiers").is_some_and(|it| child(it, "static").is_some() && child(it, "final").is_some())
 }
 
-/// The components of a record are values that everyone may read.
+/// Reads a record; its components are public properties.
 fn record<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = head(walk, node);
     let components =
         head.parameters.first().map(|list| children(*list, "formal_parameter")).unwrap_or_default();
-    // their names are what they are read by
+    // component names are the names of the accessors, so they belong to the members, not to the header
     head.parameters.clear();
     walk.part(TypeKind::Record, node, &head, |walk, body| {
         for component in components {
@@ -221,7 +221,7 @@ fn record<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     });
 }
 
-/// How members are asked for.
+/// How Java accesses members.
 const ASKS: Asks = Asks {
     rows: &[
         ("identifier", Asked::Name),

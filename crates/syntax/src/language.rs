@@ -1,6 +1,6 @@
-//! What a language has to bring to be read.
+//! The description of a supported language.
 //!
-//! Does not know any language; `reader` lists them.
+//! Does not know a particular language; `reader` lists them.
 
 use crate::facts::FileFacts;
 use crate::module_path::{self, Home};
@@ -9,32 +9,32 @@ use crate::token::{Prepared, Source};
 use crate::walk::Reading;
 use tree_sitter::Tree;
 
-/// What makes a language one that can be read.
+/// A supported programming language.
 pub struct Language {
     pub name: &'static str,
-    /// How the names of its files end, without the dot.
+    /// File name extensions, without the dot.
     pub endings: &'static [&'static str],
     pub(crate) grammar: fn() -> tree_sitter::Language,
     pub(crate) manner: Manner,
-    /// Where a file of it stands, by the name of its project and the path in it; none if the file itself says so.
+    /// Derives the module path of a file from the name of its project and its path there; `None` if the file declares it.
     pub(crate) home: Option<fn(&str, &str) -> Home>,
 }
 
-/// How a text becomes facts.
+/// How facts are extracted from a text.
 pub(crate) enum Manner {
-    /// As a table says that all such languages share.
+    /// By the shared tree walk, driven by a table.
     Table(&'static Reading),
-    /// By rules of the language's own.
+    /// By code specific to the language.
     Own {
-        /// Text as the grammar can take it, every byte in its place, and the tokens it is made of.
+        /// Rewrites constructs that the grammar rejects, without moving any byte, and returns the tokens.
         prepare: fn(&str, &Symbols) -> Prepared,
         extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
     },
 }
 
 impl Language {
-    /// Tells the facts of a file where it is: at `path` in `project`, which has its own names for other projects. Once told, they
-    /// keep it.
+    /// Qualifies the facts of a file with its module path, for `path` in `project`. `aliases` are the project's own names for
+    /// other projects. Repeated calls have no effect.
     pub fn place(&self, facts: &mut FileFacts, project: &str, path: &str, aliases: &[(String, String)]) {
         if let Some(home) = self.home {
             module_path::place(facts, home, project, path, aliases);

@@ -1,21 +1,21 @@
-//! Where a file stands in its project, for languages whose names follow from paths: `src/a/b.rs` is the module `a::b`.
+//! Module paths for languages that derive them from file paths: `src/a/b.rs` is the module `a::b`.
 //!
-//! Does not know what the file says. Facts are read without it, so that a file that only moves need not be read again.
+//! Does not know the contents of the file. Facts are extracted without the module path, so a moved file need not be parsed again.
 
 use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind};
 
-/// The words that a file's names begin with.
+/// The prefixes of the names in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Home {
-    /// Of the module that the file is, or the package it belongs to.
+    /// The module of the file, or the package that contains it.
     pub(crate) module: Vec<String>,
-    /// Of the folder that its relative imports begin in.
+    /// The folder against which relative imports are resolved.
     pub(crate) folder: Vec<String>,
-    /// Of the whole: a crate.
+    /// The root of the project, such as a crate.
     pub(crate) root: Vec<String>,
 }
 
-/// What a path is relative to that begins like this, without as many of its last words as it has steps up.
+/// Resolves the root that a path starts with (`crate`, `self`, `.`), and drops one word for each `super` or `..`.
 fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
     let climbs = |step: &str, between: &str| {
         alias.split(between).all(|it| it == step).then(|| alias.split(between).count())
@@ -33,11 +33,11 @@ fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
     Some(&words[..words.len().saturating_sub(ups)])
 }
 
-/// What stands free in a file that has no name.
+/// Name of the module part of a file that has no module name.
 const NAMELESS: &str = "module";
 
-/// Tells a file's facts where the file is: at `path` in `project`, which has its own names for other projects. Once told, they
-/// keep it.
+/// Qualifies the facts of a file with its module path, for `path` in `project`. `aliases` are the project's own names for other
+/// projects. Repeated calls have no effect.
 pub(crate) fn place(
     facts: &mut FileFacts,
     home: fn(&str, &str) -> Home,
@@ -54,7 +54,7 @@ pub(crate) fn place(
     }
 }
 
-/// Paths that begin with a project's name for another one begin with that one's own.
+/// Replaces a project's alias for another project with that project's own name, at the start of paths.
 fn rename(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
     let ([ours], false) = (ours, theirs.is_empty()) else { return };
     for at in 0..facts.paths.len() {
@@ -97,7 +97,7 @@ fn intern(facts: &mut FileFacts, word: &str) -> u32 {
     }) as u32
 }
 
-/// A path from the outermost namespace if it says what it is relative to.
+/// Converts a relative path to one from the global namespace; other paths stay as they are.
 fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
     let path = facts.paths[at].clone();
     let alias = path.alias.map(|alias| facts.word(alias).to_owned());
@@ -108,16 +108,16 @@ fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
     Path { alias: Some(global), segments: before.iter().chain(&path.segments).copied().collect() }
 }
 
-/// The folders and the name of a path, without what its name ends with.
+/// The folders and the file name of a path, without its extension.
 pub(crate) fn steps(path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // `a.ts`, `a.test.ts` and `a.d.ts`: the second is another module, the third the same
+    // of `a.ts`, `a.test.ts` and `a.d.ts`, the second is a different module, the third the same as the first
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let stem = stem.strip_suffix(".d").unwrap_or(stem);
     folder.split('/').chain([stem]).filter(|step| !step.is_empty()).map(str::to_owned).collect()
 }
 
-/// The words of a project's name that is a path itself: `@my/web`, `example.com/shop`.
+/// The segments of a project name that is itself a path: `@my/web`, `example.com/shop`.
 pub(crate) fn steps_of(project: &str) -> Vec<String> {
     project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

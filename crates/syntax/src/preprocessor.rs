@@ -1,10 +1,10 @@
-//! Which lines `#if` lets in, for the symbols that a project defines.
+//! Evaluates `#if` directives against the symbols that a project defines.
 //!
-//! Does not know where the symbols come from.
+//! Does not know where the symbols are defined.
 
 use std::collections::BTreeSet;
 
-/// The names that are defined when a file is read, such as `DEBUG` or `NET8_0_OR_GREATER`.
+/// The preprocessor symbols defined for a file, such as `DEBUG` or `NET8_0_OR_GREATER`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Symbols(BTreeSet<String>);
 
@@ -28,17 +28,17 @@ impl<'a> FromIterator<&'a str> for Symbols {
     }
 }
 
-/// The conditions that are open at a place of a file.
+/// The stack of `#if` branches that are open at the current position.
 pub(crate) struct Conditions {
     defined: Symbols,
     open: Vec<Branch>,
 }
 
 struct Branch {
-    /// Whether a branch of this `#if` was let in already.
+    /// Whether a branch of this `#if` has already been active.
     taken: bool,
     active: bool,
-    /// Whether what is around the `#if` is let in.
+    /// Whether the code around the `#if` is active.
     outer: bool,
 }
 
@@ -51,7 +51,7 @@ impl Conditions {
         self.open.last().is_none_or(|branch| branch.active)
     }
 
-    /// Takes one directive, from its `#` on.
+    /// Processes one directive, starting at its `#`.
     pub(crate) fn line(&mut self, line: &str) {
         let line = line.trim_start_matches('#').trim();
         let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(line.len()));
@@ -86,7 +86,7 @@ impl Conditions {
     }
 }
 
-/// A condition while it is read: `A && (!B || C == true)`.
+/// A recursive descent evaluator for conditions such as `A && (!B || C == true)`.
 struct Condition<'a> {
     text: &'a [u8],
     at: usize,

@@ -1,6 +1,6 @@
 //! Python: classes and modules.
 //!
-//! Does not know what is assigned to `self` in a body, nor what decorators make of a function.
+//! Does not know attributes assigned to `self` in a body, or how decorators transform a function.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
@@ -72,21 +72,21 @@ static READING: Reading = Reading::new(Dialect {
     ],
     tuples: &["tuple", "tuple_pattern", "expression_list", "pattern_list"],
     quotes_alike: true,
-    is_doc,
+    is_doc: is_doc,
     is_taste: |mark, _| mark.kind() == ";",
-    head,
-    import,
-    own,
+    head: head,
+    import: import,
+    own: own,
     finish: |_| {},
     asks: ASKS,
     ..PLAIN
 });
 
-/// Folders that hold packages and are none.
+/// Folders that contain packages but are not packages themselves.
 const HOLDERS: &[&str] = &["src/", "lib/", "python/"];
 
 fn home(_: &str, path: &str) -> Home {
-    let inner = HOLDERS.iter().find_map(|holder| path.strip_prefix(holder)).unwrap_or(path);
+    let inner = HOLDERS.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
     let mut module = steps(inner);
     let name = module.pop().unwrap_or_default();
     let folder = module.clone();
@@ -96,7 +96,7 @@ fn home(_: &str, path: &str) -> Home {
     Home { module, folder, root: Vec::new() }
 }
 
-/// A text that stands first in a module, a class or a function.
+/// Whether a node is a docstring: a string that comes first in a module, class or function.
 fn is_doc(node: Node) -> bool {
     if node.kind() != "expression_statement" || node.child_count() != 1 {
         return false;
@@ -129,7 +129,7 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     head
 }
 
-/// A leading underscore asks others to keep out; names such as `__init__` are the language's own.
+/// A leading underscore means private by convention; names such as `__init__` are reserved by the language and public.
 fn visibility(name: &str) -> Visibility {
     let special = name.starts_with("__") && name.ends_with("__");
     if name.starts_with('_') && !special { Visibility::Private } else { Visibility::Public }
@@ -147,7 +147,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         let alias = name.child_by_field_name("alias").map(|alias| walk.text(alias));
         let words = walk.chain(path).unwrap_or_default();
         if from.is_none() && alias.is_none() {
-            // `import a.b` makes `a` known
+            // `import a.b` binds `a`
             words.first().into_iter().for_each(|first| walk.bring(first));
         } else {
             let path: Vec<&str> = before.iter().chain(&words).copied().collect();
@@ -156,7 +156,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
-/// Where `from` begins, and its words: a dot is the folder of this file.
+/// The root and the words of the module in `from … import`; a leading dot is the folder of this file.
 fn module<'a>(walk: &Walk<'a>, node: Node<'a>) -> (Option<&'a str>, Vec<&'a str>) {
     if node.kind() != "relative_import" {
         return (Some("global"), walk.chain(node).unwrap_or_default());
@@ -198,11 +198,11 @@ fn function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = head(walk, node);
     let decorators: Vec<&str> =
         head.attributes.iter().map(|it| walk.text(*it).trim_start_matches('@')).collect();
-    let says = |word: &str| decorators.contains(&word);
-    head.is_static = says("staticmethod") || says("classmethod");
+    let has = |word: &str| decorators.contains(&word);
+    head.is_static = has("staticmethod") || has("classmethod");
     let accessor = decorators.iter().any(|it| it.ends_with(".setter") || it.ends_with(".deleter"));
     let kind = match walk.owner {
-        Some(_) if accessor || says("property") || says("cached_property") => MemberKind::Property,
+        Some(_) if accessor || has("property") || has("cached_property") => MemberKind::Property,
         Some(_) if head.name == "__init__" => MemberKind::Constructor,
         Some(_) => MemberKind::Method,
         None => MemberKind::Function,
@@ -210,7 +210,7 @@ fn function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.add_member(kind, node, &head);
 }
 
-/// `a = 1` or `a: int`, for a name and no more.
+/// Whether an assignment declares a field: `a = 1` or `a: int` with a plain name as its target.
 fn is_field(assignment: Node) -> bool {
     assignment.child_by_field_name("left").is_some_and(|left| left.kind() == "identifier")
 }
@@ -227,7 +227,7 @@ fn field<'a>(walk: &mut Walk<'a>, node: Node<'a>, assignment: Node<'a>) {
     walk.add_member(kind, assignment, &head);
 }
 
-/// Names in an annotation are types; one in quotes is not declared yet.
+/// Records the names in an annotation as types; a quoted name is a forward reference.
 fn annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     match node.kind() {
         "identifier" | "attribute" if walk.name(node, Position::Type) => {}
@@ -248,7 +248,7 @@ fn annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
-/// How members are asked for.
+/// How Python accesses members.
 const ASKS: Asks = Asks {
     rows: &[
         ("identifier", Asked::Name),

@@ -1,6 +1,6 @@
-//! The languages that can be read, one row each, and the one way all of them are read.
+//! The table of supported languages, and the reader that parses a file of any of them.
 //!
-//! Does not know any language: a row brings its grammar, what its text needs before it is parsed, and how its tree is read.
+//! Does not know a particular language: each row supplies the grammar, the preparation of the text and the extraction of facts.
 
 use crate::facts::FileFacts;
 use crate::language::{Language, Manner};
@@ -21,21 +21,21 @@ pub const LANGUAGES: &[Language] = &[
     java::LANGUAGE,
 ];
 
-/// The language of a file, by its name.
+/// Determines the language of a file by its extension.
 pub fn language_of(path: &Path) -> Option<&'static Language> {
     let ending = path.extension()?.to_str()?;
     LANGUAGES.iter().find(|language| language.endings.contains(&ending))
 }
 
-/// Reads files of one language, one after another.
+/// Extracts facts from files of one language; reuses one parser.
 pub struct Reader {
     language: &'static Language,
     parser: Parser,
 }
 
-/// Why a language cannot be read at all.
+/// The version of a grammar is incompatible with the tree-sitter library.
 #[derive(Debug, thiserror::Error)]
-#[error("the grammar of {language} does not fit the parser: {reason}")]
+#[error("grammar for {language} is incompatible with the parser: {reason}")]
 pub struct GrammarError {
     pub language: &'static str,
     pub reason: String,
@@ -52,7 +52,7 @@ impl Reader {
         Ok(Reader { language, parser })
     }
 
-    /// What one file tells, for a set of defined symbols.
+    /// Extracts the facts of one file, with a set of defined preprocessor symbols.
     pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
         match &self.language.manner {
             Manner::Table(reading) => {
@@ -67,20 +67,21 @@ impl Reader {
         }
     }
 
-    /// The pieces of a text that is read by a table, in order.
+    /// The tokens of a text in a table-driven language, in source order.
     pub(crate) fn tokens(&mut self, text: &str) -> Vec<Token> {
         let Manner::Table(reading) = &self.language.manner else { return Vec::new() };
         let tree = self.tree(&reading.prepare(text));
         tree.map_or_else(Vec::new, |tree| walk::tokens(reading, &tree, text))
     }
 
-    /// A parser without a time limit or a flag to stop it always returns one.
+    /// Always returns a tree: a parser returns `None` only when a timeout or cancellation flag is set.
     fn tree(&mut self, prepared: &Prepared) -> Option<Tree> {
         self.parser.parse(&prepared.bytes, None)
     }
 }
 
-/// The text of a file: UTF-8, UTF-16 if it begins with that mark, and otherwise Latin-1, in which any bytes are a text.
+/// Decodes a file as UTF-16 if it starts with a byte order mark, as UTF-8 if it is valid, and otherwise as Latin-1, which accepts
+/// any bytes.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |of: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]]));

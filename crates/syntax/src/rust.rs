@@ -1,7 +1,7 @@
-//! Rust: structs, enums, unions, traits and aliases; an `impl` is a further part of its type, and what stands free belongs to its
+//! Rust: structs, enums, unions, traits and aliases; an `impl` is a further part of its type, and free items belong to their
 //! module.
 //!
-//! Does not know what macros make of their text: names in it are taken as they stand.
+//! Does not expand macros: names in a macro invocation are recorded as written.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
@@ -67,22 +67,22 @@ static READING: Reading = Reading::new(Dialect {
     asks: ASKS,
     tuples: &["tuple_expression", "tuple_type", "tuple_pattern"],
     sees_outer: false,
-    is_taste,
-    head,
+    is_taste: is_taste,
+    head: head,
     import: |walk, node| {
         if let Some(argument) = node.child_by_field_name("argument") {
             import(walk, argument, &[]);
         }
     },
-    own,
+    own: own,
     finish: |_| {},
     ..PLAIN
 });
 
-/// Folders in which each file is a crate of its own.
+/// Folders in which each file is a separate crate.
 const CRATES: &[&str] = &["tests", "examples", "benches", "bin"];
 
-/// `src/a/mod.rs` and `src/a.rs` are `a`; each test, example and program is a crate of its own.
+/// `src/a/mod.rs` and `src/a.rs` are the module `a`; each test, example and binary is a separate crate.
 fn home(project: &str, path: &str) -> Home {
     let mut steps = steps(path.strip_prefix("src/").unwrap_or(path));
     let own = steps.len() > 1 && CRATES.contains(&steps[0].as_str());
@@ -95,10 +95,10 @@ fn home(project: &str, path: &str) -> Home {
     Home { folder: module.clone(), module, root }
 }
 
-/// Attributes that no user can rely on.
+/// Attributes that are not part of the contract with callers.
 const IGNORED: &[&str] = &["inline", "cold", "allow", "expect", "warn", "deny", "doc", "rustfmt"];
 
-/// rustfmt puts braces around the value of an arm and of a closure, and a comma behind an arm, by the room there is.
+/// Depending on the line width, rustfmt adds braces around the value of a match arm or closure, and a comma after an arm.
 fn is_taste(mark: Node, parent: Node) -> bool {
     match (mark.kind(), parent.kind()) {
         (",", "match_arm") => true,
@@ -144,14 +144,15 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     head
 }
 
-/// `async`, which a caller does see, stays; `unsafe` too. Only `default` of specialisation says nothing.
+/// Modifiers to exclude from the signature: only `default` of specialisation. `async` and `unsafe` stay, because they affect
+/// callers.
 fn function_words(node: Node) -> Vec<Span> {
     let modifiers = child(node, "function_modifiers");
     let word = modifiers.and_then(|modifiers| child(modifiers, "default"));
     word.map(span).into_iter().collect()
 }
 
-/// Variants, and members of a trait or of its implementation, are as visible as what they stand in.
+/// Variants, and members of a trait or of its implementation, have the visibility of the item that contains them.
 fn shares_visibility(node: Node) -> bool {
     if node.kind() == "enum_variant" {
         return true;
@@ -172,7 +173,7 @@ fn visibility(word: &str) -> Visibility {
     }
 }
 
-/// Attributes stand before what they belong to, as its siblings.
+/// Collects attributes, which precede their item as siblings in the tree.
 fn beside<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
     let mut at = node.prev_sibling();
     while let Some(sibling) = at {
@@ -197,7 +198,7 @@ fn beside<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
 fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     match node.kind() {
-        // read with what it belongs to
+        // already read as part of its item
         "attribute_item" if walk.declaring => {}
         "use_declaration" => use_declaration(walk, node),
         "mod_item" if walk.declaring => module(walk, node),
@@ -222,7 +223,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     }
 }
 
-/// What tells `from` of one `impl From<A>` from that of another, however the trait is reached.
+/// Qualifier that distinguishes `from` in `impl From<A>` from `from` in `impl From<B>`, independent of the path to the trait.
 fn qualifier<'a>(walk: &Walk<'a>, node: Node<'a>) -> String {
     let around = node.parent().and_then(|list| list.parent());
     let Some(implemented) = around.and_then(|it| it.child_by_field_name("trait")) else {
@@ -234,7 +235,7 @@ fn qualifier<'a>(walk: &Walk<'a>, node: Node<'a>) -> String {
     format!("{}::", &text[name..])
 }
 
-/// `pub use` is part of what a module offers; the others only bring names.
+/// `pub use` is part of the interface of a module; other `use` declarations only import names.
 fn use_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     if child(node, "visibility_modifier").is_none() {
         walk.take(node.start_byte(), node.end_byte());
@@ -266,7 +267,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>, before: &[&'a str]) {
             let path = joined(walk, node.named_child(0));
             bring(walk, None, &path);
         }
-        // `a::{self}` is `a`
+        // `a::{self}` imports `a`
         "self" => bring(walk, before.last().copied(), before),
         _ => {
             let path = joined(walk, Some(node));
@@ -291,7 +292,7 @@ fn module<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.nested_scope(&[name], seen, node, body);
 }
 
-/// An implementation adds to the type it is for, wherever that is declared.
+/// Adds the members of an `impl` to its type, which may be declared in another file.
 fn implementation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = head(walk, node);
     let target = node.child_by_field_name("type");
@@ -306,7 +307,7 @@ fn implementation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         str::to_owned,
     );
     if implemented.is_none() && child(node, "where_clause").is_none() {
-        // methods may be spread over several blocks
+        // moving methods between inherent impl blocks changes nothing for callers
         head.apart
             .push(Span::new(node.start_byte(), head.body.map_or(node.end_byte(), |body| body.start_byte())));
     }
@@ -317,7 +318,7 @@ fn implementation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.facts.types[at].extends = found.map(|found| (from + found) as u32);
 }
 
-/// The name within `&'a mut A<T>`.
+/// The name inside `&'a mut A<T>`.
 fn plain_name(node: Node<'_>) -> Node<'_> {
     let inner = match node.kind() {
         "generic_type" | "reference_type" | "pointer_type" => node.child_by_field_name("type"),
@@ -326,7 +327,7 @@ fn plain_name(node: Node<'_>) -> Node<'_> {
     inner.map_or(node, plain_name)
 }
 
-/// The fields of a tuple have numbers for names.
+/// Reads the fields of a tuple struct, which are named by their index.
 fn tuple<'a>(walk: &mut Walk<'a>, list: Node<'a>) {
     let Some(owner) = walk.owner else { return };
     let from = walk.facts.references.len();
@@ -351,7 +352,7 @@ fn tuple<'a>(walk: &mut Walk<'a>, list: Node<'a>) {
     }
 }
 
-/// How members are asked for.
+/// How Rust accesses members.
 const ASKS: Asks = Asks {
     rows: &[
         ("identifier", Asked::Name),

@@ -1,7 +1,7 @@
-//! Edits of whole files whose meaning is known beforehand, to hold hashes against: layout, comments, documentation, bodies,
-//! signatures. For tests and for the example that runs them over real code.
+//! Edits of whole files with a known effect, to check hashes against: layout, comments, documentation, bodies, signatures. Used by
+//! tests and by the example that runs them over real code.
 //!
-//! Does not know hashes.
+//! Does not know how hashes are computed.
 
 use crate::csharp;
 use crate::facts::{FileFacts, Member, MemberKind, TypeKind, TypePart, Visibility};
@@ -9,20 +9,20 @@ use crate::preprocessor::Symbols;
 use crate::reader::Reader;
 use crate::token::{Lexeme, Span, Token};
 
-/// How a text is laid out anew, token by token.
+/// How a text is reformatted, token by token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// As few lines as can be.
+    /// As few lines as possible.
     Dense,
-    /// A line for each token, indented oddly, with the ends of lines that another system has.
+    /// One line per token, with irregular indentation and CRLF line endings.
     Airy,
-    /// Braces on lines of their own, tabs before everything.
+    /// Braces on separate lines, indented with tabs.
     Braces,
 }
 
 pub const STYLES: &[Style] = &[Style::Dense, Style::Airy, Style::Braces];
 
-/// The same tokens with other blanks between them. Marks that touch go on touching, since `> >` is not `>>`.
+/// Reformats C#: the same tokens with different whitespace. Adjacent punctuation stays adjacent, because `> >` is not `>>`.
 pub fn reformatted(text: &str, symbols: &Symbols, style: Style) -> String {
     let tokens = csharp::lex(text, symbols);
     let mut out = String::new();
@@ -41,7 +41,7 @@ pub fn reformatted(text: &str, symbols: &Symbols, style: Style) -> String {
     out
 }
 
-/// What goes between two tokens.
+/// The whitespace between two tokens.
 fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usize) -> &'static str {
     let Some(before) = before else { return "" };
     let line = |kind| matches!(kind, Lexeme::Directive | Lexeme::Inactive | Lexeme::Comment | Lexeme::Doc);
@@ -56,15 +56,15 @@ fn gap(before: Option<&Token>, token: &Token, text: &str, style: Style, at: usiz
     }
 }
 
-/// A text of a language that is read by a table, laid out anew. Where lines end stays as it is, since most of these languages read
-/// it, and so does the depth of what is indented; blanks, empty lines and the ends of lines that another system has are new.
+/// Reformats a text in a table-driven language. Line breaks and indentation levels stay, because they are significant in most of
+/// these languages; spaces, empty lines and line endings (CRLF) change.
 pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
     let tokens = reader.tokens(text);
     let (mut out, mut end, mut after_comment) = (String::new(), 0, false);
     for token in tokens.iter().filter(|token| token.span.from < token.span.to) {
         let between = text.get(end..token.span.from as usize).unwrap_or_default();
         let close = after_comment || !token.kind.counts();
-        // a mark that is a matter of taste is no token, and stands between them
+        // stylistic punctuation is not a token, so it appears in the text between tokens
         let mut rest = between;
         while let Some(at) = rest.find(|letter: char| !letter.is_ascii_whitespace()) {
             out.push_str(&blanks_anew(&out, &rest[..at], style, close));
@@ -82,9 +82,9 @@ pub fn relaid(reader: &mut Reader, text: &str, style: Style) -> String {
     out
 }
 
-/// Blanks in another form. What stands `close` to a comment stays so: it may be what the comment documents.
+/// Changes the form of whitespace. Text adjacent to a comment (`close`) stays adjacent, because the comment may document it.
 fn blanks_anew(before: &str, between: &str, style: Style, close: bool) -> String {
-    // a line that goes on in the next ends in nothing but its mark
+    // nothing may follow the backslash of a continued line
     if between.is_empty() || before.ends_with('\\') {
         return between.to_owned();
     }
@@ -100,7 +100,7 @@ fn blanks_anew(before: &str, between: &str, style: Style, close: bool) -> String
     }
 }
 
-/// The text with a comment after each semicolon.
+/// Adds a comment after each semicolon.
 pub fn commented(text: &str, symbols: &Symbols) -> String {
     with_each(text, symbols, |token| token == ";", "; /* a word */")
 }
@@ -111,7 +111,7 @@ fn with_each(text: &str, symbols: &Symbols, is: impl Fn(&str) -> bool, instead: 
     replaced(text, places.map(|token| (token.span.from as usize, token.span.to as usize, instead.to_owned())))
 }
 
-/// The text with a word more in each line of documentation.
+/// Adds a word to each line of documentation.
 pub fn documented(text: &str, symbols: &Symbols) -> String {
     let tokens = csharp::lex(text, symbols);
     let lines =
@@ -124,7 +124,7 @@ pub fn documented(text: &str, symbols: &Symbols) -> String {
     )
 }
 
-/// The text with a statement more in the block of each method that `of` picks, and the number of those.
+/// Adds a statement to the body of each method that `of` selects; returns the text and the number of methods.
 pub fn with_statement(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> bool) -> (String, usize) {
     let functions = |member: &&Member| matches!(member.kind, MemberKind::Method | MemberKind::Constructor);
     let members = facts.types.iter().flat_map(|part| &part.members).filter(functions);
@@ -135,7 +135,7 @@ pub fn with_statement(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> boo
     (replaced(text, places.into_iter().map(|at| (at + 1, at + 1, " SomethingElse(); ".to_owned()))), count)
 }
 
-/// The text with an attribute on each public method, and the number of those.
+/// Adds an attribute to each public method; returns the text and the number of methods.
 pub fn attributed(text: &str, facts: &FileFacts) -> (String, usize) {
     let members = facts.types.iter().flat_map(|part| &part.members);
     let methods = members.filter(|it| it.kind == MemberKind::Method && it.visibility == Visibility::Public);
@@ -144,11 +144,11 @@ pub fn attributed(text: &str, facts: &FileFacts) -> (String, usize) {
     (replaced(text, places.into_iter().map(|at| (at, at, "[Noted] ".to_owned()))), count)
 }
 
-/// A file as two, in which each type of two members or more is divided: the first has all but its last member, the second only
-/// that. With them the number of types that were divided.
+/// Splits a file in two, and each type with at least two members into two partial types: the second file gets the last member, the
+/// first file all others. Returns both texts and the number of types split.
 pub fn divided(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, String, usize) {
     let tokens = csharp::lex(text, symbols);
-    // a condition may begin in one half and end in the other
+    // a condition could begin in one half and end in the other
     let directives: Vec<Span> =
         tokens.iter().filter(|token| token.kind == Lexeme::Directive).map(|token| token.span).collect();
     let can = |part: &TypePart| can_be_divided(part) && !directives.iter().any(|it| it.overlaps(part.span));
@@ -189,7 +189,7 @@ pub fn divided(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, Str
     (cut(first), cut(second), count)
 }
 
-/// One whose declaration has a body, is not partial already, and does not say how its fields lie in memory.
+/// Whether a declaration has a body, is not partial already, and does not fix the memory layout of its fields.
 fn can_be_divided(part: &TypePart) -> bool {
     let kind = !matches!(part.kind, TypeKind::Enum | TypeKind::Delegate);
     kind && part.header_body.0 == 0 && !part.partial && !part.says_layout && part.signature.to < part.span.to
@@ -199,7 +199,7 @@ fn is_keyword(word: &str) -> bool {
     matches!(word, "class" | "struct" | "interface" | "record")
 }
 
-/// The text with ranges replaced; they come in any order and do not overlap.
+/// Replaces ranges of the text; they may be in any order and must not overlap.
 fn replaced(text: &str, places: impl Iterator<Item = (usize, usize, String)>) -> String {
     let mut places: Vec<_> = places.collect();
     places.sort();

@@ -1,9 +1,9 @@
-//! What a source text is made of, one piece after another: words, strings, marks, comments. Hashes are taken over these, so
-//! that indentation and line breaks cannot matter and a space inside a string does.
+//! Tokens of source text: words, strings, punctuation, comments. Hashes cover tokens, so indentation and line breaks do not affect
+//! them, but a space inside a string does.
 //!
-//! Does not know how any language draws the lines between them: each lexer does.
+//! Does not know how a language is tokenized: each lexer does.
 
-/// A half-open range of bytes of one text.
+/// A half-open byte range of one text.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
@@ -26,25 +26,25 @@ impl Span {
     }
 }
 
-/// What a piece of text is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lexeme {
     Word,
     Number,
-    /// A string or a character, with its quotes and with whatever is spliced into it.
+    /// A string or character literal, including its quotes and interpolations.
     Text,
     Mark,
     Comment,
-    /// A comment that documents what follows.
+    /// A documentation comment.
     Doc,
-    /// A line for the preprocessor.
+    /// A preprocessor directive.
     Directive,
-    /// Text that the preprocessor leaves out.
+    /// Text excluded by the preprocessor.
     Inactive,
 }
 
 impl Lexeme {
-    /// Whether a compiler would see it.
+    /// Whether the token reaches the compiler.
     pub(crate) fn counts(self) -> bool {
         matches!(self, Lexeme::Word | Lexeme::Number | Lexeme::Text | Lexeme::Mark)
     }
@@ -56,13 +56,13 @@ pub(crate) struct Token {
     pub(crate) span: Span,
 }
 
-/// How many lines a text has; the last may lack its end.
+/// Counts the lines of a text; the last one may lack a line ending.
 pub(crate) fn lines(text: &str) -> u32 {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32;
     ends + u32::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// A text with its tokens, in order.
+/// A text with its tokens in source order.
 pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     pub(crate) tokens: &'a [Token],
@@ -73,19 +73,19 @@ impl<'a> Source<'a> {
         token.span.of(self.text)
     }
 
-    /// The index of the first token that begins at or after a byte.
+    /// The index of the first token that starts at or after a byte.
     pub(crate) fn index(&self, byte: u32) -> usize {
         self.tokens.partition_point(|token| token.span.from < byte)
     }
 
-    /// The tokens that begin inside a range and count.
+    /// The significant tokens that start inside a range.
     pub(crate) fn within(&self, span: Span) -> impl Iterator<Item = &'a Token> + use<'a> {
         let tokens = &self.tokens[self.index(span.from)..];
         tokens.iter().take_while(move |token| token.span.from < span.to).filter(|token| token.kind.counts())
     }
 }
 
-/// Text as a grammar can take it, every byte in its place, and the tokens it is made of.
+/// Text rewritten so that the grammar accepts it, with every byte offset unchanged, and its tokens.
 pub(crate) struct Prepared {
     pub(crate) bytes: Vec<u8>,
     pub(crate) tokens: Vec<Token>,

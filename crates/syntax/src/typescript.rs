@@ -1,6 +1,6 @@
-//! TypeScript and JavaScript: classes, interfaces, enumerations, aliases and modules.
+//! TypeScript and JavaScript: classes, interfaces, enums, aliases and modules.
 //!
-//! Does not know what a package's manifest makes of a path, nor members that are added when a program runs.
+//! Does not know path mappings in a package manifest, or members added at run time.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Language, Manner};
@@ -19,7 +19,7 @@ pub(crate) const LANGUAGE: Language = Language {
     home: Some(home),
 };
 
-/// JavaScript is read by the grammar of TypeScript with markup, which takes all of it.
+/// JavaScript is parsed with the TSX grammar, which accepts all of it.
 pub(crate) const WITH_MARKUP: Language = Language {
     name: "JavaScript",
     endings: &["js", "jsx", "tsx", "mjs", "cjs"],
@@ -28,7 +28,7 @@ pub(crate) const WITH_MARKUP: Language = Language {
     home: Some(home),
 };
 
-/// What the grammar does not have yet.
+/// Constructs that the grammar does not support yet.
 const UNREADABLE: &[Rule] = &[
     // `export type * from "a"`
     Rule {
@@ -43,7 +43,7 @@ const UNREADABLE: &[Rule] = &[
     Rule { mark: "out ", blank: |before, mark| variance(before, mark, 3) },
 ];
 
-/// Types of Flow beside those that are TypeScript's too: `opaque type A`, `{+a: B, ...}`, `component(...props: any)`.
+/// Flow types without a TypeScript equivalent: `opaque type A`, `{+a: B, ...}`, `component(...props: any)`.
 const FLOW: &[Rule] = &[
     Rule { mark: "opaque type ", blank: |before, _| (!before.ends_with(is_word)).then_some(0..6) },
     Rule {
@@ -55,12 +55,12 @@ const FLOW: &[Rule] = &[
     },
     Rule { mark: "+", blank: sign },
     Rule { mark: "-", blank: sign },
-    // what is left of `component(...props: any)` is the type `any`
+    // blanking `component(...props: any)` leaves the type `any`
     Rule { mark: "component(...props: any)", blank: |_, _| Some(0..20) },
     Rule { mark: "any)", blank: |before, _| before.ends_with("component(...props: ").then_some(3..4) },
 ];
 
-/// Flow's word for the same: `{+a: B}` and `<+T>`.
+/// Flow's variance sigils: `{+a: B}` and `<+T>`.
 fn sign(before: &str, mark: &str) -> Option<Blank> {
     let listed = before.trim_end().ends_with(['{', ',', '<', '|', ';']);
     let rest = mark[1..].trim_start_matches(is_word);
@@ -68,7 +68,7 @@ fn sign(before: &str, mark: &str) -> Option<Blank> {
     (listed && typed && mark[1..].starts_with(|it| is_word(it) || it == '[')).then_some(0..1)
 }
 
-/// A word that says how a type parameter may vary, before its name.
+/// A variance modifier (`in`, `out`) before the name of a type parameter.
 fn variance(before: &str, mark: &str, word: isize) -> Option<Blank> {
     let before = before.trim_end();
     let listed = ["<", ",", "<in", ", in", "*/"].iter().any(|it| before.ends_with(it));
@@ -100,11 +100,11 @@ const DIALECT: Dialect = Dialect {
     ],
     quotes_alike: true,
     overloads: true,
-    is_taste,
-    head,
-    import,
-    own,
-    finish,
+    is_taste: is_taste,
+    head: head,
+    import: import,
+    own: own,
+    finish: finish,
     asks: ASKS,
     ..PLAIN
 };
@@ -172,11 +172,11 @@ fn home(project: &str, path: &str) -> Home {
     Home { module, folder, root }
 }
 
-/// Semicolons at the end of lines, separators of members, and the parentheses around a lone parameter.
+/// Semicolons at line ends, member separators, and parentheses around a single untyped parameter.
 fn is_taste(mark: Node, parent: Node) -> bool {
     match (mark.kind(), parent.kind()) {
         (";", kind) => kind != "for_statement",
-        // before the first of several lines
+        // leading operator of a union or intersection laid out over several lines
         ("|", "union_type") | ("&", "intersection_type") => parent.child(0) == Some(mark),
         (",", "interface_body" | "object_type") => true,
         ("(" | ")", "formal_parameters") => {
@@ -217,7 +217,7 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     head
 }
 
-/// What stands around a declaration at the top of a module: `export`, `declare`, decorators.
+/// Reads the wrappers of a top-level declaration: `export`, `declare`, decorators.
 fn exported<'a>(head: &mut Head<'a>, node: Node<'a>) {
     let mut around = node.parent();
     let is_wrap = |it: &Node| matches!(it.kind(), "export_statement" | "ambient_declaration");
@@ -269,7 +269,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
     for each in named(clause) {
         match each.kind() {
-            // a default export has the name it is given, as a rule
+            // assume that a default export is imported under its own name
             "identifier" => {
                 let name = walk.text(each);
                 walk.add_import(Some(name), (root, &[&path[..], &[name]].concat()));
@@ -283,7 +283,7 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
-/// Where a path begins, and its words: `./a` is in the folder of this file, `pkg/a` in a package.
+/// The root and the words of a module path: `./a` is in the folder of this file, `pkg/a` in a package.
 fn module(path: &str) -> (Option<&'static str>, Vec<&str>) {
     let words: Vec<&str> = path.split('/').collect();
     let ups =
@@ -305,7 +305,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
         return walk.inside(cursor);
     }
     match node.kind() {
-        // read with what it belongs to
+        // already read as part of its declaration
         "decorator" => {}
         "export_statement" | "ambient_declaration" => wrapped(walk, cursor),
         "expression_statement" => match child(node, "internal_module") {
@@ -327,7 +327,7 @@ fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     }
 }
 
-/// `export … from` passes on what another module has.
+/// `export … from` re-exports names of another module.
 fn passed_on<'a>(walk: &mut Walk<'a>, node: Node<'a>, source: Node<'a>) {
     let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
     if let Some(namespace) = child(node, "namespace_export") {
@@ -340,7 +340,7 @@ fn passed_on<'a>(walk: &mut Walk<'a>, node: Node<'a>, source: Node<'a>) {
     }
 }
 
-/// `{ a, b as c }` of a module.
+/// Imports the names of `{ a, b as c }` from a module.
 fn renamed<'a>(walk: &mut Walk<'a>, specifiers: Vec<Node<'a>>, (root, path): (Option<&'a str>, &[&'a str])) {
     for specifier in specifiers {
         let name = specifier.child_by_field_name("name").map_or("", |name| walk.text(name));
@@ -388,7 +388,7 @@ fn namespace<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.nested_scope(&words, if seen { Visibility::Public } else { Visibility::Private }, node, body);
 }
 
-/// An alias of a type that is written out has that type's members.
+/// An alias of an object type has the members of that type.
 fn alias<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = head(walk, node);
     head.body = node.child_by_field_name("value").filter(|value| value.kind() == "object_type");
@@ -406,7 +406,7 @@ fn enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
             continue;
         }
         let mut member = value_member(walk.text(node).to_owned(), MemberKind::EnumValue, node);
-        // one that is not written out follows from the last that is
+        // an implicit value derives from the last explicit one
         member.shape.push(&format!("+{before}"));
         member.shown.clone_from(&member.name);
         member.doc = walk.doc(&Head::new(walk, node));
@@ -415,7 +415,7 @@ fn enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
     }
 }
 
-/// `const a = 1, b = 2` declares two; one whose value is a function is a function.
+/// `const a = 1, b = 2` declares two members; a variable whose value is a function counts as a function.
 fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators = children(node, "variable_declarator");
     for declarator in &declarators {
@@ -423,7 +423,7 @@ fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         let function = value.filter(|it| matches!(it.kind(), "arrow_function" | "function_expression"));
         let constant = child(node, "const").is_some();
         let mut head = head(walk, node);
-        // `{ a, b }` is a name of its own, however it is laid out
+        // a pattern such as `{ a, b }` serves as the name, independent of its layout
         let name = declarator.child_by_field_name("name");
         head.name = name.map_or_else(String::new, |name| walk.glued(span(name), &[]).replace(' ', ""));
         head.body = value;
@@ -456,7 +456,7 @@ fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.add_member(kind, node, &head);
 }
 
-/// `export { a, b }` makes public what is declared elsewhere in the file; in a file that neither imports nor exports, all is.
+/// Applies `export { a, b }` to declarations elsewhere in the file. In a file without imports and exports everything is public.
 fn finish(walk: &mut Walk) {
     let root = walk.root;
     let statements = named(root);
@@ -471,20 +471,20 @@ fn finish(walk: &mut Walk) {
     let values =
         statements.iter().filter_map(|it| it.child_by_field_name("value")).filter(|it| is_identifier(*it));
     names.extend(values.map(|name| walk.text(name)));
-    let opens = |name: &str| !is_module || names.contains(&name);
+    let is_exported = |name: &str| !is_module || names.contains(&name);
     for part in walk.facts.types.iter_mut().filter(|part| part.scope == 0 && part.outer.is_none()) {
         if part.kind == TypeKind::Module {
             part.members
                 .iter_mut()
-                .filter(|it| opens(&it.name))
+                .filter(|it| is_exported(&it.name))
                 .for_each(|it| it.visibility = Visibility::Public);
-        } else if opens(&part.name) {
+        } else if is_exported(&part.name) {
             part.visibility = Some(Visibility::Public);
         }
     }
 }
 
-/// How members are asked for.
+/// How TypeScript and JavaScript access members.
 const ASKS: Asks = Asks {
     rows: &[
         ("identifier", Asked::Name),

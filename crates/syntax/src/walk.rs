@@ -1,7 +1,6 @@
-//! What a syntax tree declares, for every language that a table can describe: types, members, modules, imports and the names that
-//! are mentioned.
+//! Extracts types, members, modules, imports and references from the syntax tree of a table-driven language.
 //!
-//! Does not know any language: a `Dialect` says which kinds of nodes are what, and how a declaration's head is laid out.
+//! Does not know a particular language: a `Dialect` assigns roles to node kinds and describes the layout of declarations.
 
 mod blank;
 mod doc;
@@ -31,70 +30,70 @@ use std::sync::OnceLock;
 pub(crate) use tokens::tokens;
 use tree_sitter::{Node, Tree, TreeCursor};
 
-/// How deep trees are followed; a thread's stack holds several times this.
+/// Maximum depth of the traversal; the stack of a thread is large enough for several times this.
 const DEPTH: u32 = 1000;
 
-/// What a kind of node is to the walk.
+/// How the walk treats a node kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Nothing is declared in it that other files could see.
+    /// Contains no declarations visible to other files.
     Other,
-    /// It mentions nothing.
+    /// Contains no references.
     Skip,
-    /// What stands in it stands where it stands: `if` around functions of a module.
+    /// Its children count as children of its parent, such as functions inside a module-level `if`.
     Through,
     Type(TypeKind),
     Member(MemberKind),
     Import,
-    /// A name with or without dots.
+    /// A simple or dotted name.
     Name(Position),
-    /// A word that may be a type if it begins like one.
+    /// A word that may be a type if its initial is uppercase.
     Word,
-    /// The dialect knows.
+    /// Handled by the dialect.
     Own,
 }
 
-/// What a kind of node is in the text.
+/// How a node kind is tokenized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Piece {
     Inner,
-    /// One token with all that is in it: a string.
+    /// One token including its children, such as a string.
     Whole,
     Comment,
-    /// Its children end where a line does, and only the tree knows.
+    /// Its children are terminated by line ends, which only the tree can identify.
     Lines,
 }
 
-/// A language as a table. What is left out is as in `PLAIN`.
+/// A language described as a table; `PLAIN` contains the defaults.
 pub(crate) struct Dialect {
     pub(crate) roles: &'static [(&'static str, Role)],
     pub(crate) pieces: &'static [(&'static str, Piece)],
     pub(crate) docs: Docs,
     pub(crate) asks: Asks,
-    /// Nodes in which the comma after a single element means something.
+    /// Nodes in which a comma after a single element is significant.
     pub(crate) tuples: &'static [&'static str],
-    /// Nodes in which parentheses around a whole expression mean nothing, and formatters put or drop them by the room there is.
+    /// Nodes in which parentheses around a whole expression are redundant; formatters add or remove them by line width.
     pub(crate) groups: &'static [&'static str],
-    /// Whether a nested module sees what is imported around it.
+    /// Whether a nested module inherits the imports of the enclosing scope.
     pub(crate) sees_outer: bool,
-    /// Whether `'a'` is `"a"`.
+    /// Whether `'a'` and `"a"` are equivalent.
     pub(crate) quotes_alike: bool,
-    /// Whether functions of one name are told apart by the types of their parameters.
+    /// Whether functions can be overloaded by parameter types.
     pub(crate) overloads: bool,
-    /// Whether a node is a text that documents what it stands in.
+    /// Whether a node is a docstring of the declaration that contains it.
     pub(crate) is_doc: fn(Node) -> bool,
-    /// Whether a token is only a matter of taste; asked for marks.
+    /// Whether a punctuation token is purely stylistic.
     pub(crate) is_taste: fn(Node, Node) -> bool,
     pub(crate) head: for<'a> fn(&Walk<'a>, Node<'a>) -> Head<'a>,
     pub(crate) import: for<'a> fn(&mut Walk<'a>, Node<'a>),
     pub(crate) own: for<'a> fn(&mut Walk<'a>, &mut TreeCursor<'a>),
-    /// What is known only at the end of the file: `export { a }`.
+    /// Applies facts known only at the end of the file, such as `export { a }`.
     pub(crate) finish: for<'a> fn(&mut Walk<'a>),
-    /// What the grammar cannot read in a text.
+    /// Rules for the parts of a text that the grammar rejects.
     pub(crate) unreadable: fn(&str) -> &'static [Rule],
 }
 
-/// A language of braces in which names are seen from inside, nothing is overloaded and nothing is a matter of taste.
+/// Defaults: a brace language with inherited outer imports, without overloads and without stylistic punctuation.
 pub(crate) const PLAIN: Dialect = Dialect {
     roles: &[],
     pieces: &[],
@@ -114,13 +113,13 @@ pub(crate) const PLAIN: Dialect = Dialect {
     unreadable: |_| &[],
 };
 
-/// A dialect with what is worked out from its grammar when it is first read.
+/// A dialect with lookup tables, which are built from its grammar on first use.
 pub(crate) struct Reading {
     dialect: Dialect,
     tables: OnceLock<Tables>,
 }
 
-/// Roles and pieces by the number the grammar gives a kind: comparing numbers is several times as fast as comparing names.
+/// Roles and token rules by node kind ID: comparing numbers is several times as fast as comparing names.
 struct Tables {
     roles: Vec<Role>,
     pieces: Vec<Piece>,
@@ -132,7 +131,7 @@ impl Reading {
         Reading { dialect, tables: OnceLock::new() }
     }
 
-    /// Text as the grammar can take it.
+    /// Blanks the parts of a text that the grammar rejects.
     pub(crate) fn prepare(&self, text: &str) -> Prepared {
         respelled(text, (self.dialect.unreadable)(text))
     }
@@ -162,42 +161,42 @@ fn found<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
     rows.iter().find(|(known, _)| *known == name).map(|(_, row)| *row)
 }
 
-/// What stands before the body of a declaration.
+/// The part of a declaration before its body.
 pub(crate) struct Head<'a> {
-    /// All of it, with what is wrapped around it: `export`, decorators.
+    /// The whole declaration, including wrappers such as `export` and decorators.
     pub(crate) whole: Node<'a>,
-    /// Where it begins; attributes may stand beside it.
+    /// Start of the declaration; attributes may be siblings that precede the node.
     pub(crate) from: usize,
     pub(crate) name: String,
     pub(crate) attributes: Vec<Node<'a>>,
     pub(crate) visibility: Option<Visibility>,
     pub(crate) is_static: bool,
-    /// Whether an annotation says that its base has it too; a word that says so is part of the signature.
+    /// Whether an annotation marks it as an override; a keyword that does so is part of the signature.
     pub(crate) overrides: bool,
-    /// What stands in the head and is not part of what a user relies on: visibility, `async`.
+    /// Parts of the head that are excluded from the contract with callers: visibility, `async`.
     pub(crate) apart: Vec<Span>,
-    /// Names of types it is made from.
+    /// Names of base types.
     pub(crate) bases: Vec<Node<'a>>,
     pub(crate) type_parameters: Option<Node<'a>>,
-    /// Lists of parameters; Go's results have names too.
+    /// Parameter lists; Go's results are one too, since they may have names.
     pub(crate) parameters: Vec<Node<'a>>,
     pub(crate) body: Option<Node<'a>>,
-    /// What it does besides: the body of an enumeration's value that is made with arguments.
+    /// A second body: that of an enum constant that also has arguments.
     pub(crate) more: Option<Node<'a>>,
-    /// Whether the value is compiled into whoever uses it.
+    /// Whether the compiler inlines the value at its usages.
     pub(crate) is_inlined: bool,
     pub(crate) value_type: Option<Node<'a>>,
-    /// What tells it from another of its name.
+    /// Distinguishes it from other members with the same name.
     pub(crate) qualifier: String,
 }
 
 impl<'a> Head<'a> {
-    /// A head by the names that most grammars give its parts.
+    /// Reads a head from the field names that most grammars use.
     pub(crate) fn new(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
         Head {
             whole: node,
             from: node.start_byte(),
-            // a name may be a string, in quotes of either kind
+            // a name may be a quoted string, with either kind of quotes
             name: node
                 .child_by_field_name("name")
                 .map_or_else(String::new, |name| walk.glued(span(name), &[])),
@@ -217,12 +216,12 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// What is no part of the shape: attributes have one of their own.
+    /// Spans excluded from the shape; attributes have their own shapes.
     fn left_out(&self) -> Vec<Span> {
         self.apart.iter().copied().chain(self.attributes.iter().map(|it| span(*it))).collect()
     }
 
-    /// From the first token that is not an attribute to the body.
+    /// The span from the first token after the attributes to the body.
     fn signature(&self, walk: &Walk) -> Span {
         let within =
             |at: usize| self.attributes.iter().find(|it| it.start_byte() <= at && at < it.end_byte());
@@ -246,27 +245,27 @@ pub(crate) struct Walk<'a> {
     pub(crate) root: Node<'a>,
     pub(crate) facts: FileFacts,
     lexicon: Lexicon<'a>,
-    /// Words that imports of this file bring.
+    /// Names bound by the imports of this file.
     imported: Vec<&'a str>,
     pub(crate) scope: u32,
     pub(crate) owner: Option<u32>,
-    /// Whether what is met is declared for others, not within a body.
+    /// Whether declarations at this point are visible outside, that is, not inside a body.
     pub(crate) declaring: bool,
     type_parameters: Vec<&'a str>,
     sight: member_access::Sight<'a>,
     depth: u32,
-    /// The module of each scope that has one, and the node it is.
+    /// The module part of each scope that has one; `module_nodes` has the node of each module.
     modules: FxHashMap<u32, u32>,
     module_nodes: Vec<(u32, Node<'a>)>,
-    /// The scope around each scope of a nested module.
+    /// Each scope of a nested module with its enclosing scope.
     scopes_around: Vec<(u32, u32)>,
-    /// What belongs to types, members and imports, from the comments before it on.
+    /// Ranges of types, members and imports, including the comments before them.
     taken: Vec<Span>,
-    /// The same of types alone.
+    /// The ranges of types only.
     apart: Vec<Span>,
 }
 
-/// Reads everything that a tree tells.
+/// Extracts all facts from a tree.
 pub(crate) fn read(reading: &'static Reading, tree: &Tree, text: &str) -> FileFacts {
     let tokens = tokens(reading, tree, text);
     let root = tree.root_node();
@@ -336,7 +335,7 @@ impl<'a> Walk<'a> {
         self.tables.roles.get(node.kind_id() as usize).copied().unwrap_or(Role::Other)
     }
 
-    /// Visits all that stands below the node which the cursor is at.
+    /// Visits the children of the node at the cursor.
     pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) {
         let parent = cursor.node();
         if self.depth >= DEPTH {
@@ -357,7 +356,7 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    /// The same, where nothing is declared for others.
+    /// Visits the children of a node that contains no declarations visible outside.
     pub(crate) fn inside(&mut self, cursor: &mut TreeCursor<'a>) {
         let declaring = std::mem::replace(&mut self.declaring, false);
         self.below(cursor);
@@ -408,12 +407,12 @@ impl<'a> Walk<'a> {
         self.facts.scopes[self.scope as usize].imports.push(Import { kind, path: target, global: false });
     }
 
-    /// Makes a name known that an import brings without one of its own: `a` of `import a.b`.
+    /// Records a name that an import binds implicitly: `a` of `import a.b`.
     pub(crate) fn bring(&mut self, word: &'a str) {
         self.imported.push(word);
     }
 
-    /// Reads a namespace or a module that stands in this file.
+    /// Reads a namespace or module nested in this file.
     pub(crate) fn nested_scope(
         &mut self,
         words: &[&'a str],
@@ -438,14 +437,14 @@ impl<'a> Walk<'a> {
         self.scope = outer;
     }
 
-    /// Puts the rest of the file into a namespace.
+    /// Puts the remainder of the file into a namespace.
     pub(crate) fn rest_in(&mut self, words: &[&'a str]) {
         let namespace = words.iter().map(|word| self.word(word)).collect();
         self.facts.scopes.push(Scope { parent: Some(self.scope), namespace, imports: Vec::new() });
         self.scope = self.facts.scopes.len() as u32 - 1;
     }
 
-    /// Changes the member that was added last.
+    /// Modifies the member that was added last.
     pub(crate) fn amend(&mut self, change: impl FnOnce(&mut Member)) {
         let owner = self.owner.or_else(|| self.modules.get(&self.scope).copied());
         let members = owner.map(|owner| &mut self.facts.types[owner as usize].members);
@@ -454,12 +453,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Every byte of a declaration and of the comments before it.
+    /// Digest of every byte of a declaration and the comments before it.
     pub(crate) fn bytes_of(&self, node: Node<'a>) -> Digest {
         self.digest(&[Span::new(self.with_comments(node.start_byte()), node.end_byte())])
     }
 
-    /// Where what stands free in the current scope belongs.
+    /// The module part that owns the free items of the current scope; created on first use.
     pub(crate) fn module(&mut self) -> u32 {
         let scope = self.scope;
         if let Some(known) = self.modules.get(&scope) {
@@ -489,7 +488,7 @@ impl<'a> Walk<'a> {
         self.part(kind, node, &head, Walk::body);
     }
 
-    /// Reads what a body declares.
+    /// Reads the declarations in a body.
     pub(crate) fn body(&mut self, body: Node<'a>) {
         match self.role(body) {
             Role::Own => (self.dialect.own)(self, &mut body.walk()),
@@ -497,7 +496,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads a declaration of a type; what its body holds is read by `inner`.
+    /// Reads the declaration of a type; `inner` reads its body.
     pub(crate) fn part(
         &mut self,
         kind: TypeKind,
@@ -528,7 +527,7 @@ impl<'a> Walk<'a> {
         self.take_type(head.from, head.whole.end_byte());
     }
 
-    /// Visits what stands before a body, and attributes that stand beside.
+    /// Visits the head of a declaration, and attributes that are siblings of it.
     fn visit_head(&mut self, node: Node<'a>, head: &Head<'a>) {
         let declaring = std::mem::replace(&mut self.declaring, false);
         for attribute in head.attributes.iter().filter(|it| !contains(node, **it)) {
@@ -587,7 +586,7 @@ impl<'a> Walk<'a> {
         self.facts.types[at as usize] = part;
     }
 
-    /// Makes the type parameters of a declaration known, before what stands in front of their list is read.
+    /// Brings the type parameters of a declaration into scope, before the part in front of their list is read.
     pub(crate) fn push_type_parameters(&mut self, list: Option<Node<'a>>) {
         let Some(list) = list else { return };
         let mut cursor = list.walk();
@@ -598,19 +597,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes that a range belongs to something that is declared, with the comments before it.
+    /// Records that a range, with the comments before it, belongs to a declaration.
     pub(crate) fn take(&mut self, from: usize, to: usize) {
         let from = self.with_comments(from);
         self.taken.push(Span::new(from, to));
     }
 
-    /// The same for a type, whose bytes are not its module's.
+    /// Records the range of a type, whose bytes do not count towards its module.
     pub(crate) fn take_type(&mut self, from: usize, to: usize) {
         self.take(from, to);
         self.apart.extend(self.taken.last());
     }
 
-    /// Where the comments before a byte begin: behind the last token that counts.
+    /// Start of the comments before a byte: the end of the last significant token.
     fn with_comments(&self, byte: usize) -> usize {
         let index = self.source.index(byte as u32);
         let before =
@@ -618,14 +617,14 @@ impl<'a> Walk<'a> {
         before.map_or(0, |token| token.span.to as usize)
     }
 
-    /// Every byte of a range, without the types nested in it.
+    /// Digest of every byte of a range, without nested types.
     fn raw(&self, from: usize, to: usize, at: u32) -> Digest {
         let nested = self.facts.types[at as usize + 1..].iter().filter(|part| part.outer == Some(at));
         let nested: Vec<Span> = nested.map(|part| part.span).collect();
         self.digest(&Walk::left(Span::new(from, to), &nested))
     }
 
-    /// What is left of a range without some ranges in it, which are in order.
+    /// Subtracts ranges, which must be sorted, from a range.
     fn left(within: Span, without: &[Span]) -> Vec<Span> {
         let mut from = within.from;
         let mut found = Vec::new();
@@ -646,7 +645,7 @@ impl<'a> Walk<'a> {
         Digest::of(texts.concat().as_bytes())
     }
 
-    /// Tells of each module what stands free in it: what it does when it is loaded, and every byte.
+    /// Sets the digests of each module: its code that runs on load, and the bytes of its free items.
     fn finish_modules(&mut self) {
         for (scope, node) in self.module_nodes.clone() {
             let inner = self.module_nodes.iter().filter(|(of, _)| *of != scope).map(|(_, it)| span(*it));
@@ -677,7 +676,7 @@ impl<'a> Walk<'a> {
         self.scope = 0;
     }
 
-    /// What of a module is read when it is loaded: all of a file, the body of a nested one.
+    /// The part of a module that runs on load: the whole file, or the body of a nested module.
     fn loading(node: Node<'a>) -> Span {
         node.child_by_field_name("body")
             .map_or(span(node), |body| Span::new(body.start_byte() + 1, body.end_byte().saturating_sub(1)))
@@ -721,7 +720,7 @@ pub(crate) fn contains(outer: Node, inner: Node) -> bool {
     outer.start_byte() <= inner.start_byte() && inner.end_byte() <= outer.end_byte()
 }
 
-/// The children of a kind.
+/// The children with a node kind.
 pub(crate) fn children<'a>(node: Node<'a>, kind: &str) -> Vec<Node<'a>> {
     let mut cursor = node.walk();
     node.children(&mut cursor).filter(|child| child.kind() == kind).collect()
@@ -732,13 +731,13 @@ pub(crate) fn child<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
     node.children(&mut cursor).find(|child| child.kind() == kind)
 }
 
-/// What a node names, without comments.
+/// The named children of a node, without comments.
 pub(crate) fn named(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|it| !it.is_extra()).collect()
 }
 
-/// Where others of a list stand, apart from one of them: `b, ` in `int a, b, c` for c.
+/// The spans of the other elements of a list: for `c` in `int a, b, c`, that of `a, b, `.
 pub(crate) fn others(list: &[Node], one: Node) -> [Span; 2] {
     let from = list.first().map_or(one.start_byte(), Node::start_byte);
     let to = list.last().map_or(one.end_byte(), Node::end_byte);

@@ -1,4 +1,4 @@
-//! What each language's fixtures declare, written out: `testdata/<language>/<case>/` holds sources and `declared.txt`.
+//! Compares the facts of each fixture with its snapshot: `testdata/<language>/<case>/` contains sources and `declared.txt`.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -20,12 +20,12 @@ fn every_fixture_declares_what_is_written_beside_it() {
             continue;
         }
         cases += 1;
-        let told = told(&case);
-        if fs::read_to_string(&expected).unwrap() != told {
-            let seen = case.strip_prefix(root()).unwrap().to_string_lossy().replace('/', "-");
-            let seen = Path::new(env!("CARGO_TARGET_TMPDIR")).join(seen + ".txt");
-            fs::write(&seen, told).unwrap();
-            wrong.push(format!("{} is not {}", seen.display(), expected.display()));
+        let actual = told(&case);
+        if fs::read_to_string(&expected).unwrap() != actual {
+            let name = case.strip_prefix(root()).unwrap().to_string_lossy().replace('/', "-");
+            let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".txt");
+            fs::write(&written, actual).unwrap();
+            wrong.push(format!("{} differs from {}", written.display(), expected.display()));
         }
     }
     assert_eq!(wrong, [""; 0]);
@@ -81,10 +81,10 @@ fn file(out: &mut String, facts: &FileFacts) {
 }
 
 fn type_part(out: &mut String, facts: &FileFacts, at: u32, part: &TypePart) {
-    let seen = part.visibility.map_or("-", loci_syntax::Visibility::name);
+    let visibility = part.visibility.map_or("-", loci_syntax::Visibility::name);
     let outer = part.outer.map_or_else(String::new, |outer| format!("{}+", facts.types[outer as usize].name));
-    write!(out, "{seen} {} {outer}{}{}{}", part.kind.name(), part.name, part.parameters, spaced(&part.shown))
-        .unwrap();
+    let (kind, shown) = (part.kind.name(), spaced(&part.shown));
+    write!(out, "{visibility} {kind} {outer}{}{}{shown}", part.name, part.parameters).unwrap();
     if part.scope > 0 {
         write!(out, " (scope {})", part.scope).unwrap();
     }
@@ -108,11 +108,11 @@ fn type_part(out: &mut String, facts: &FileFacts, at: u32, part: &TypePart) {
 }
 
 fn written_member(out: &mut String, facts: &FileFacts, member: &Member) {
-    let fixed = if member.is_static { "static " } else { "" };
-    let seen = member.visibility.name();
+    let modifier = if member.is_static { "static " } else { "" };
+    let visibility = member.visibility.name();
     writeln!(
         out,
-        "  {seen} {fixed}{} {} | {} | {}",
+        "  {visibility} {modifier}{} {} | {} | {}",
         member.kind.name(),
         member.key,
         member.shown,

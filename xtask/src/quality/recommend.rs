@@ -19,9 +19,9 @@ use super::curve;
 use super::set::Scratch;
 use crate::Outcome;
 use crate::args::Args;
-use api::Caller;
+use api::Handle;
+use api::maintenance::Index;
 use api::recommend::{Recommend, THRESHOLD};
-use api::upkeep::Index;
 use history::History;
 use prompts::Prompt;
 use record::Clock;
@@ -71,7 +71,7 @@ fn asked(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
     let history = History::new(seed)?;
     history.write(home)?;
     let indexed =
-        service(home, Path::new("/")).index(&Index::default()).map_err(|error| error.to_string())?;
+        service(home, Path::new("/")).handle(&Index::default()).map_err(|error| error.to_string())?;
     let prompts = prompts::all(&history, seed)?;
     println!("{} sessions, {} prompts", indexed.sessions, prompts.len());
     let judged: Vec<Judged> = prompts.into_iter().map(|prompt| judge(home, prompt)).collect();

@@ -3,8 +3,7 @@
 //! Says what that has cost: what was read, parsed, taken hashes of and written.
 
 use super::{Coverage, ROOT};
-use crate::Error;
-use crate::ops::{Operation, Request};
+use crate::operation::{Operation, Request, Response};
 use crate::schema::properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,10 +32,7 @@ pub struct IndexCode {
 
 impl Request for IndexCode {
     const OPERATION: &'static Operation = &INDEX;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = IndexedCode;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +47,8 @@ pub struct IndexedCode {
     pub work: Work,
     pub coverage: Coverage,
 }
+
+impl Response for IndexedCode {}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -4,7 +4,7 @@
 //! Does not know how a question is understood, nor who answers it.
 
 use super::{Coverage, ROOT, SymbolRef, Usage, is_named};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::search::is_false;
@@ -52,6 +52,7 @@ const LONGEST: usize = 1_000;
 
 impl Request for Investigate {
     const OPERATION: &'static Operation = &INVESTIGATE;
+    type Response = Investigation;
 
     fn check(&self) -> Result<(), Error> {
         let wrong =
@@ -105,6 +106,7 @@ pub struct StreamOp {
 
 impl Request for StreamOp {
     const OPERATION: &'static Operation = &STREAM;
+    type Response = Investigation;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.op, &STREAM)?;
@@ -143,6 +145,16 @@ pub struct Investigation {
     /// How to go on, where it is not done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl Response for Investigation {
+    fn is_empty(&self) -> bool {
+        self.answer.as_ref().is_some_and(|found| found.evidence.is_empty())
+    }
+
+    fn is_incomplete(&self) -> bool {
+        matches!(self.state.as_str(), "failed" | "interrupted")
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,11 +4,11 @@
 
 use super::pack::FILTER;
 use super::{Coverage, NAMED, ROOT, TypeRef};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::costs::ModelRun;
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::search::is_false;
-use crate::spending::ModelRun;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,7 @@ pub struct WriteNotes {
 
 impl Request for WriteNotes {
     const OPERATION: &'static Operation = &NOTES;
+    type Response = NotesWritten;
 
     fn check(&self) -> Result<(), Error> {
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
@@ -82,6 +83,16 @@ pub struct NotesWritten {
     #[serde(skip_serializing_if = "is_false")]
     pub dry_run: bool,
     pub coverage: Coverage,
+}
+
+impl Response for NotesWritten {
+    fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.model.fell_short()
+    }
 }
 
 /// What became of one note.

@@ -3,7 +3,7 @@
 //! Does not know where the folder of a tree is.
 
 use super::{Coverage, ROOT, TypeRef, is_named};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::search::is_false;
@@ -61,6 +61,7 @@ impl Default for BuildPack {
 
 impl Request for BuildPack {
     const OPERATION: &'static Operation = &BUILD;
+    type Response = PackBuilt;
 
     fn check(&self) -> Result<(), Error> {
         is_pack(&self.name)?;
@@ -108,6 +109,12 @@ pub struct PackBuilt {
     pub coverage: Coverage,
 }
 
+impl Response for PackBuilt {
+    fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+}
+
 pub const LIST: Operation = Operation {
     name: "list_packs",
     command: "code packs",
@@ -132,16 +139,19 @@ pub struct ListPacks {
 
 impl Request for ListPacks {
     const OPERATION: &'static Operation = &LIST;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = Packs;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Packs {
     pub packs: Vec<PackInfo>,
+}
+
+impl Response for Packs {
+    fn is_empty(&self) -> bool {
+        self.packs.is_empty()
+    }
 }
 
 /// What a pack says of itself.

@@ -4,7 +4,7 @@
 
 use super::{Coverage, ONE, ROOT, SymbolRef, TypeRef, about_one, path_param};
 use crate::Error;
-use crate::ops::{Operation, Request};
+use crate::operation::{Operation, Request, Response};
 use crate::schema::properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub const SEMANTIC: Operation = Operation {
 };
 
 about_one! {
-    GetSemantic = SEMANTIC;
+    GetSemantic = SEMANTIC -> Semantic;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,4 +52,10 @@ pub struct Semantic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     pub coverage: Coverage,
+}
+
+impl Response for Semantic {
+    fn is_empty(&self) -> bool {
+        self.text.is_none()
+    }
 }

@@ -3,8 +3,7 @@
 //! Holds no figure that was not counted for this answer.
 
 use super::{Coverage, ROOT};
-use crate::Error;
-use crate::ops::{Operation, Request};
+use crate::operation::{Operation, Request, Response};
 use crate::schema::properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +17,7 @@ pub const STATUS: Operation = Operation {
     words: None,
     params: &[ROOT],
     required: &[],
-    shapes: properties::<CodeStatusAsk>,
+    shapes: properties::<CodeStatusRequest>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -27,16 +26,13 @@ pub const STATUS: Operation = Operation {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct CodeStatusAsk {
+pub struct CodeStatusRequest {
     pub root: Option<String>,
 }
 
-impl Request for CodeStatusAsk {
+impl Request for CodeStatusRequest {
     const OPERATION: &'static Operation = &STATUS;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = CodeStatus;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +61,8 @@ pub struct CodeStatus {
     pub memory_mb: Option<u64>,
     pub coverage: Coverage,
 }
+
+impl Response for CodeStatus {}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

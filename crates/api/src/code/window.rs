@@ -4,7 +4,7 @@
 
 use super::pack::{BUDGET, is_budget, is_pack};
 use super::{Coverage, ONE, ROOT, TypeRef, about_one, path_param};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::search::is_false;
@@ -48,6 +48,7 @@ impl Default for GetPromptWindow {
 
 impl Request for GetPromptWindow {
     const OPERATION: &'static Operation = &WINDOW;
+    type Response = PromptWindow;
 
     fn check(&self) -> Result<(), Error> {
         self.pack.as_deref().map_or(Ok(()), is_pack)?;
@@ -71,6 +72,12 @@ pub struct PromptWindow {
     #[serde(skip_serializing_if = "is_false")]
     pub changed: bool,
     pub coverage: Coverage,
+}
+
+impl Response for PromptWindow {
+    fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,9 +140,9 @@ pub const DISMISS: Operation = Operation {
 };
 
 about_one! {
-    Pin = PIN;
-    Unpin = UNPIN;
-    Dismiss = DISMISS;
+    Pin = PIN -> Marked;
+    Unpin = UNPIN -> Marked;
+    Dismiss = DISMISS -> Marked;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +154,8 @@ pub struct Marked {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
+
+impl Response for Marked {}
 
 // ---- what the work is about
 
@@ -198,6 +207,7 @@ impl Default for CodeContext {
 
 impl Request for CodeContext {
     const OPERATION: &'static Operation = &CONTEXT;
+    type Response = InFocus;
 
     fn check(&self) -> Result<(), Error> {
         let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
@@ -229,6 +239,12 @@ pub struct InFocus {
     pub changed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Response for InFocus {
+    fn is_empty(&self) -> bool {
+        self.context.is_empty() && !self.changed
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! Does not know who asks: what is said here counts as a person's word.
 
 use super::{MemoryLine, NAMED, ONE, is_named};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::{Code, Error, Shape};
@@ -49,6 +49,7 @@ const LONGEST: usize = 2_000;
 
 impl Request for EditMemory {
     const OPERATION: &'static Operation = &EDIT;
+    type Response = MemoryChanged;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.id, &EDIT)?;
@@ -95,6 +96,7 @@ macro_rules! on_one {
 
         impl Request for $name {
             const OPERATION: &'static Operation = &$operation;
+            type Response = MemoryChanged;
 
             fn check(&self) -> Result<(), Error> {
                 is_named(&self.id, &$operation)
@@ -135,6 +137,7 @@ pub struct PinMemory {
 
 impl Request for PinMemory {
     const OPERATION: &'static Operation = &PIN;
+    type Response = MemoryChanged;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.id, &PIN)
@@ -148,6 +151,8 @@ pub struct MemoryChanged {
     /// Whether it was another before.
     pub changed: bool,
 }
+
+impl Response for MemoryChanged {}
 
 // ---- forgetting
 
@@ -179,6 +184,7 @@ pub struct ForgetMemory {
 
 impl Request for ForgetMemory {
     const OPERATION: &'static Operation = &FORGET;
+    type Response = MemoryForgotten;
 
     fn check(&self) -> Result<(), Error> {
         if self.ids.is_empty() {
@@ -194,4 +200,10 @@ pub struct MemoryForgotten {
     pub memories: Vec<MemoryLine>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
+}
+
+impl Response for MemoryForgotten {
+    fn is_empty(&self) -> bool {
+        self.memories.is_empty()
+    }
 }

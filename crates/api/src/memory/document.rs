@@ -2,7 +2,7 @@
 //!
 //! Holds no transcripts: evidence is named, not quoted.
 
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
 use crate::schema::properties;
 use crate::{Code, Error, Shape};
@@ -35,10 +35,7 @@ pub struct ExportMemory {}
 
 impl Request for ExportMemory {
     const OPERATION: &'static Operation = &EXPORT;
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    type Response = MemoryDocument;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +46,12 @@ pub struct MemoryDocument {
     pub version: u32,
     pub sessions: Vec<KeptSession>,
     pub facts: Vec<KeptFact>,
+}
+
+impl Response for MemoryDocument {
+    fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.facts.is_empty()
+    }
 }
 
 /// Some words, who gave them and when, in milliseconds.
@@ -135,6 +138,7 @@ pub struct ImportMemory {
 
 impl Request for ImportMemory {
     const OPERATION: &'static Operation = &IMPORT;
+    type Response = MemoryImported;
 
     fn check(&self) -> Result<(), Error> {
         if self.file.trim().is_empty() {
@@ -155,3 +159,5 @@ pub struct MemoryImported {
     /// Forgotten here, and left out.
     pub forgotten: u64,
 }
+
+impl Response for MemoryImported {}

@@ -3,7 +3,7 @@
 //! Does not show what waits for a person unless it is asked for.
 
 use super::{NAMED, ONE, is_named};
-use crate::ops::{Number, Operation, Request, Words};
+use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::{PROJECT, SINCE, is_time, param};
 use crate::schema::properties;
 use crate::search::TimeRange;
@@ -71,6 +71,7 @@ impl Default for ListMemory {
 
 impl Request for ListMemory {
     const OPERATION: &'static Operation = &LIST;
+    type Response = Memories;
 
     fn check(&self) -> Result<(), Error> {
         one_of("kind", self.kind.as_deref(), KINDS)?;
@@ -105,6 +106,12 @@ pub struct Memories {
     pub total: u64,
     /// Facts that wait for a person.
     pub in_review: u64,
+}
+
+impl Response for Memories {
+    fn is_empty(&self) -> bool {
+        self.memories.is_empty()
+    }
 }
 
 /// A session's memory or a fact, in short.
@@ -162,6 +169,7 @@ pub struct ShowMemory {
 
 impl Request for ShowMemory {
     const OPERATION: &'static Operation = &SHOW;
+    type Response = MemoryShown;
 
     fn check(&self) -> Result<(), Error> {
         is_named(&self.id, &SHOW)
@@ -192,6 +200,8 @@ pub struct MemoryShown {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Quote>,
 }
+
+impl Response for MemoryShown {}
 
 /// A message that a fact rests on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

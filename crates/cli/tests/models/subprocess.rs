@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use subprocess::{Failed, Finished, Job, Ward};
+use tempfile::TempDir;
 
 /// A script, and a mark in its environment by which everything that comes of it is known.
 struct Fake {
@@ -196,7 +196,8 @@ fn a_program_that_does_not_read_can_still_be_called_off() {
 
 /// A shell that stands for us: it starts a guard as we do, holds its line, and is killed.
 fn parent(fake: &Fake) -> Command {
-    let script = "mkfifo line; \"$0\" internal-supervise 60000 $$ \"$1\" <line & exec 3>line; echo 0 >&3; wait";
+    let script =
+        "mkfifo line; \"$0\" internal-supervise 60000 $$ \"$1\" <line & exec 3>line; echo 0 >&3; wait";
     let mut command = Command::new("sh");
     command.args(["-c", script, EXE]).arg(fake.path()).current_dir(fake.folder.path());
     let (name, value) = fake.mark.split_once('=').unwrap();

@@ -1,33 +1,33 @@
-//! What of a model's answer about a type is taken: one JSON object of the shape that was asked for, within its limits; merged, section
-//! by section, with what was there.
+//! Validates a model's response about a type: one JSON object of the requested shape, within its limits. Merges it section by
+//! section with the existing note.
 //!
-//! Repairs nothing: what is not right is said, so that it can be asked again.
+//! Does not repair anything: an error names the problem, so that the request can be repeated.
 
 use super::text::{SECTIONS, Sections};
 use serde::Deserialize;
 
-/// The longest that one section may be, in characters.
-pub const LONGEST: usize = 900;
+/// Maximum length of a section, in characters.
+pub const MAX_SECTION_CHARS: usize = 900;
 
-/// What a model said.
+/// A validated response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Said {
-    /// The note stands as it is.
+    /// The note is still correct.
     NoChange,
-    /// The sections that it gave.
+    /// The sections in the response.
     Sections(Sections),
 }
 
-/// Why an answer is not taken.
+/// Why a response is rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Why {
-    #[error("the answer is not the JSON object that was asked for: {0}")]
+    #[error("the response is not the JSON object that was requested: {0}")]
     Shape(String),
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    #[error("`{0}` is longer than {LONGEST} characters")]
+    #[error("`{0}` is longer than {MAX_SECTION_CHARS} characters")]
     Long(&'static str),
-    #[error("it says that nothing changes, and what does")]
+    #[error("`no_change` is true, but the response contains sections")]
     Both,
 }
 
@@ -42,21 +42,21 @@ struct Answer {
     no_change: Option<bool>,
 }
 
-/// Reads an answer to a first question, or to one about a note that is there.
+/// Parses the response to a first request, or to an `update` of an existing note.
 pub fn read_said(text: &str, update: bool) -> Result<Said, Why> {
     let Answer { role, lifecycle, edge_cases, limitations, recommendations, no_change } =
         serde_json::from_str(text.trim()).map_err(|error| Why::Shape(error.to_string()))?;
-    let told = [role, lifecycle, edge_cases, limitations, recommendations];
+    let texts = [role, lifecycle, edge_cases, limitations, recommendations];
     let mut sections = Sections::new();
-    for ((section, _, name), told) in SECTIONS.iter().zip(told) {
-        let told = told.filter(|told| !told.trim().is_empty());
-        if told.as_ref().is_some_and(|told| told.chars().count() > LONGEST) {
+    for ((section, _, name), text) in SECTIONS.iter().zip(texts) {
+        let text = text.filter(|text| !text.trim().is_empty());
+        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_SECTION_CHARS) {
             return Err(Why::Long(name));
         }
-        if told.is_none() && !update {
+        if text.is_none() && !update {
             return Err(Why::Missing(name));
         }
-        sections.extend(told.map(|told| (*section, told)));
+        sections.extend(text.map(|text| (*section, text)));
     }
     match (update && no_change == Some(true), sections.is_empty()) {
         (true, true) => Ok(Said::NoChange),
@@ -66,10 +66,10 @@ pub fn read_said(text: &str, update: bool) -> Result<Said, Why> {
     }
 }
 
-/// What is new in the place of what was; what was not mentioned stays.
-pub fn merged(before: &Sections, said: Sections) -> Result<Sections, Why> {
+/// Replaces the sections that the response contains; the others stay.
+pub fn merged(before: &Sections, update: Sections) -> Result<Sections, Why> {
     let mut all = before.clone();
-    all.extend(said);
+    all.extend(update);
     let missing =
         SECTIONS.iter().find(|(section, ..)| all.get(section).is_none_or(|text| text.trim().is_empty()));
     missing.map_or(Ok(all), |(_, _, name)| Err(Why::Missing(name)))
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_answer_has_all_sections() {
+    fn a_first_response_has_all_sections() {
         let Ok(Said::Sections(sections)) = read_said(&whole().to_string(), false) else { panic!() };
         assert_eq!((sections.len(), sections[&Section::Limitations].as_str()), (5, "d"));
         for (text, why) in [
@@ -100,7 +100,7 @@ mod tests {
             ("{}".to_string(), "`role` is missing"),
             (with("limitations", json!(null)), "`limitations` is missing"),
             (with("role", json!("  ")), "`role` is missing"),
-            (with("role", json!("x".repeat(LONGEST + 1))), "`role` is longer"),
+            (with("role", json!("x".repeat(MAX_SECTION_CHARS + 1))), "`role` is longer"),
             (with("role", json!(["x"])), "not the JSON object"),
             (with("command", json!("rm")), "not the JSON object"),
             (json!({"no_change": true}).to_string(), "`role` is missing"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_answer_has_what_changes_or_says_that_nothing_does() {
+    fn an_update_has_changed_sections_or_no_change() {
         let none = json!({"no_change": true, "role": null});
         assert_eq!(read_said(&none.to_string(), true), Ok(Said::NoChange));
         let one = json!({"no_change": false, "role": "new", "lifecycle": null});
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_mentioned_is_replaced() {
+    fn only_sections_in_the_response_are_replaced() {
         let Ok(Said::Sections(before)) = read_said(&whole().to_string(), false) else { panic!() };
         let after = merged(&before, [(Section::Role, "new".to_string())].into()).unwrap();
         assert_eq!((after[&Section::Role].as_str(), after[&Section::Lifecycle].as_str()), ("new", "b"));

@@ -1,6 +1,7 @@
-//! What a note was based on: a type's hashes and the text of its members, as they were; and what is different now.
+//! The baseline of a note: the hashes of the type and the text of its members when the note was written, and the diff against the
+//! current version.
 //!
-//! Does not know where it is kept. Without it a change is known by its hashes alone.
+//! Does not know where it is stored. Without a baseline, a change is known by its hashes alone.
 
 use crate::card::{Card, Offered, Place};
 use crate::classify::{ChangeClass, Fate, classify};
@@ -22,39 +23,40 @@ struct Kept {
     text: String,
 }
 
-/// A member that is not what it was.
+/// A changed, added or removed member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Affected {
     pub signature: String,
     pub class: ChangeClass,
     pub fate: Fate,
-    /// Lines that went begin with `-`, lines that came with `+`.
+    /// Removed lines begin with `-`, added lines with `+`.
     pub diff: Vec<String>,
 }
 
-/// Of a longer member the beginning is compared: a generated table of a megabyte is nothing to write about.
+/// Only the beginning of a longer member is stored and compared: a generated table of a megabyte is not worth describing.
 const MOST_OF_MEMBER: usize = 4 << 10;
-/// Of all members together; the rest are known by their hashes.
+/// Limit for all members together; the rest are known by their hashes alone.
 const MOST: usize = 128 << 10;
-/// Lines of one member that are shown as gone, and as come.
+/// Maximum number of removed and of added lines shown per member.
 const LINES: usize = 8;
-/// A line of minified source is a page.
+/// A line of minified source can be as long as a page.
 const MOST_OF_LINE: usize = 160;
 
 impl Base {
-    /// As the type is now; `text` gives a stretch of its files.
+    /// The baseline of the current version; `text` returns a range of the type's files, or only its signature.
     pub fn of(card: &Card, text: &dyn Fn(&Place, bool) -> String) -> Base {
-        let mut room = MOST;
+        let mut left = MOST;
         let kept = |member: &Offered| {
-            let own = cut(&text(&member.place, false), MOST_OF_MEMBER.min(room));
-            room -= own.len();
+            let own = cut(&text(&member.place, false), MOST_OF_MEMBER.min(left));
+            left -= own.len();
             let signature = one_line(&text(&member.place, true));
             Kept { kind: member.kind, key: member.key.clone(), signature, text: own }
         };
         Base { hashes: card.hashes.clone(), members: card.members.iter().map(kept).collect() }
     }
 
-    /// What an edit between then and now means, and the members it touched, the deepest first; none if they are the same.
+    /// The change class between this baseline and the current version, and the changed members, deepest change first; `None` if
+    /// nothing changed.
     pub fn change(&self, now: &Base) -> Option<(ChangeClass, Vec<Affected>)> {
         let change = classify(&self.hashes, &now.hashes)?;
         let mut members: Vec<Affected> = change
@@ -63,10 +65,10 @@ impl Base {
             .map(|member| {
                 let (old, new) =
                     (self.member(member.kind, &member.key), now.member(member.kind, &member.key));
-                let told = new.or(old).map_or_else(|| member.key.clone(), |kept| kept.signature.clone());
+                let signature = new.or(old).map_or_else(|| member.key.clone(), |kept| kept.signature.clone());
                 let lines = |kept: Option<&Kept>| kept.map_or_else(String::new, |kept| kept.text.clone());
                 let diff = diff(&lines(old), &lines(new));
-                Affected { signature: told, class: member.class, fate: member.fate, diff }
+                Affected { signature, class: member.class, fate: member.fate, diff }
             })
             .collect();
         members.sort_by_key(|member| member.class);
@@ -86,7 +88,7 @@ fn one_line(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MOST_OF_LINE)
 }
 
-/// The lines between the first and the last that differ: what an edit of one place needs, and no more than is read.
+/// The lines between the first and the last difference: enough for an edit in one place, and no more than a reader looks at.
 fn diff(old: &str, new: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |one: &&str, other: &&str| one.trim() == other.trim();
@@ -94,15 +96,15 @@ fn diff(old: &str, new: &str) -> Vec<String> {
     let (old, new) = (&old[before..], &new[before..]);
     let after = old.iter().rev().zip(new.iter().rev()).take_while(|(one, other)| same(one, other)).count();
     let side = |sign: char, lines: &[&str]| {
-        let mut told: Vec<String> = lines
+        let mut shown: Vec<String> = lines
             .iter()
             .take(LINES)
             .map(|line| format!("{sign} {}", cut(line.trim(), MOST_OF_LINE)))
             .collect();
         if lines.len() > LINES {
-            told.push(format!("{sign} … {} more lines", lines.len() - LINES));
+            shown.push(format!("{sign} … {} more lines", lines.len() - LINES));
         }
-        told
+        shown
     };
     [side('-', &old[..old.len() - after]), side('+', &new[..new.len() - after])].concat()
 }
@@ -114,7 +116,7 @@ mod tests {
     use syntax::{Digest, Visibility};
 
     #[test]
-    fn a_difference_is_told_by_the_lines_between() {
+    fn a_diff_has_the_lines_between_the_first_and_last_difference() {
         for (old, new, lines) in [
             ("a\nb\nc", "a\nb\nc", vec![]),
             ("a\nb\nc", "a\nx\nc", vec!["- b", "+ x"]),
@@ -126,11 +128,11 @@ mod tests {
             assert_eq!(diff(old, new), lines, "{old:?} {new:?}");
         }
         let long = "line\n".repeat(20);
-        let told = diff("", &long);
-        assert_eq!((told.len(), told[8].as_str()), (9, "+ … 12 more lines"));
+        let lines = diff("", &long);
+        assert_eq!((lines.len(), lines[8].as_str()), (9, "+ … 12 more lines"));
     }
 
-    /// A type of members that are each a key, the number of what it does, and its text.
+    /// A type whose members are given as key, body hash and text.
     fn base(members: &[(&str, u64, &str)]) -> Base {
         let hash = |n: u64| Digest(n);
         let all: u64 = members.iter().map(|(_, n, _)| n).sum();
@@ -158,18 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_since_is_told_member_by_member() {
+    fn changes_are_listed_per_member() {
         let then = base(&[("A()", 1, "a"), ("B()", 2, "b")]);
         assert_eq!(then.change(&then), None);
         let (class, members) = then.change(&base(&[("A()", 1, "a"), ("B()", 9, "x")])).unwrap();
         assert_eq!(class, ChangeClass::PublicBehavior);
-        let told = Affected {
+        let expected = Affected {
             signature: "void B()".to_string(),
             class: ChangeClass::PublicBehavior,
             fate: Fate::Changed,
             diff: vec!["- b".to_string(), "+ x".to_string()],
         };
-        assert_eq!(members, [told]);
+        assert_eq!(members, [expected]);
         let (class, members) = then.change(&base(&[("A()", 1, "a")])).unwrap();
         assert_eq!(
             (class, members[0].fate, members[0].diff.clone()),

@@ -1,30 +1,31 @@
-//! Which notes are to be written, and in which order: types that hold each other in a circle together, what many rest on first.
+//! Selects the notes to write and their order: the types of a dependency cycle share a note, and types with many dependents come
+//! first.
 //!
-//! Does not know what a note says, nor who wants it: it is handed the state of each type that is wanted.
+//! Does not know the content of a note, nor who requested it: the caller passes the state of each requested type.
 
 use crate::graph::Graph;
 use crate::note_state::{State, urgency};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One question to a model.
+/// One request to a model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoteJob {
-    /// One type, or a whole circle, by number.
+    /// One type, or all types of a cycle, by number.
     pub of: Vec<u32>,
     pub urgency: f64,
 }
 
-/// A larger circle is no one thing any more, and its outlines would fill a prompt: its types are written about one by one.
+/// A larger cycle is no longer one unit, and its outlines would fill a prompt: its types get separate notes.
 pub const LARGEST_CIRCLE: usize = 12;
 
-/// The notes that are wanted, the most urgent first; of two that are as urgent, the one that was asked for first.
+/// Plans the requested notes, most urgent first; of equally urgent ones, the earliest request first.
 pub fn plan(graph: &Graph, wanted: &BTreeMap<u32, State>) -> Vec<NoteJob> {
     let depths = graph.depths();
     let mut jobs: Vec<(i64, NoteJob)> = groups(graph, wanted)
         .into_iter()
         .map(|of| {
-            let asked = of.iter().filter_map(|one| wanted.get(one)).map(State::asked);
-            let since = asked.min().unwrap_or(i64::MAX);
+            let requested = of.iter().filter_map(|one| wanted.get(one)).map(State::asked);
+            let since = requested.min().unwrap_or(i64::MAX);
             (since, NoteJob { urgency: worth(graph, &depths, wanted, &of), of })
         })
         .collect();
@@ -36,18 +37,18 @@ pub fn plan(graph: &Graph, wanted: &BTreeMap<u32, State>) -> Vec<NoteJob> {
 
 fn groups(graph: &Graph, wanted: &BTreeMap<u32, State>) -> Vec<Vec<u32>> {
     let mut found = Vec::new();
-    for mut circle in graph.groups() {
-        circle.sort_unstable();
-        if circle.len() > LARGEST_CIRCLE {
-            found.extend(circle.into_iter().filter(|of| wanted.contains_key(of)).map(|of| vec![of]));
-        } else if circle.iter().any(|of| wanted.contains_key(of)) {
-            found.push(circle);
+    for mut cycle in graph.groups() {
+        cycle.sort_unstable();
+        if cycle.len() > LARGEST_CIRCLE {
+            found.extend(cycle.into_iter().filter(|of| wanted.contains_key(of)).map(|of| vec![of]));
+        } else if cycle.iter().any(|of| wanted.contains_key(of)) {
+            found.push(cycle);
         }
     }
     found
 }
 
-/// A circle is as urgent as the deepest change in it, and counts who uses it from outside.
+/// A cycle is as urgent as the deepest change in it, and counts the dependents outside of it.
 fn worth(graph: &Graph, depths: &[u32], wanted: &BTreeMap<u32, State>, of: &[u32]) -> f64 {
     let users: BTreeSet<u32> =
         of.iter().flat_map(|one| graph.used(*one)).filter(|user| !of.contains(user)).copied().collect();
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_rest_on_and_what_rests_on_little_comes_first() {
+    fn types_with_many_dependents_and_few_dependencies_come_first() {
         // 1, 2 and 3 use 0; 4 uses 3
         let graph = graph(5, &[(1, 0), (2, 0), (3, 0), (4, 3)]);
         for (wanted, expected) in [
@@ -106,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_one_job_unless_it_is_large() {
-        // 1, 2 and 3 hold each other; 4 and 5 use them
+    fn a_cycle_is_one_job_unless_it_is_large() {
+        // 1, 2 and 3 form a cycle; 4 and 5 use them
         let small = graph(6, &[(1, 2), (2, 3), (3, 1), (4, 1), (5, 2), (5, 3)]);
         let jobs = plan(&small, &[(2, stale(Some(Structure), false))].into_iter().collect());
         assert_eq!(
             jobs,
             [NoteJob { of: vec![1, 2, 3], urgency: 4.0 }],
-            "who uses it from outside counts once"
+            "a dependent outside the cycle counts once"
         );
         let many = LARGEST_CIRCLE as u32 + 1;
         let ring: Vec<(u32, u32)> = (0..many).map(|at| (at, (at + 1) % many)).collect();

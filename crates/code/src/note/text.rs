@@ -1,6 +1,6 @@
-//! How a note lies in a file: a head that says for which types, as they were when it was written, and five sections.
+//! The file format of a note: a header that names the types and their hashes when the note was written, and five sections.
 //!
-//! Does not know whether it still holds. What a person wrote is read as far as it looks like a note.
+//! Does not know whether the note is still correct. A file written by hand is parsed as far as it resembles a note.
 
 use crate::hash::Hashes;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub enum Section {
     Recommendations,
 }
 
-/// Each section with its heading and what a model calls it.
+/// Each section with its heading and its JSON name.
 pub const SECTIONS: &[(Section, &str, &str)] = &[
     (Section::Role, "ROLE", "role"),
     (Section::Lifecycle, "LIFECYCLE", "lifecycle"),
@@ -28,37 +28,37 @@ pub const SECTIONS: &[(Section, &str, &str)] = &[
 
 pub type Sections = BTreeMap<Section, String>;
 
-/// The section that a line begins.
+/// The section whose heading starts a line.
 pub fn section_of(line: &str) -> Option<Section> {
     let heading = line.split_once(':')?.0;
     SECTIONS.iter().find(|(_, word, _)| *word == heading).map(|(section, ..)| *section)
 }
 
-/// What the head of a note says; lists have one entry for each type of a circle.
+/// The header of a note; each list has one entry per type of a cycle.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Head {
     pub types: Vec<String>,
     pub structure: Vec<String>,
     pub implementation: Vec<String>,
-    /// Whether a model wrote it and nobody has touched its text since.
+    /// Whether a model wrote the note and its text has not been edited since.
     pub untouched: bool,
 }
 
-/// Lines are broken here, so that a change of one sentence is a change of a line or two.
+/// Lines are wrapped at this width, so that an edited sentence changes only a line or two.
 const WIDE: usize = 110;
 
-/// What a note is written for.
+/// The content of a note to be written.
 pub struct Written<'a> {
-    /// Full name, id and hashes of one type, or of all of a circle.
+    /// Full name, ID and hashes of one type, or of all types of a cycle.
     pub types: &'a [(String, String, Hashes)],
-    /// Ids of what they use.
+    /// IDs of their dependencies.
     pub dependencies: &'a [String],
     pub model: &'a str,
     pub date: &'a str,
     pub sections: &'a Sections,
 }
 
-/// What the note about a circle is called: the same for the same types.
+/// The ID of a cycle's note: the same for the same set of types.
 pub fn group_id(ids: &[String]) -> String {
     let mut sorted = ids.to_vec();
     sorted.sort();
@@ -95,13 +95,13 @@ pub fn write(note: &Written<'_>) -> String {
 fn body(sections: &Sections) -> String {
     let mut text = String::new();
     for (section, heading, _) in SECTIONS {
-        let told = sections.get(section).map_or("", String::as_str);
-        wrap(&mut text, &format!("{heading}: {told}"));
+        let text_of_section = sections.get(section).map_or("", String::as_str);
+        wrap(&mut text, &format!("{heading}: {text_of_section}"));
     }
     text
 }
 
-/// Lines that go on are indented: none of them can pass for a heading.
+/// Continuation lines are indented, so that none can pass for a heading.
 fn wrap(out: &mut String, text: &str) {
     let mut wide = 0;
     for (at, word) in text.split_whitespace().enumerate() {
@@ -122,17 +122,17 @@ fn wrap(out: &mut String, text: &str) {
 pub fn read(text: &str) -> (Head, Sections) {
     let length = text.split_inclusive('\n').take_while(|line| section_of(line).is_none()).map(str::len).sum();
     let (head, body) = text.split_at(length);
-    let told = |name: &str| {
+    let value = |name: &str| {
         let line = head.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim_start().strip_prefix(':').map(str::trim)
     };
     let list = |name: &str| {
-        let all = told(name).unwrap_or_default().split(',').map(str::trim);
+        let all = value(name).unwrap_or_default().split(',').map(str::trim);
         all.filter(|one| !one.is_empty()).map(str::to_string).collect::<Vec<_>>()
     };
-    let untouched = told("Model").is_some()
+    let untouched = value("Model").is_some()
         && is_ours(head)
-        && told("TextHash").is_some_and(|hash| hash == Digest::of(body.as_bytes()).to_string());
+        && value("TextHash").is_some_and(|hash| hash == Digest::of(body.as_bytes()).to_string());
     let head = Head {
         types: list("Types"),
         structure: list("StructureHash"),
@@ -142,14 +142,15 @@ pub fn read(text: &str) -> (Head, Sections) {
     (head, sections(body))
 }
 
-/// What a head that was written here is made of, each at most once.
+/// The header keys that this module writes, each at most once.
 const KEYS: &[&str] =
     &["# Semantic", "Types", "StructureHash", "ImplHash", "Dependencies", "Model", "Date", "TextHash"];
 
-/// Whether a head holds nothing besides: a remark above the first section is a person's, and its hash does not cover it.
+/// Whether a header contains nothing else: a remark above the first section was written by a person, and the text hash does not
+/// cover it.
 fn is_ours(head: &str) -> bool {
-    let told = head.lines().filter(|line| !line.trim().is_empty());
-    let mut keys: Vec<&str> = told.map(|line| line.split_once(':').map_or("", |(key, _)| key)).collect();
+    let lines = head.lines().filter(|line| !line.trim().is_empty());
+    let mut keys: Vec<&str> = lines.map(|line| line.split_once(':').map_or("", |(key, _)| key)).collect();
     let known = keys.iter().all(|key| KEYS.contains(key));
     let many = keys.len();
     keys.sort_unstable();
@@ -162,14 +163,14 @@ fn sections(body: &str) -> Sections {
     let mut at = None;
     for line in body.lines() {
         let own = section_of(line);
-        let told = if own.is_some() { line.split_once(':').map_or("", |(_, rest)| rest) } else { line };
+        let content = if own.is_some() { line.split_once(':').map_or("", |(_, rest)| rest) } else { line };
         at = own.or(at);
         let Some(section) = at else { continue };
         let text: &mut String = found.entry(section).or_default();
-        if !text.is_empty() && !told.trim().is_empty() {
+        if !text.is_empty() && !content.trim().is_empty() {
             text.push(' ');
         }
-        text.push_str(told.trim());
+        text.push_str(content.trim());
     }
     found
 }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_note_is_parsed_back() {
         for types in [vec![of("a", 1)], vec![of("a", 1), of("b", 2)]] {
             let sections = said(&"a long sentence that has to be broken somewhere ".repeat(9));
             let text = note(&types, &sections);
@@ -214,8 +215,8 @@ mod tests {
             assert!(body.lines().all(|line| line.chars().count() <= WIDE), "{text}");
             let (head, read) = read(&text);
             let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            for (section, told) in &sections {
-                assert_eq!(read[section], squeezed(told));
+            for (section, text) in &sections {
+                assert_eq!(read[section], squeezed(text));
             }
             assert!(head.untouched);
             assert_eq!(head.structure.len(), types.len());
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_a_person_touched_is_known() {
+    fn edits_by_a_person_are_detected() {
         let text = note(&[of("a", 1)], &said("x"));
         for (touched, untouched) in [
             (text.clone(), true),
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_cannot_pass_for_another_and_no_line_for_the_head() {
+    fn section_text_cannot_forge_headings_or_header_lines() {
         let mut sections = said("x");
         sections.insert(Section::Role, "first\nLIFECYCLE: forged\nStructureHash: forged".to_string());
         let (head, read) = read(&note(&[of("a", 1)], &sections));
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_has_one_name_whatever_order_its_types_come_in() {
+    fn the_id_of_a_cycle_does_not_depend_on_the_order_of_its_types() {
         let ids = |all: &[&str]| all.iter().map(|id| (*id).to_string()).collect::<Vec<_>>();
         assert_eq!(group_id(&ids(&["T_a", "T_b"])), group_id(&ids(&["T_b", "T_a"])));
         assert_ne!(group_id(&ids(&["T_a", "T_b"])), group_id(&ids(&["T_a", "T_c"])));

@@ -1,16 +1,16 @@
-//! What a type offers, in as few lines as can be: what members have in common is said once, and what a base says already is said by
-//! its name.
+//! Formats the members of a type in as few lines as possible: common parts of signatures are written once, and an override is
+//! written as its name alone.
 //!
-//! Does not know any language: it looks for the name in a signature, and for what stands before and behind it.
+//! Does not know any language: it finds the name in a signature, and the text before and after it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use syntax::{Member, MemberKind, Visibility};
 
-/// A line ends behind the first signature that goes beyond this, so that a person can read it too.
+/// A line ends after the first signature that crosses this width, so that people can read it too.
 const WIDTH: usize = 110;
 
-/// Words before the type of a field or property.
+/// Keywords before the type of a field or property.
 const MODIFIERS: &[&str] = &[
     "abstract",
     "const",
@@ -29,14 +29,14 @@ const MODIFIERS: &[&str] = &[
     "volatile",
 ];
 
-/// Writes members of the type `of`, and nested types as kinds with names.
+/// Writes the members of the type `of`, and its nested types as kind and name.
 pub(super) fn write(out: &mut String, of: &str, nested: &[(&'static str, &str)], members: &[&Member]) {
     let mut lines: Vec<Line> = Vec::new();
     for (kind, name) in nested {
         let key = Key { head: format!("{kind} "), ..Key::default() };
         add(&mut lines, key, Entry { name, ..Entry::default() });
     }
-    let (again, own): (Vec<&Member>, Vec<&Member>) = members.iter().partition(|it| overrides(it));
+    let (overriding, own): (Vec<&Member>, Vec<&Member>) = members.iter().partition(|it| overrides(it));
     let (data, functions): (Vec<&Member>, Vec<&Member>) = own.into_iter().partition(|it| is_data(it.kind));
     for member in data {
         add_data(&mut lines, member);
@@ -44,7 +44,7 @@ pub(super) fn write(out: &mut String, of: &str, nested: &[(&'static str, &str)],
     for member in functions {
         add_function(&mut lines, of, member);
     }
-    for member in again {
+    for member in overriding {
         add_override(&mut lines, member);
     }
     for line in lines {
@@ -52,7 +52,7 @@ pub(super) fn write(out: &mut String, of: &str, nested: &[(&'static str, &str)],
     }
 }
 
-/// A signature, with its visibility unless that is public.
+/// The signature of a member, with its visibility unless that is public.
 pub(super) fn signature(member: &Member) -> String {
     unless_public(member.visibility) + &member.shown
 }
@@ -70,24 +70,24 @@ fn overrides(member: &Member) -> bool {
     before.split(' ').any(|word| word == "override")
 }
 
-/// What members have in common that share a line.
+/// The common parts of the members that share a line.
 #[derive(Default, PartialEq)]
 struct Key {
-    /// Visibility and modifiers; of functions also what they return.
+    /// Visibility and modifiers; for functions also the return type.
     head: String,
     /// The accessors of properties.
     tail: String,
-    /// Fields, properties and constants are never on a line with functions, nor with each other.
+    /// Fields, properties and constants never share a line with functions or with each other.
     data: Option<MemberKind>,
 }
 
-/// A member without what its line says for all.
+/// A member without the parts that its line has in common.
 #[derive(Clone, Copy, Default)]
 struct Entry<'a> {
-    /// The type of a field, in languages that begin with it.
+    /// The type of a field, in languages that write it first.
     before: &'a str,
     name: &'a str,
-    /// Parameters, or the type in languages that end with it.
+    /// Parameters, or the type in languages that write it last.
     after: &'a str,
 }
 
@@ -103,7 +103,7 @@ fn add<'a>(lines: &mut Vec<Line<'a>>, key: Key, entry: Entry<'a>) {
     }
 }
 
-/// Fields and properties differ in type and name alone: a type of twenty of them costs half.
+/// Fields and properties differ only in type and name: for a type with twenty of them, grouping halves the cost.
 fn add_data<'a>(lines: &mut Vec<Line<'a>>, member: &'a Member) {
     let mut entry = cut(member);
     let words = modifiers(entry.before);
@@ -122,7 +122,7 @@ fn modifiers(text: &str) -> &str {
     &text[..text.len() - rest.len()]
 }
 
-/// A constructor has the name of its type, which is said already and may be long.
+/// A constructor has the name of its type, which is already in the outline and may be long.
 fn add_function<'a>(lines: &mut Vec<Line<'a>>, of: &str, member: &'a Member) {
     let Entry { before, name, after } = cut(member);
     let name = if member.kind == MemberKind::Constructor && name == of { "new" } else { name };
@@ -130,7 +130,7 @@ fn add_function<'a>(lines: &mut Vec<Line<'a>>, of: &str, member: &'a Member) {
     add(lines, Key { head, ..Key::default() }, Entry { before: "", name, after });
 }
 
-/// What it takes and returns stands with the base that has it first.
+/// Parameters and return type are listed with the base that declares the member.
 fn add_override<'a>(lines: &mut Vec<Line<'a>>, member: &'a Member) {
     let entry = cut(member);
     let words = entry.before.split(' ').filter(|word| MODIFIERS.contains(word));
@@ -144,7 +144,7 @@ fn add_override<'a>(lines: &mut Vec<Line<'a>>, member: &'a Member) {
     }
 }
 
-/// A signature as what stands before its name, the name, and what stands behind.
+/// Splits a signature into the text before the name, the name, and the text after it.
 fn cut(member: &Member) -> Entry<'_> {
     let (shown, name) = (member.shown.as_str(), member.name.as_str());
     let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
@@ -152,7 +152,7 @@ fn cut(member: &Member) -> Entry<'_> {
         let (before, after) = (&shown[..*at], &shown[*at + name.len()..]);
         !before.ends_with(is_word) && !after.starts_with(is_word)
     };
-    // a name may also be that of a type before it: `Color Color { get; }`
+    // the type before a name may have the same name: `Color Color { get; }`
     let places: Vec<usize> = shown.match_indices(name).map(|(at, _)| at).filter(alone).collect();
     let called = places.iter().find(|at| shown[**at + name.len()..].starts_with(['(', '<', '[', '?']));
     let place = if is_data(member.kind) {
@@ -166,7 +166,7 @@ fn cut(member: &Member) -> Entry<'_> {
     }
 }
 
-/// Whether what follows a name of a field is its end, its type or its value, and not the name itself again.
+/// Whether the text after a field's name is empty, a type or a value, and not the name again.
 fn begins_rest(shown: &str, at: usize) -> bool {
     let rest = &shown[at..];
     rest.is_empty()
@@ -191,7 +191,7 @@ impl Line<'_> {
         let _ = writeln!(out, "{}", self.key.tail);
     }
 
-    /// Puts entries of one type beside each other, in the order in which each type comes first.
+    /// Moves entries with the same type next to each other, in the order in which each type first occurs.
     fn sort(&mut self) {
         let entries = self.entries.clone();
         let first = |it: &Entry| {
@@ -200,7 +200,8 @@ impl Line<'_> {
         self.entries.sort_by_key(first);
     }
 
-    /// An entry without what its neighbour says: the type of the one before, the name of an overload, the type of the one behind.
+    /// Formats an entry without what its neighbours share: the type of the previous one, the name of an overload, the type of the
+    /// next one.
     fn piece(&self, at: usize, entry: &Entry) -> String {
         let previous = at.checked_sub(1).map(|at| &self.entries[at]);
         let before = if previous.is_some_and(|it| it.before == entry.before) { "" } else { entry.before };
@@ -213,26 +214,26 @@ impl Line<'_> {
     }
 }
 
-/// The type behind a name: `: string`, ` string`; empty for parameters and for values.
+/// The type after a name: `: string`, ` string`; empty for parameters and values.
 fn type_of<'a>(entry: &Entry<'a>) -> &'a str {
     let is_type = !entry.after.contains('=') && entry.after.starts_with([':', ' ']);
     if is_type { entry.after } else { "" }
 }
 
-/// Parameters as short as they can be; `head` is what stands before the name.
+/// Shortens a parameter list; `head` is the text before the name.
 fn shortened<'a>(head: &str, after: &'a str) -> Cow<'a, str> {
     let (Some(open), Some(close)) = (after.find('('), after.rfind(')')) else { return Cow::Borrowed(after) };
     if close < open {
         return Cow::Borrowed(after);
     }
-    // in Python every method takes the object it is called on; in Rust that says how, and stays
+    // in Python every method takes `self`; in Rust the form of `self` carries information, and stays
     let says_nothing = |it: &&str| head.ends_with("def ") && matches!(*it, "self" | "cls");
     let parameters = listed(&after[open + 1..close]).into_iter().filter(|it| !says_nothing(it));
     let parameters: Vec<String> = parameters.map(without_said_name).collect();
     Cow::Owned(format!("{}{}{}", &after[..=open], parameters.join(", "), &after[close..]))
 }
 
-/// The elements of a list, whatever commas stand inside of them.
+/// Splits a list at its top-level commas.
 fn listed(text: &str) -> Vec<&str> {
     let (mut found, mut depth, mut from) = (Vec::new(), 0_i32, 0);
     for (at, letter) in text.char_indices() {
@@ -250,8 +251,8 @@ fn listed(text: &str) -> Vec<&str> {
     found
 }
 
-/// Without a name that the type says: `JsonReader reader` is `JsonReader`. Only where a type comes first and begins with a
-/// capital, its name with a small letter: in other languages the name comes first.
+/// Drops a parameter name that repeats its type: `JsonReader reader` becomes `JsonReader`. Only if the type comes first and
+/// begins with a capital, and the name with a small letter: in other languages the name comes first.
 fn without_said_name(parameter: &str) -> String {
     let (declared, default) = parameter.split_at(parameter.find(" =").unwrap_or(parameter.len()));
     let Some((of, name)) = declared.rsplit_once(' ') else { return parameter.to_owned() };
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parameter_has_its_name_unless_the_type_says_it() {
+    fn a_parameter_name_that_repeats_its_type_is_dropped() {
         for (head, signature, shown) in [
             ("void ", "(JsonReader reader)", "(JsonReader)"),
             ("void ", "<T>(IList<T> list, int count)", "<T>(IList<T>, int count)"),

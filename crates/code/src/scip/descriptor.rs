@@ -1,11 +1,11 @@
-//! What a symbol of an index is called: the name and the kind that the last part of its spelling has, `get` and a method of
+//! Parses SCIP symbol strings: extracts the name and kind of the last descriptor, for example the method `get` from
 //! ``scip-typescript npm demo 1.0.0 src/`store.ts`/Store#get().``
 //!
-//! Does not know packages or versions, nor where anything is.
+//! Does not know packages or versions, nor where anything is defined.
 
 use std::borrow::Cow;
 
-/// What a symbol is, as far as its spelling says.
+/// The kind of a symbol, as far as its string says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SymbolKind {
     Namespace,
@@ -15,14 +15,14 @@ pub enum SymbolKind {
     Method,
     TypeParameter,
     Parameter,
-    /// Anything else that an indexer wants to name.
+    /// Anything else that an indexer names.
     Meta,
     Macro,
-    /// Of one document alone; its name is a number.
+    /// Local to one document; its name is a number.
     Local,
 }
 
-/// The name and the kind of a symbol; none if it is not spelled as symbols are.
+/// The name and kind of a symbol; `None` if the string is malformed.
 pub fn described(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
     if let Some(number) = symbol.strip_prefix("local ") {
         return Some((Cow::Borrowed(number), SymbolKind::Local));
@@ -37,7 +37,8 @@ pub fn described(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
     last
 }
 
-/// What stands behind scheme, manager, package and version, each of which ends in a space; two spaces are one of its own.
+/// The descriptors after scheme, manager, package and version, each of which ends with a space; a double space is an escaped
+/// space.
 fn descriptors(symbol: &str) -> Option<&str> {
     let mut rest = symbol;
     for _ in 0..4 {
@@ -79,7 +80,7 @@ fn one(text: &str) -> Option<(Cow<'_, str>, SymbolKind, &str)> {
     Some((name, kind, chars.as_str()))
 }
 
-/// A name and what is behind it. In backticks anything may stand, a backtick twice.
+/// A name and the rest. Backticks quote any text; a double backtick is an escaped backtick.
 fn name(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let Some(quoted) = text.strip_prefix('`') else {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '$');
@@ -105,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_symbol_is_called_by_its_last_part() {
+    fn a_symbol_is_named_by_its_last_descriptor() {
         for (symbol, expected) in [
             ("local 12", Some(("12", SymbolKind::Local))),
             ("a b c d src/`store.ts`/Store#", Some(("Store", SymbolKind::Type))),
@@ -133,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_may_stand_where_a_symbol_should(text in "\\PC{0,40}") {
+        fn any_text_can_be_parsed(text in "\\PC{0,40}") {
             described(&text);
             described(&format!("a b c d {text}"));
         }

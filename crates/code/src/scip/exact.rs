@@ -1,8 +1,8 @@
-//! Where one of our types or members is defined and used, exactly: its definition is found in an index by its place, and what the
-//! index says of that symbol is told in places of our files.
+//! Exact definitions and usages of our types and members: finds the definition in an index by its position, and maps the symbol's
+//! occurrences back to our files.
 //!
-//! Does not guess. A file that was changed and no longer spells what the index has in it is named as stale, and whoever asks
-//! falls back to names there.
+//! Does not guess. A changed file whose text no longer matches the index is reported as stale, and the caller falls back to name
+//! resolution there.
 
 use super::positions::Lines;
 use super::{Document, Index, Occurrence, Roles, ScipError, SymbolKind, described};
@@ -16,57 +16,57 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use syntax::{Span, TypeKind, decode};
 
-/// What an index is called, wherever it lies.
+/// The file name of an index.
 const NAME: &str = "index.scip";
 
-/// What constructors are called. An index has them where `new` stands before a type's name, and not the type.
+/// The names of constructors. At `new` followed by a type's name, an index refers to the constructor, not the type.
 const CONSTRUCTORS: &[&str] = &["<constructor>", "<init>"];
 
-/// Whether what an index has of a file still holds.
+/// Whether the index data of a file is still valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Freshness {
     /// The file is older than the index.
     Unchanged,
-    /// It is younger, and every definition still stands where it stood.
+    /// The file is newer, and every definition is still at its indexed position.
     Fits,
-    /// Something else stands where a definition stood.
+    /// The text at a definition's position has changed.
     Stale,
-    /// No index has it.
+    /// No index covers the file.
     Unknown,
 }
 
-/// A place where a symbol stands.
+/// A position where a symbol occurs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Usage {
     pub file: u32,
     pub span: Span,
-    /// From 1, the column in characters.
+    /// From 1; columns in characters.
     pub line: u32,
     pub column: u32,
     pub roles: Roles,
 }
 
-/// All places of a symbol that indexes know of.
+/// All indexed positions of a symbol.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Usages {
-    /// By file and place, definitions included.
+    /// By file and position, including definitions.
     pub places: Vec<Usage>,
-    /// Files that have some and are stale: what is in them has to be found by name.
+    /// Stale files with occurrences: usages in them have to be found by name resolution.
     pub stale: Vec<u32>,
 }
 
-/// What an index has at a place, for whoever looks names up.
+/// An indexed occurrence, for name resolution.
 pub(crate) struct Told {
     pub(crate) span: Span,
-    /// The word that is written there, if a name of the code base is spelled so.
+    /// The text at this position, if it is a name in the codebase.
     pub(crate) name: Option<u32>,
-    /// The type of ours that is meant, if one is; none where something is defined.
+    /// Our type that it refers to, if any; `None` at definitions.
     pub(crate) to: Option<u32>,
-    /// Whether what is written there is still what was indexed.
+    /// Whether the text still matches the index.
     pub(crate) sure: bool,
 }
 
-/// A type, or a member of one, by where it is declared.
+/// A type or a member, identified by its declaration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Declared {
     pub of: u32,
@@ -75,7 +75,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// What a name of all types of a code base means.
+    /// Locates the declaration of a symbol; `symbol` was resolved against all types of the codebase.
     pub fn of(code: &Codebase, symbol: symbol::Symbol) -> Declared {
         let each = &code.types[symbol.of as usize];
         let member = symbol.member.and_then(|at| symbol::members(code, each).get(at as usize).copied());
@@ -90,36 +90,36 @@ impl Declared {
     }
 }
 
-/// Our symbols by those of indexes: which index, which symbol.
+/// Maps index symbols (index number, symbol number) to our declarations.
 pub type Ours = FxHashMap<(u32, u32), Declared>;
 
-/// The indexes of a tree beside what we read of it ourselves.
+/// The indexes of a tree, next to our own codebase.
 pub struct Exact<'a> {
     code: &'a Codebase,
     root: &'a Path,
     indexes: Vec<Placed>,
-    /// The document of each file: which index, which document.
+    /// The document of each file: index number, document number.
     documents: BTreeMap<u32, (u32, u32)>,
     files: FxHashMap<(u32, u32), u32>,
 }
 
-/// An index and where it lies.
+/// An index and its location.
 struct Placed {
     index: Index,
-    /// The folder it is about, from the root of the tree, empty or with a `/` behind it.
+    /// The indexed folder, relative to the root of the tree; empty, or with a trailing `/`.
     folder: String,
-    /// When it was written, if the file system knows.
+    /// When the index was written, if the file system knows.
     written: Option<SystemTime>,
 }
 
-/// A file as it is now, with the document that an index has of it.
+/// The current text of a file, with its index document.
 struct Page<'x> {
     file: u32,
     index: &'x Index,
     document: &'x Document,
     lines: Lines<'x>,
     freshness: Freshness,
-    /// What is defined in it and can be seen from outside, by place.
+    /// The definitions in it that are visible outside, by position.
     defined: Vec<Defined>,
 }
 
@@ -129,7 +129,7 @@ struct Defined {
     kind: SymbolKind,
 }
 
-/// What a symbol of ours can be to an index.
+/// What kind of index symbol a declaration corresponds to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Type,
@@ -137,12 +137,12 @@ enum Sort {
     Member,
 }
 
-/// Whether a tree has an index, at its root or in the folder of a project.
+/// Whether a tree has an index, at its root or in a project folder.
 pub fn is_indexed(root: &Path, projects: &[Project]) -> bool {
     !placed(root, projects).is_empty()
 }
 
-/// The indexes of a tree, from the root downwards, each with the folder it lies in.
+/// The indexes of a tree, from the root downwards, each with its folder.
 fn placed(root: &Path, projects: &[Project]) -> Vec<(String, PathBuf)> {
     let folder = |manifest: &str| manifest.rfind('/').map_or("", |at| &manifest[..=at]).to_owned();
     let folders: BTreeSet<String> =
@@ -152,7 +152,7 @@ fn placed(root: &Path, projects: &[Project]) -> Vec<(String, PathBuf)> {
 }
 
 impl<'a> Exact<'a> {
-    /// Opens the indexes at the root of a tree and in the folders of its projects. One that cannot be read costs itself alone.
+    /// Opens the indexes at the root of a tree and in its project folders. An unreadable one does not affect the others.
     pub fn find(code: &'a Codebase, root: &'a Path) -> (Exact<'a>, Vec<ScipError>) {
         let (mut indexes, mut problems) = (Vec::new(), Vec::new());
         for (folder, path) in placed(root, &code.projects) {
@@ -168,7 +168,7 @@ impl<'a> Exact<'a> {
         (exact, problems)
     }
 
-    /// One index, wherever it came from, about a folder of the tree.
+    /// Uses a single index of a folder of the tree.
     pub fn with(
         code: &'a Codebase,
         root: &'a Path,
@@ -187,7 +187,7 @@ impl<'a> Exact<'a> {
         Exact { code, root, indexes: Vec::new(), documents: BTreeMap::new(), files: FxHashMap::default() }
     }
 
-    /// The index that lies nearest to a file has the last word on it; they come from the root downwards.
+    /// The innermost index of a file takes precedence; indexes are added from the root downwards.
     fn add(&mut self, index: Index, folder: String, written: Option<SystemTime>) {
         let which = self.indexes.len() as u32;
         for (file, source) in self.code.files.iter().enumerate() {
@@ -205,19 +205,19 @@ impl<'a> Exact<'a> {
         self.indexes.is_empty()
     }
 
-    /// What was found, each index with the folder it is about.
+    /// The loaded indexes, each with its folder.
     pub fn indexes(&self) -> impl Iterator<Item = (&str, &Index)> {
         self.indexes.iter().map(|placed| (placed.folder.as_str(), &placed.index))
     }
 
-    /// Whether what an index says of a file can be relied upon.
+    /// Whether the index data of a file is valid.
     pub fn freshness(&self, file: u32) -> Freshness {
         self.text(file)
             .and_then(|text| self.page(file, &text).map(|page| page.freshness))
             .unwrap_or(Freshness::Unknown)
     }
 
-    /// Files of which no index can say everything: it does not have them, or they were changed since and may have got more.
+    /// The files whose index data may be incomplete: not indexed, or changed since.
     pub fn incomplete(&self) -> Vec<u32> {
         let is_whole =
             |file: &u32| self.documents.get(file).is_some_and(|(which, _)| !self.is_younger(*file, *which));
@@ -229,15 +229,15 @@ impl<'a> Exact<'a> {
         index.is_none() || written(&self.path(file)) > index
     }
 
-    /// Where a symbol is defined; none if no index knows.
+    /// The definitions of a symbol; `None` if no index has it.
     pub fn definition(&self, symbol: Declared) -> Option<Vec<Usage>> {
         let mut usages = self.usages(symbol)?;
         usages.places.retain(|it| it.roles.is_definition());
         Some(usages.places)
     }
 
-    /// Everywhere a symbol stands, but for what came to the files that are `incomplete`; none if no index knows it, or if the
-    /// file that declares it is stale.
+    /// All usages of a symbol, except those added to the files in `incomplete` since; `None` if no index has the symbol, or if
+    /// the file that declares it is stale.
     pub fn usages(&self, symbol: Declared) -> Option<Usages> {
         let known = self.known(symbol);
         if known.is_empty() {
@@ -257,9 +257,9 @@ impl<'a> Exact<'a> {
         let mut usages = Usages::default();
         for (file, occurrences) in by_file {
             let text = self.text(file).unwrap_or_default();
-            let told = self.page(file, &text).and_then(|page| page.told(&occurrences));
-            match told {
-                Some(told) => usages.places.extend(told),
+            let positions = self.page(file, &text).and_then(|page| page.told(&occurrences));
+            match positions {
+                Some(positions) => usages.places.extend(positions),
                 None => usages.stale.push(file),
             }
         }
@@ -269,13 +269,12 @@ impl<'a> Exact<'a> {
         Some(usages)
     }
 
-    /// The one of our symbols whose name a definition of an index is, for every symbol that the index defines in a file that it
-    /// still fits.
+    /// Maps each index symbol that is defined in a valid file to our declaration.
     pub fn ours(&self) -> Ours {
         self.linked().0
     }
 
-    /// The same, and the documents that still fit: which index, which document.
+    /// Like `ours`, with the valid documents: index number, document number.
     fn linked(&self) -> (Ours, FxHashSet<(u32, u32)>) {
         let (mut found, mut fitting) = (FxHashMap::default(), FxHashSet::default());
         for (file, (which, document)) in &self.documents {
@@ -293,7 +292,7 @@ impl<'a> Exact<'a> {
         (found, fitting)
     }
 
-    /// What a file mentions of ours, by place; none if no index has it, or if it is stale.
+    /// The references of a file to our symbols, by position; `None` if the file is not indexed or stale.
     pub fn mentions(&self, file: u32, ours: &Ours) -> Option<Vec<(Usage, Declared)>> {
         let (which, _) = self.documents.get(&file)?;
         let text = self.text(file)?;
@@ -309,10 +308,10 @@ impl<'a> Exact<'a> {
         Some(page.document.occurrences.iter().filter_map(one).flatten().flatten().collect())
     }
 
-    /// What stands where, for each file that an index has and still fits.
+    /// The indexed occurrences of each valid file.
     pub(crate) fn told(&self) -> FxHashMap<u32, Vec<Told>> {
         let (ours, fitting) = self.linked();
-        // where a symbol was defined in a file that has changed, names have to say what became of it
+        // a symbol whose defining file changed has to be resolved by name
         let lost = |which: u32, symbol: u32| {
             let mut known = self.everywhere(which, symbol);
             known.any(|(which, symbol)| {
@@ -328,8 +327,8 @@ impl<'a> Exact<'a> {
                 let span = page.span(it)?;
                 let symbol = ours.get(&(*which, it.symbol)).filter(|_| !it.roles.is_definition());
                 let to = symbol.filter(|symbol| symbol.member.is_none() || page.makes(it));
-                let stands = page.freshness == Freshness::Unchanged || page.stands(it, span);
-                let sure = stands && (to.is_some() || !lost(*which, it.symbol));
+                let matches = page.freshness == Freshness::Unchanged || page.stands(it, span);
+                let sure = matches && (to.is_some() || !lost(*which, it.symbol));
                 Some(Told {
                     span,
                     name: self.code.tables.name(span.of(&text)),
@@ -343,7 +342,7 @@ impl<'a> Exact<'a> {
         found
     }
 
-    /// The types and members that a file declares, the outer before the inner.
+    /// The types and members that a file declares, outer before inner.
     fn declared(&self, file: u32) -> Vec<Declared> {
         let mut found = Vec::new();
         for (part, declared) in self.code.files[file as usize].facts.types.iter().enumerate() {
@@ -355,7 +354,7 @@ impl<'a> Exact<'a> {
         found
     }
 
-    /// What indexes call a symbol: which index, which symbol.
+    /// The index symbols of a declaration: index number, symbol number.
     fn known(&self, symbol: Declared) -> BTreeSet<(u32, u32)> {
         let files: BTreeSet<u32> = match symbol.member {
             Some((file, ..)) => [file].into(),
@@ -375,7 +374,7 @@ impl<'a> Exact<'a> {
         found
     }
 
-    /// A symbol in every index that has it: what one project declares, another's index names in the same way.
+    /// The same symbol in all indexes: the index of one project uses the same string for symbols of another.
     fn everywhere(&self, which: u32, known: u32) -> impl Iterator<Item = (u32, u32)> {
         let name = self.indexes[which as usize].index.name(known);
         let indexes = self.indexes.iter().enumerate();
@@ -397,7 +396,7 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// Where in a file the declarations of a symbol stand.
+    /// The ranges of a symbol's declarations in a file.
     fn stretch(&self, symbol: Declared, file: u32) -> Vec<Span> {
         if let Some(at) = symbol.member {
             return vec![self.code.member(at).span];
@@ -427,7 +426,7 @@ impl<'a> Exact<'a> {
     }
 }
 
-/// The constructors of a type, the second one and those after it by number.
+/// The constructors of a type; the second and later ones are numbered.
 fn constructors(index: &Index, of: u32) -> impl Iterator<Item = u32> {
     let named = move |name: &'static str| {
         let numbers = std::iter::once(String::new()).chain((1..).map(|at| format!("+{at}")));
@@ -445,7 +444,7 @@ fn written(path: &Path) -> Option<SystemTime> {
 }
 
 impl Page<'_> {
-    /// Whether a type is named here because one is made: the index has the constructor.
+    /// Whether this refers to a type by calling its constructor.
     fn makes(&self, it: &Occurrence) -> bool {
         !it.roles.is_definition() && is_constructor(self.index.name(it.symbol))
     }
@@ -454,8 +453,8 @@ impl Page<'_> {
         self.freshness <= Freshness::Fits
     }
 
-    /// A file that is not younger may be another all the same: an index that was fetched is as young as its fetching. There,
-    /// most definitions have moved; where few have, the indexer has its own idea of their places.
+    /// A file that is not newer may still differ: a downloaded index is as new as its download. In that case most definitions
+    /// have moved; if only few have, the indexer has its own notion of their positions.
     fn judged(&self, younger: bool) -> Freshness {
         let (right, wrong) = self.spelled();
         match (younger, wrong) {
@@ -466,7 +465,7 @@ impl Page<'_> {
         }
     }
 
-    /// How many definitions are spelled like their symbols, and how many are not.
+    /// The number of definitions whose text matches their symbol, and of those whose text does not.
     fn spelled(&self) -> (u32, u32) {
         let (mut right, mut wrong) = (0, 0);
         for it in self.document.occurrences.iter().filter(|it| it.roles.is_definition()) {
@@ -479,19 +478,19 @@ impl Page<'_> {
         (right, wrong)
     }
 
-    /// Whether the text at a place is the name of the symbol there; none if that symbol's name is not what is written.
+    /// Whether the text at an occurrence is the name of its symbol; `None` if the symbol's name does not appear in source text.
     fn spells(&self, it: &Occurrence) -> Option<bool> {
         let Some(span) = self.span(it) else { return Some(false) };
         let (name, kind) = described(self.index.name(it.symbol))?;
         let is_written = !matches!(kind, SymbolKind::Local | SymbolKind::Meta | SymbolKind::Namespace);
-        // what stands in angle brackets has no name of its own: `<constructor>`, `<get>size`
+        // names in angle brackets are not source text: `<constructor>`, `<get>size`
         if !is_written || name.starts_with('<') {
             return None;
         }
         Some(plain(span.of(self.lines.text)) == plain(&name))
     }
 
-    /// Definitions that can be seen outside the document; parameters cannot.
+    /// The definitions visible outside the document; parameters are not.
     fn shared(&self) -> Vec<Defined> {
         let one = |it: &Occurrence| {
             let (_, kind) = described(self.index.name(it.symbol))?;
@@ -502,7 +501,7 @@ impl Page<'_> {
         self.document.occurrences.iter().filter(|it| it.roles.is_definition()).filter_map(one).collect()
     }
 
-    /// The symbols defined in stretches of the file under a name: in each those at the first place that spells it.
+    /// The symbols defined under a name in ranges of the file: in each range, those at the first position with that name.
     fn named(&self, stretches: Vec<Span>, name: &str, sort: Sort) -> Vec<u32> {
         let mut found = Vec::new();
         for stretch in stretches {
@@ -521,7 +520,7 @@ impl Page<'_> {
             Sort::Module => it.kind == SymbolKind::Namespace,
             Sort::Member => it.kind != SymbolKind::Namespace,
         };
-        // a file that is a module is defined as a whole, or before its first letter
+        // a file module is defined as a whole, or before its first character
         let whole = sort == Sort::Module && it.span.from == 0;
         fits && (whole || plain(it.span.of(self.lines.text)) == plain(name))
     }
@@ -531,8 +530,8 @@ impl Page<'_> {
         Some(Span { from: byte(it.from)?, to: byte(it.to)? })
     }
 
-    /// Whether a symbol may still stand at a place of a file that was changed: its name does, or another name that it has there
-    /// more than once, as what is imported under another name has.
+    /// Whether a symbol may still be at a position of a changed file: its name is there, or another text under which it occurs
+    /// more than once, as with import aliases.
     fn stands(&self, it: &Occurrence, at: Span) -> bool {
         let written = |span: Span| span.of(self.lines.text);
         let again = |other: &Occurrence| {
@@ -542,8 +541,8 @@ impl Page<'_> {
         self.spells(it) != Some(false) || self.document.occurrences.iter().any(again)
     }
 
-    /// Occurrences as places of the file; none if the file is stale, or one of them is not spelled like its symbol in a file that
-    /// was changed.
+    /// Maps occurrences to positions in the file; `None` if the file is stale, or if it changed and the text of an occurrence no
+    /// longer matches its symbol.
     fn told(&self, occurrences: &[Occurrence]) -> Option<Vec<Usage>> {
         let one = |it: &Occurrence| {
             let span = self.span(it)?;
@@ -557,7 +556,7 @@ impl Page<'_> {
     }
 }
 
-/// A name without what marks it as one: quotes, `r#`, `#` of a private member.
+/// A name without its markers: quotes, `r#`, and the `#` of a private member.
 fn plain(name: &str) -> &str {
     name.trim_matches(['"', '\'', '`']).trim_start_matches("r#").trim_start_matches('#')
 }

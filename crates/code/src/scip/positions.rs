@@ -1,22 +1,21 @@
-//! From a line and a column, as an indexer counts them, to the byte of a text, and back to the line and column that a person
-//! would name.
+//! Converts lines and columns, as an indexer counts them, to byte offsets, and back to the lines and columns that people use.
 //!
-//! Does not know files. A line ends with a line feed; what else a language may end one with moves the rest of that file, which
-//! then does not fit its document.
+//! Does not know files. Only a line feed ends a line; in a language with other line breaks, the positions after one are off, and
+//! the file does not match its document.
 
-/// In what the columns of a document are counted.
+/// The unit of a document's columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Columns {
     /// Bytes.
     #[default]
     Utf8,
-    /// Halves of a surrogate pair count one each.
+    /// UTF-16 code units: a surrogate pair counts as two.
     Utf16,
     /// Characters.
     Utf32,
 }
 
-/// A text with the places where its lines begin.
+/// A text with the offsets of its lines.
 pub(super) struct Lines<'t> {
     pub(super) text: &'t str,
     starts: Vec<u32>,
@@ -28,7 +27,7 @@ impl<'t> Lines<'t> {
         Lines { text, starts: std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect() }
     }
 
-    /// The byte at a line and column, from 0; none if the text has no such place.
+    /// The byte offset of a line and column, both from 0; `None` if the text has no such position.
     pub(super) fn byte(&self, line: u32, column: u32, columns: Columns) -> Option<u32> {
         let from = *self.starts.get(line as usize)?;
         let until = self.starts.get(line as usize + 1).map_or(self.text.len(), |next| *next as usize - 1);
@@ -41,7 +40,7 @@ impl<'t> Lines<'t> {
         within.map(|within| from + within as u32)
     }
 
-    /// Line and column of a byte, both from 1, the column in characters.
+    /// Line and column of a byte offset, both from 1; the column in characters.
     pub(super) fn place(&self, byte: u32) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= byte).max(1);
         let from = self.starts[line - 1] as usize;
@@ -68,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn columns_are_counted_as_the_document_says() {
+    fn columns_follow_the_encoding_of_the_document() {
         let lines = Lines::new("aé𝒳b\r\nx\n");
         for (line, column, columns, expected) in [
             (0, 0, Columns::Utf8, Some(0)),
@@ -96,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_place_leads_back_to_its_byte(text in "[a\u{e9}\u{1d4b3}\n]{0,30}") {
+        fn a_position_maps_back_to_its_byte(text in "[a\u{e9}\u{1d4b3}\n]{0,30}") {
             let lines = Lines::new(&text);
             for (byte, _) in text.char_indices() {
                 let (line, column) = lines.place(byte as u32);

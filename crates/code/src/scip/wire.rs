@@ -1,25 +1,25 @@
-//! What a message of protocol buffers holds, field by field: numbers and bytes, nothing copied.
+//! Decodes protocol buffer messages field by field, without copying.
 //!
-//! Does not know what any field means. Read here rather than with a library, since a few fields of four messages are wanted: the
-//! official bindings hold the whole index at once, which for one of 39 MB took 203 MB beside our 28, and bring a second version
-//! of a dependency.
+//! Does not know the meaning of any field. Implemented here rather than with a library, because only a few fields of four
+//! messages are needed: the official bindings hold the whole index in memory, which for one of 39 MB took 203 MB instead of our
+//! 28, and pull in a second version of a dependency.
 
 use std::io::{self, BufRead, Read};
 
-/// Why bytes are no message.
+/// Why bytes are not a valid message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Broken {
-    /// They end in the middle of something.
+    /// The input is truncated.
     Short,
-    /// A number of more than 64 bits.
+    /// A number with more than 64 bits.
     Number,
-    /// A kind of field that there is not, or no longer.
+    /// An unknown or obsolete wire type.
     Kind,
     /// Text that is not UTF-8.
     Text,
 }
 
-/// What a field holds. Those of a fixed width are passed over: nothing of what is wanted has any.
+/// The value of a field. Fixed-width values are skipped: none of the fields we need has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Value<'a> {
     Number(u64),
@@ -44,13 +44,13 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The kinds of fields, as the last three bits of a key have them.
+/// Wire types: the lowest three bits of a key.
 const VARINT: u64 = 0;
 const WIDE: u64 = 1;
 const LENGTH: u64 = 2;
 const NARROW: u64 = 5;
 
-/// The fields of a message, until its end or the first that is broken.
+/// The fields of a message, up to its end or the first malformed one.
 #[derive(Clone)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
@@ -98,7 +98,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The numbers that stand behind each other in one field.
+/// Decodes the packed numbers of a field.
 pub(super) fn numbers(mut packed: &[u8], mut each: impl FnMut(u64)) -> Result<(), Broken> {
     while !packed.is_empty() {
         each(number(&mut packed)?);
@@ -106,7 +106,7 @@ pub(super) fn numbers(mut packed: &[u8], mut each: impl FnMut(u64)) -> Result<()
     Ok(())
 }
 
-/// Seven bits to a byte, the lowest first; the last byte has its high bit clear.
+/// Decodes a varint: seven bits per byte, lowest first; the last byte has its high bit clear.
 fn number(bytes: &mut &[u8]) -> Result<u64, Broken> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -120,11 +120,11 @@ fn number(bytes: &mut &[u8]) -> Result<u64, Broken> {
     Err(Broken::Number)
 }
 
-/// The fields of a message too large to hold: each is read into one buffer, which grows with what is really there and not with
-/// what a length promises.
+/// The fields of a message that is too large for memory. Each is read into one buffer, which grows with the data that is actually
+/// there and not with the declared length.
 pub(super) struct Stream<R> {
     source: R,
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(super) at: u64,
     pub(super) buffer: Vec<u8>,
 }
@@ -134,7 +134,7 @@ impl<R: BufRead> Stream<R> {
         Stream { source, at: 0, buffer: Vec::new() }
     }
 
-    /// The number of the next field; what it holds is in the buffer if it is wanted and not a number.
+    /// Returns the number of the next field; its value is in the buffer if it is `wanted` and not a number.
     pub(super) fn next(&mut self, wanted: impl Fn(u64) -> bool) -> io::Result<Option<Result<u64, Broken>>> {
         if self.source.fill_buf()?.is_empty() {
             return Ok(None);
@@ -188,7 +188,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn fields_are_read_as_the_format_says() {
+    fn fields_are_decoded_according_to_the_format() {
         type Row<'a> = (&'a [u8], Vec<Result<(u64, Value<'a>), Broken>>);
         let rows: &[Row] = &[
             (&[], vec![]),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_not_there_takes_no_room() {
+    fn a_false_length_does_not_allocate_memory() {
         let bytes = [&[0x12, 0xff, 0xff, 0xff, 0xff, 0x0f][..], &[7; 100]].concat();
         let mut stream = Stream::new(&bytes[..]);
         assert_eq!(stream.next(|_| true).unwrap(), Some(Err(Broken::Short)));
@@ -216,9 +216,9 @@ mod tests {
     }
 
     proptest! {
-        /// The two ways to read agree on any bytes.
+        /// Both decoders agree on any input.
         #[test]
-        fn a_stream_and_a_slice_have_the_same_fields(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn stream_and_slice_decoders_agree(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let mut stream = Stream::new(&bytes[..]);
             for field in Fields::new(&bytes) {
                 match (field, stream.next(|_| true).unwrap()) {

@@ -1,7 +1,7 @@
-//! What a change of one file can mean for others: which names may mean something else now, and whose bases or members are different.
+//! The effect of a file's change on other files: which names may resolve differently, and whose bases or members changed.
 //!
-//! Does not know the other files. It names words; whoever mentions one of them is looked at again. A changed body means nothing to
-//! others and names nothing.
+//! Does not know the other files: it lists names, and every file that mentions one of them is resolved again. A changed body
+//! affects no other file and lists nothing.
 
 use crate::codebase::{ATTRIBUTE, full_names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,19 +9,19 @@ use syntax::{FileFacts, Import, ImportKind, MemberKind, Path, TypePart};
 
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Delta {
-    /// These may mean something else wherever they are mentioned.
+    /// Names that may resolve differently wherever they are mentioned.
     pub(crate) names: BTreeSet<String>,
-    /// Members that came, went or became something else, with the simple name of their type.
+    /// Added, removed or changed members, with the simple name of their type.
     pub(crate) members: BTreeSet<(String, String)>,
-    /// Types whose bases are others, by full name: what is derived from them has other names in sight.
+    /// Types with changed bases, by full name: different names are in scope in their derived types.
     pub(crate) bases: BTreeSet<String>,
-    /// Namespaces that a file declares and did not before, or no longer does; others may declare them as well.
+    /// Namespaces that a file started or stopped declaring; other files may declare them as well.
     pub(crate) spaces: BTreeSet<Vec<String>>,
-    /// Names under which a module has something, with the name it has where it comes from.
+    /// Names under which a module exports something, with the original name.
     pub(crate) aliases: BTreeSet<(String, String)>,
-    /// Modules that another one imports as a whole, and did not before, or no longer does: it passes their names on.
+    /// Modules that another module started or stopped importing as a whole, and therefore re-exports.
     pub(crate) wholes: BTreeSet<Vec<String>>,
-    /// What holds for every file of the project is different.
+    /// A setting that applies to every file of the project changed.
     pub(crate) project: bool,
 }
 
@@ -34,8 +34,8 @@ impl Delta {
                 None => self.name(&face.simple),
             }
         }
-        let come = after.iter().filter(|(name, _)| !before.contains_key(*name));
-        come.for_each(|(_, face)| self.name(&face.simple));
+        let added = after.iter().filter(|(name, _)| !before.contains_key(*name));
+        added.for_each(|(_, face)| self.name(&face.simple));
         let (before, after) = (spaces(old), spaces(new));
         self.spaces.extend(before.symmetric_difference(&after).cloned());
         if imports(old) != imports(new) {
@@ -54,7 +54,7 @@ impl Delta {
         }
     }
 
-    /// What members are declared with may mean something else under other imports.
+    /// Under different imports, the declared types of members may resolve differently.
     fn retype(&mut self, facts: &FileFacts) {
         for part in &facts.types {
             let typed = part.members.iter().filter(|member| member.value_type.is_some());
@@ -85,7 +85,7 @@ impl Delta {
     }
 }
 
-/// What others can tell of a type when they look names up.
+/// The properties of a type that affect name resolution elsewhere.
 #[derive(Default, PartialEq, Eq)]
 struct Face {
     simple: String,
@@ -107,12 +107,12 @@ fn faces(facts: &FileFacts) -> BTreeMap<String, Face> {
 }
 
 fn members(facts: &FileFacts, part: &TypePart) -> Vec<(String, String)> {
-    let told = |member: &syntax::Member| {
+    let describe = |member: &syntax::Member| {
         let called = matches!(member.kind, MemberKind::Constructor | MemberKind::Destructor);
         let typed = member.value_type.map(|at| path(facts, at)).unwrap_or_default();
         (member.name.clone(), format!("{} {called} {typed}", member.is_static))
     };
-    part.members.iter().map(told).collect()
+    part.members.iter().map(describe).collect()
 }
 
 fn path(facts: &FileFacts, reference: u32) -> String {
@@ -122,29 +122,29 @@ fn path(facts: &FileFacts, reference: u32) -> String {
     format!("{:?}::{}", alias.map(word), segments.join("."))
 }
 
-/// Everything that a file imports.
+/// All imports of a file.
 fn imports(facts: &FileFacts) -> BTreeSet<(Option<String>, Vec<String>)> {
     let all = facts.scopes.iter().flat_map(|scope| &scope.imports);
     all.filter_map(|import| imported(facts, import)).collect()
 }
 
-/// What a module imports, others may have from it: under a name, or as a whole.
+/// What a module re-exports: under a name, or as a whole module.
 pub(crate) fn passed_on(facts: &FileFacts) -> BTreeSet<(Option<String>, Vec<String>)> {
     let mut found = BTreeSet::new();
     for scope in facts.scopes.iter().filter(|_| facts.placed) {
         let around: Vec<String> = scope.namespace.iter().map(|word| facts.word(*word).to_owned()).collect();
         for import in &scope.imports {
             let Some((alias, path)) = imported(facts, import) else { continue };
-            // what is not said from the root on may begin in any of the modules around
-            let said_whole = alias.is_some() || facts.paths[import.path as usize].alias.is_some();
-            let starts = if said_whole { 0..=0 } else { 0..=around.len() };
+            // a path that is not absolute may start in any enclosing module
+            let is_absolute = alias.is_some() || facts.paths[import.path as usize].alias.is_some();
+            let starts = if is_absolute { 0..=0 } else { 0..=around.len() };
             found.extend(starts.map(|n| (alias.clone(), [&around[..n], &path[..]].concat())));
         }
     }
     found
 }
 
-/// The name and the path of an import; none for one that brings no names of types.
+/// The alias and the path of an import; `None` if it does not import type names.
 fn imported(facts: &FileFacts, import: &Import) -> Option<(Option<String>, Vec<String>)> {
     let path = facts.paths[import.path as usize].segments.iter().map(|it| facts.word(it.word).to_owned());
     match import.kind {
@@ -154,15 +154,15 @@ fn imported(facts: &FileFacts, import: &Import) -> Option<(Option<String>, Vec<S
     }
 }
 
-/// The names under which a file has what is called one of `names` where it comes from.
+/// The aliases that a file gives to any of `names`.
 pub(crate) fn renamed(facts: &FileFacts, names: &BTreeSet<String>) -> Vec<String> {
     let imports = facts.scopes.iter().flat_map(|scope| &scope.imports);
     let fits = |path: &[String]| path.last().is_some_and(|last| names.contains(last));
-    let told = imports.filter_map(|import| imported(facts, import)).filter(|(_, path)| fits(path));
-    told.filter_map(|(alias, _)| alias).collect()
+    let matching = imports.filter_map(|import| imported(facts, import)).filter(|(_, path)| fits(path));
+    matching.filter_map(|(alias, _)| alias).collect()
 }
 
-/// Every namespace that a file declares, with those around it.
+/// Every namespace that a file declares, with its parents.
 pub(crate) fn spaces(facts: &FileFacts) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     for scope in &facts.scopes {
@@ -177,12 +177,12 @@ pub(crate) fn spaces(facts: &FileFacts) -> BTreeSet<Vec<String>> {
     found
 }
 
-/// Nobody's namespaces are nested so deep; five thousand of them would be a hundred million words.
+/// Real namespaces are never nested this deep; five thousand levels would be a hundred million words.
 const DEEPEST: usize = 100;
 
 fn globals(facts: &FileFacts) -> Vec<String> {
     let imports = facts.scopes.iter().flat_map(|scope| &scope.imports).filter(|import| import.global);
-    let told = |import: &Import| {
+    let describe = |import: &Import| {
         let alias = match import.kind {
             ImportKind::Alias(word) => facts.word(word),
             _ => "",
@@ -191,15 +191,15 @@ fn globals(facts: &FileFacts) -> Vec<String> {
         let words: Vec<&str> = path.segments.iter().map(|it| facts.word(it.word)).collect();
         format!("{:?} {alias} {}", std::mem::discriminant(&import.kind), words.join("."))
     };
-    imports.map(told).collect()
+    imports.map(describe).collect()
 }
 
-/// Whether a file says something that holds for all files of its project.
+/// Whether a file has imports that apply to its whole project.
 pub(crate) fn is_global(facts: &FileFacts) -> bool {
     facts.scopes.iter().flat_map(|scope| &scope.imports).any(|import| import.global)
 }
 
-/// Whether a file has something under another name than its own.
+/// Whether a file imports something under a different name.
 pub(crate) fn is_renaming(facts: &FileFacts) -> bool {
     let mut imports = facts.scopes.iter().flat_map(|scope| &scope.imports);
     imports.any(|import| match imported(facts, import) {
@@ -208,7 +208,7 @@ pub(crate) fn is_renaming(facts: &FileFacts) -> bool {
     })
 }
 
-/// Whether a file is a namespace itself, or has it in it, and does not only lie within.
+/// Whether a file is this module or contains it, and is not only nested within it.
 pub(crate) fn is_module(facts: &FileFacts, space: &[String]) -> bool {
     let same = |namespace: &[u32]| {
         namespace.iter().map(|word| facts.word(*word)).eq(space.iter().map(String::as_str))

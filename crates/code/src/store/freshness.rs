@@ -1,7 +1,7 @@
-//! What has changed on disk since it was last read: one look at every folder and file that was known, without opening any.
+//! Detects changes on disk since the last refresh: compares the metadata of every known folder and file, without opening any.
 //!
-//! Does not know what a file says. What looks unchanged may still have been written in the very moment it was read; such files are
-//! remembered as unsure, and read again.
+//! Does not know the content of a file. A file may be written in the same clock tick in which it was read without its metadata
+//! changing; such files are marked as unsure and read again.
 
 use project::{Layout, is_rule};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use syntax::language_of;
 
-/// How a file or folder looked from outside.
+/// The metadata of a file or folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Stamp {
     inode: u64,
 }
 
-/// A clock of the kernel's may stand still for so many nanoseconds.
+/// Kernel timestamps may be this many nanoseconds too coarse.
 const TICK: i64 = 20_000_000;
 
 impl Stamp {
@@ -39,31 +39,31 @@ impl Stamp {
     }
 }
 
-/// A folder as it was found.
+/// The recorded state of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Folder {
     pub(crate) stamp: Stamp,
-    /// The files that are read.
+    /// The indexed files.
     pub(crate) entries: BTreeMap<String, Entry>,
-    /// Folders, and files that would be read if git did not leave them out.
+    /// Folders, and source files that git ignores.
     pub(crate) others: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) stamp: Stamp,
-    /// It may have been written after it was read without looking any different.
+    /// The file may have been written after it was read without a change of metadata.
     pub(crate) unsure: bool,
 }
 
-/// What one look has found.
+/// The result of a comparison.
 #[derive(Default, Debug)]
 pub(crate) struct Seen {
-    /// The tree has other files, or other rules, than before.
+    /// Files were added or removed, or manifests changed.
     pub(crate) moved: bool,
-    /// Folders with what is different in them, by path; to be remembered once it is read.
+    /// Folders with changes, by path; recorded once the changes are processed.
     pub(crate) folders: BTreeMap<String, Folder>,
-    /// Files that may say something else now.
+    /// Files whose content may have changed.
     pub(crate) files: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn parted(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// Looks at what was known. `now` is when the look began, in nanoseconds.
+/// Compares the known folders with the disk. `now` is when the comparison began, in nanoseconds.
 pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, now: i64) -> Seen {
     let mut seen = Seen::default();
     for (path, mut folder) in known {
@@ -85,7 +85,7 @@ pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, n
             continue;
         };
         let mut differs = false;
-        // what else comes and goes above the tree is nothing to it
+        // other files above the tree do not matter
         if stamp != folder.stamp && !path.starts_with("..") {
             differs = true;
             seen.moved |= has_news(&place, &folder);
@@ -110,8 +110,8 @@ pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, n
     seen
 }
 
-/// Whether a folder holds a name that would be read, or leads to such, and did not before. Editors make and remove files of their
-/// own at every save.
+/// Whether a folder contains a new entry that would be indexed, or may contain such. Editors create and remove temporary files at
+/// every save.
 fn has_news(place: &Path, folder: &Folder) -> bool {
     let Ok(listed) = std::fs::read_dir(place) else { return true };
     listed.flatten().any(|entry| {
@@ -129,7 +129,7 @@ fn counts(name: &str, is_folder: bool) -> bool {
     is_rule(name) || language_of(Path::new(name)).is_some()
 }
 
-/// All folders of a tree, as they are now.
+/// Records the current state of all folders of a tree.
 pub(crate) fn survey(root: &Path, layout: &Layout, now: i64) -> BTreeMap<String, Folder> {
     let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
     for path in &layout.folders {

@@ -1,6 +1,6 @@
-//! How the notes about types stand: which was asked for, is being written, holds or is out of date, and what it was based on.
+//! Stores the state of notes: requested, being written, current or stale, and their baselines.
 //!
-//! Does not read notes: whoever has one hands over its text.
+//! Does not read notes: the caller passes their text.
 
 use super::{Store, StoreError};
 use crate::note::Base;
@@ -9,17 +9,17 @@ use crate::store::table::Table;
 use std::time::Duration;
 use syntax::{Digest, TypeId};
 
-/// What somebody asked for, and what was paid for, is worth waiting for another writer.
+/// A request by a person, or a result that was paid for, is worth waiting for another writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Store {
-    /// What has happened to a type since it was first seen.
+    /// The note state of a type.
     pub fn state(&self, of: TypeId) -> Result<State, StoreError> {
         Ok(Table::new(&self.db).state(of)?.unwrap_or_default())
     }
 
-    /// What has happened to a type since a text was written about it. One that is seen for the first time is taken for true if
-    /// it `holds`, and for out of date otherwise.
+    /// The state of a type's note with this text. A note seen for the first time counts as current if it `holds`, otherwise as
+    /// stale.
     pub fn since(&self, of: TypeId, text: &str, holds: bool, now: i64) -> Result<State, StoreError> {
         let mut table = Table::new(&self.db);
         let note = Digest::of(text.as_bytes()).0;
@@ -36,7 +36,7 @@ impl Store {
         Ok(state)
     }
 
-    /// Types whose note is asked for or being written, with when.
+    /// The types whose note is requested or being written, with their state.
     pub fn asked_for(&self, now: i64) -> Result<Vec<(TypeId, State)>, StoreError> {
         let mut all = Table::new(&self.db).states()?;
         for (_, state) in &mut all {
@@ -46,34 +46,39 @@ impl Store {
         Ok(all)
     }
 
-    /// Lets what is remembered of how a note stands go one step on, if it can; gives how it stands then.
-    pub fn step(&self, of: TypeId, now: i64, step: impl Fn(&mut State) -> bool) -> Result<State, StoreError> {
+    /// Applies a state transition and stores the state if `transition` returns true; returns the resulting state.
+    pub fn step(
+        &self,
+        of: TypeId,
+        now: i64,
+        transition: impl Fn(&mut State) -> bool,
+    ) -> Result<State, StoreError> {
         let mut state = Table::new(&self.db).state(of)?.unwrap_or_default();
         state.tick(now);
-        if step(&mut state) {
+        if transition(&mut state) {
             self.write_within(PATIENCE, |table| table.set_state(of, &state))?;
         }
         Ok(state)
     }
 
-    /// Somebody wants the note about a type; gives how it stands now.
+    /// Requests the note about a type; returns the resulting state.
     pub fn ask_for_note(&self, of: TypeId, now: i64) -> Result<State, StoreError> {
         self.step(of, now, |state| state.ask(now))
     }
 
-    /// Somebody begins to write the note about a type, whether it was asked for or not; gives how it stood before.
+    /// Starts writing the note about a type, whether it was requested or not; returns the previous state.
     pub fn begin_note(&self, of: TypeId, now: i64) -> Result<State, StoreError> {
         let mut before = self.state(of)?;
         before.tick(now);
         self.step(of, now, |state| {
-            // what holds is written again where a person wants that
+            // a person may have a current note rewritten
             state.note = Note::Pending;
             state.begin(now)
         })?;
         Ok(before)
     }
 
-    /// It could not be written: it is asked for again, unless there is one that held `before` and that nothing has changed since.
+    /// Writing failed: the note is requested again, unless it was current `before` and nothing has changed since.
     pub fn give_up_note(&self, of: TypeId, before: &State, now: i64) -> Result<(), StoreError> {
         self.step(of, now, |state| {
             let was_written = state.note == Note::Generating;
@@ -86,12 +91,12 @@ impl Store {
         .map(|_| ())
     }
 
-    /// This text is the note about a type now, which was written for `base`. What has changed while it was written makes it stale at
-    /// once: `holds` says whether the type itself still is what it was.
+    /// Stores a finished note, which was written for `base`. If something changed in the meantime, the note is stale at once:
+    /// `holds` says whether the type itself is unchanged.
     pub fn end_note(&self, of: TypeId, text: &str, base: &Base, holds: bool) -> Result<State, StoreError> {
         let mut state = Table::new(&self.db).state(of)?.unwrap_or_default();
         if state.note != Note::Stale {
-            // what is kept may have been made anew since it was begun
+            // the index may have been rebuilt since writing began
             state.note = Note::Generating;
         }
         state.end(true);
@@ -106,7 +111,7 @@ impl Store {
         Ok(state)
     }
 
-    /// What the note about a type was based on, as far as it is still known.
+    /// The baseline of a type's note, if it is still known.
     pub fn base_of(&self, of: TypeId) -> Result<Option<Base>, StoreError> {
         Ok(Table::new(&self.db).base(of)?)
     }

@@ -1,7 +1,8 @@
-//! A part of a code base that answers like the whole: some files, and whatever else looking up their names asks for.
+//! A partial codebase that resolves names like the whole: some files, and all declarations that their names may refer to.
 //!
-//! Does not know where facts are kept: it names words, and is handed the files that declare them. What a part says is what the whole
-//! would say, since every name that was looked for has all its declarations in it; a law in the tests holds real trees to that.
+//! Does not know where facts are stored: it asks for names and receives the files that declare them. Results equal those of the
+//! whole codebase, because all declarations of every name that was looked up are loaded; a property test checks this on real
+//! trees.
 
 use crate::codebase::{Codebase, SourceFile, written};
 use crate::resolve::Resolver;
@@ -9,7 +10,7 @@ use project::Project;
 use std::collections::BTreeSet;
 use syntax::{FileFacts, Scope, TypeKind};
 
-/// Where declarations are found by name.
+/// Finds declarations by name.
 pub(crate) trait Shelf {
     type Error;
 
@@ -22,15 +23,15 @@ pub(crate) trait Shelf {
     ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), Self::Error>;
 }
 
-/// No tree has this path: namespaces that no file at hand declares stand in it.
+/// A synthetic file for namespaces that no loaded file declares; no real file has this path.
 const NAMESPACES: &str = "\u{0}namespaces";
 
-/// Joins files, with what `ask` looks up in them, and gives its last answer.
+/// Joins files and runs `query` on them, loading more files until all names it looks up are covered; returns its last result.
 pub(crate) fn world<S: Shelf, T>(
     shelf: &mut S,
     projects: &[Project],
     start: Vec<SourceFile>,
-    mut ask: impl FnMut(&Codebase, &Resolver<'_>) -> T,
+    mut query: impl FnMut(&Codebase, &Resolver<'_>) -> T,
 ) -> Result<(Codebase, T), S::Error> {
     let mut files = start;
     let mut had: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
@@ -39,7 +40,7 @@ pub(crate) fn world<S: Shelf, T>(
     loop {
         let (more, found) = shelf.declaring(&wanted, &had)?;
         fetched.append(&mut wanted);
-        // what adds to a type is joined with it by its name
+        // `impl` blocks are joined with their type by name
         wanted.extend(more.iter().flat_map(|file| added(&file.facts)));
         had.extend(more.iter().map(|file| file.path.clone()));
         spaces.extend(found);
@@ -47,18 +48,17 @@ pub(crate) fn world<S: Shelf, T>(
         files.extend(more);
         files.push(only_namespaces(&spaces));
         let code = Codebase::new(projects.to_vec(), files);
-        let told = ask(&code, &Resolver::new(&code));
+        let result = query(&code, &Resolver::new(&code));
         wanted.extend(code.tables.asked().map(str::to_owned));
         wanted.retain(|word| !fetched.contains(word));
         if wanted.is_empty() {
-            return Ok((code, told));
+            return Ok((code, result));
         }
         files = code.files;
     }
 }
 
-/// The names under which a file's declarations are found: those of its types, and of methods that may be called as if they were
-/// members of another.
+/// The names under which a file's declarations are indexed: its types, and its extension methods.
 pub(crate) fn declared(facts: &FileFacts) -> BTreeSet<String> {
     let named = facts.types.iter().map(|part| part.name.clone());
     let members = facts.types.iter().flat_map(|part| &part.members);
@@ -66,7 +66,7 @@ pub(crate) fn declared(facts: &FileFacts) -> BTreeSet<String> {
     named.chain(extending).chain(added(facts)).collect()
 }
 
-/// The names of types that a file adds members to.
+/// The names of the types that a file has `impl` blocks for.
 fn added(facts: &FileFacts) -> Vec<String> {
     let mut names = Vec::new();
     for part in facts.types.iter().filter(|part| part.kind == TypeKind::Impl) {

@@ -1,6 +1,6 @@
-//! What a code base that is known can say: its types one by one, who uses whom, how much of it was understood.
+//! Queries on an index: types, dependencies, usages and parse coverage.
 //!
-//! Does not look at the tree; whoever asks has brought it up to date.
+//! Does not look at the tree; the caller has refreshed the index.
 
 use super::partial::world;
 use super::table::{LAYOUT, Table};
@@ -19,39 +19,39 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use syntax::{Digest, FileFacts, Reference, TypeId, TypePart};
 
-/// A place where a type is mentioned.
+/// A place that refers to a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mentioned {
     pub file: String,
-    /// Byte of the text.
+    /// Byte offset in the file.
     pub at: u32,
-    /// The type in which it stands, by its last name.
+    /// The simple name of the innermost type around it.
     pub within: Option<String>,
     pub certainty: Certainty,
 }
 
-/// All places where something is mentioned.
+/// All places that refer to a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
-    /// By file and place.
+    /// By file and position.
     pub places: Vec<Mentioned>,
     /// Indexes that could not be read, and why.
     pub problems: Vec<String>,
 }
 
-/// How much there is, and how much of it was understood.
+/// The size of a codebase, and how much of it was parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     pub files: u64,
     pub lines: u64,
-    /// Files with places that could not be understood, and how many places.
+    /// Files with unparsable places, and the number of such places.
     pub with_gaps: u64,
     pub gaps: u64,
-    /// What no manifest claims is a project of its own.
+    /// Files outside of any manifest count as one project.
     pub projects: u64,
     pub types: u64,
     pub edges: u64,
-    /// What was not read, and why.
+    /// Files that were not read, and why.
     pub unread: Vec<String>,
 }
 
@@ -75,12 +75,12 @@ fn mentioned(file: &SourceFile, at: u32, certainty: Certainty) -> Mentioned {
     Mentioned { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
 }
 
-/// Whether a reference has one of these words in it.
+/// Whether a reference contains one of these words.
 fn spells(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
     facts.path(reference).segments.iter().any(|segment| words.contains(&facts.word(segment.word)))
 }
 
-/// Counts what there is.
+/// Computes the extent of the codebase.
 pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
     let unread: BTreeMap<String, String> = table.meta(UNREAD)?.unwrap_or_default();
     let problems: Vec<String> = table.meta(PROBLEMS)?.unwrap_or_default();
@@ -98,7 +98,7 @@ pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
 }
 
 impl Store {
-    /// Counted when it was brought up to date last.
+    /// The extent as of the last refresh.
     pub fn extent(&self) -> Result<Extent, StoreError> {
         Ok(Table::new(&self.db).meta(EXTENT)?.unwrap_or_default())
     }
@@ -111,19 +111,19 @@ impl Store {
         Ok(Table::new(&self.db).card(id)?)
     }
 
-    /// Every card, one after another.
+    /// Visits every summary.
     pub fn each_card(&self, take: impl FnMut(Card) -> Result<(), StoreError>) -> Result<(), StoreError> {
         Table::new(&self.db).each_card(take)
     }
 
-    /// Every type with its full name, by id.
+    /// Every type with its full name, sorted by ID.
     pub fn types(&self) -> Result<Vec<(TypeId, String)>, StoreError> {
         let mut types = Table::new(&self.db).types()?;
         types.sort_unstable();
         Ok(types)
     }
 
-    /// What may be meant by a path that is written as it should be; nothing for a pattern.
+    /// The types that an exactly spelled path may refer to; empty for a pattern.
     pub fn named(&self, path: &str) -> Result<Vec<Named>, StoreError> {
         let mut table = Table::new(&self.db);
         let Some(word) = last_word(path) else { return Ok(Vec::new()) };
@@ -131,18 +131,18 @@ impl Store {
         Ok(table.names_of(&ids)?)
     }
 
-    /// What everything is called.
+    /// The names of all types and members.
     pub fn all_names(&self) -> Result<Vec<Named>, StoreError> {
         Ok(Table::new(&self.db).all_names()?)
     }
 
-    /// The types whose ids begin so.
+    /// The types whose IDs have this prefix.
     pub fn by_id(&self, start: &str) -> Result<Vec<TypeId>, StoreError> {
         let Some((from, to)) = TypeId::range(start) else { return Ok(Vec::new()) };
         Ok(Table::new(&self.db).between(from, to)?)
     }
 
-    /// The shortest spelling of an id that no other has.
+    /// The shortest unambiguous prefix of an ID.
     pub fn short_id(&self, id: TypeId) -> Result<String, StoreError> {
         let mut near = Table::new(&self.db).neighbours(id)?;
         near.push(id);
@@ -150,12 +150,12 @@ impl Store {
         Ok(id.short(&near))
     }
 
-    /// The outline as it is read.
+    /// The outline for reading.
     pub fn outline(&self, card: &Card) -> Result<String, StoreError> {
         Ok(card.outline.replacen(&card.id.to_string(), &self.short_id(card.id)?, 1))
     }
 
-    /// A member's outline, from what its file told.
+    /// The outline of a member, from the stored facts of its file.
     pub fn member_outline(&self, of: &Card, key: &str) -> Result<String, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
@@ -172,8 +172,8 @@ impl Store {
         Ok(outline.unwrap_or_default())
     }
 
-    /// What the outline and the source of a type cost in tokens, or those of the member with this key. Counted once, by `count`,
-    /// until the type changes: the vocabulary alone takes a tenth of a second to unfold.
+    /// The token cost of the outline and the source of a type, or of the member with this key. Computed once, by `count`, until
+    /// the type changes: loading the vocabulary alone takes a tenth of a second.
     pub fn tokens(
         &self,
         of: TypeId,
@@ -188,12 +188,12 @@ impl Store {
         Ok(counted)
     }
 
-    /// Writes something that is known all the same if it cannot be written now.
+    /// Writes a cached value; failing to do so is harmless.
     pub(super) fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
         let _ = self.write_within(Duration::ZERO, write);
     }
 
-    /// Writes something, and waits no longer than this for whoever else writes.
+    /// Writes, waiting at most this long for another writer.
     pub(super) fn write_within(
         &self,
         patience: Duration,
@@ -204,17 +204,17 @@ impl Store {
         db.busy_timeout(patience).and_then(|()| write(&mut Table::new(&db)))
     }
 
-    /// Who uses whom: edges between positions in `ids`, which are sorted.
+    /// The edges between types, as positions in the sorted list `ids`.
     pub fn edges(&self, ids: &[TypeId]) -> Result<Vec<Edge>, StoreError> {
         Ok(Table::new(&self.db).edges(ids)?)
     }
 
-    /// The files that were read, with their lines.
+    /// The indexed files with their number of lines.
     pub fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
         Ok(Table::new(&self.db).lines()?)
     }
 
-    /// What some types are called; nothing for one that is not there.
+    /// The names of some types; unknown IDs are skipped.
     pub fn names_of(&self, ids: &[TypeId]) -> Result<Vec<Named>, StoreError> {
         Ok(Table::new(&self.db).names_of(ids)?)
     }
@@ -223,7 +223,7 @@ impl Store {
         Ok(Table::new(&self.db).uses(of)?)
     }
 
-    /// Those that a type mentions among its bases.
+    /// The direct bases of a type.
     pub fn bases(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
         Ok(Table::new(&self.db).bases(of)?)
     }
@@ -232,7 +232,7 @@ impl Store {
         Ok(Table::new(&self.db).users(of, false)?)
     }
 
-    /// Where a type is mentioned, by file and place. Only files that have its name in them are looked at.
+    /// The usages of a type, by file and position. Only files that mention its name are loaded.
     pub fn mentions(&self, of: &Card) -> Result<Mentions, StoreError> {
         let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
         let words = [of.simple.as_str(), short];
@@ -251,7 +251,7 @@ impl Store {
         })
     }
 
-    /// The same of a member.
+    /// The usages of a member.
     pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Mentions, StoreError> {
         let declared = |code: &Codebase| {
             Some(Declared { of: number(code, of)?, member: Some(declaration(code, of, member)?) })
@@ -259,19 +259,20 @@ impl Store {
         self.where_mentioned(&[&member.name], &of.files, &declared, |code, resolver| {
             let Some(at) = declaration(code, of, member) else { return Vec::new() };
             let usages = Usages::new(code, resolver).of(at);
-            let told = |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
-            usages.iter().map(told).collect()
+            let to_site =
+                |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
+            usages.iter().map(to_site).collect()
         })
     }
 
-    /// Asks the files that have one of some words in them, and some more. Where a compiler has made an index, it may know of
-    /// places that have another word, so all files are asked.
+    /// Runs `query` on the files that contain one of `words`, and on the files `besides`. A compiler's index may know usages under
+    /// other names, so with an index all files are loaded.
     fn where_mentioned(
         &self,
         words: &[&str],
         besides: &[String],
         declared: &dyn Fn(&Codebase) -> Option<Declared>,
-        ask: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
+        query: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
     ) -> Result<Mentions, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
@@ -289,7 +290,7 @@ impl Store {
         for file in files {
             start.push(table.source(file)?);
         }
-        let (code, places) = world(&mut table, &projects, start, ask)?;
+        let (code, places) = world(&mut table, &projects, start, query)?;
         let mut found = Mentions { places, problems: Vec::new() };
         if indexed {
             self.correct(&code, declared(&code), &mut found);
@@ -299,7 +300,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Puts what an index says in the place of what names mean, in all files of which it can say everything.
+    /// Replaces results of name resolution with index data, in all files that an index covers completely.
     fn correct(&self, code: &Codebase, declared: Option<Declared>, found: &mut Mentions) {
         let (exact, problems) = Exact::find(code, &self.root);
         found.problems = problems.iter().map(ToString::to_string).collect();
@@ -311,30 +312,30 @@ impl Store {
             .map(|file| code.files[file as usize].path.as_str())
             .collect();
         let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
-        let told =
+        let sites =
             exact.map(|place| mentioned(&code.files[place.file as usize], place.span.from, Certainty::Exact));
-        let told: Vec<Mentioned> = told.collect();
-        let known: BTreeSet<(&str, u32)> = told.iter().map(|it| (it.file.as_str(), it.at)).collect();
+        let sites: Vec<Mentioned> = sites.collect();
+        let known: BTreeSet<(&str, u32)> = sites.iter().map(|it| (it.file.as_str(), it.at)).collect();
         found.places.retain(|place| {
             unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
         });
-        found.places.extend(told);
+        found.places.extend(sites);
     }
 
-    /// Types that have another name now.
+    /// All renamed types.
     pub fn renamed(&self) -> Result<Vec<Renamed>, StoreError> {
         Ok(Table::new(&self.db).aliases()?)
     }
 
-    /// Everything that follows from the tree alone, in a number: two stores of the same tree have the same.
+    /// A digest of everything that is derived from the tree: two stores of the same tree have the same.
     pub fn fingerprint(&self) -> Result<Digest, StoreError> {
-        let mut told = String::new();
+        let mut text = String::new();
         self.each_card(|card| {
-            let _ = writeln!(told, "{card:?}");
+            let _ = writeln!(text, "{card:?}");
             Ok(())
         })?;
         let ids: Vec<TypeId> = self.types()?.into_iter().map(|(id, _)| id).collect();
-        let _ = write!(told, "{:?}", self.edges(&ids)?);
-        Ok(Digest::of(told.as_bytes()))
+        let _ = write!(text, "{:?}", self.edges(&ids)?);
+        Ok(Digest::of(text.as_bytes()))
     }
 }

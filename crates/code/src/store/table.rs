@@ -1,7 +1,7 @@
-//! The rows in which a code base is kept: what each file told, where names are declared and mentioned, a card for each type, who uses
-//! whom.
+//! The database tables of an index: facts per file, where names are declared and mentioned, a summary per type, and edges between
+//! types.
 //!
-//! Does not know what any of it means; every statement of SQL of this room stands here.
+//! Does not interpret the data. Apart from a few counts, all SQL of this crate is in this file.
 
 use crate::card::Card;
 use crate::codebase::SourceFile;
@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 use syntax::{FileFacts, TypeId};
 
-/// Another number, and everything is read again: changed with these tables, with what facts hold, and with how files are read.
+/// The format version; another version is rebuilt from source. Changes with these tables, with the content of facts, and with how
+/// files are parsed.
 pub(crate) const LAYOUT: i64 = 7;
 
 pub(crate) const SCHEMA: &str = "
@@ -53,13 +54,13 @@ pub(crate) const SCHEMA: &str = "
 pub(crate) struct FileRow {
     pub(crate) id: i64,
     pub(crate) project: u32,
-    /// Of its bytes.
+    /// Digest of its content.
     pub(crate) digest: u64,
-    /// Of what its project tells it.
+    /// Digest of the project settings that affect parsing.
     pub(crate) context: u64,
 }
 
-/// How a word is found: by 32 bits of it. Two words that share them cost a look, nothing else.
+/// Words are indexed by 32 bits of their hash. A collision costs an unnecessary lookup, nothing else.
 pub(crate) fn word_key(word: &str) -> i64 {
     let mut hasher = rustc_hash::FxHasher::default();
     word.hash(&mut hasher);
@@ -75,7 +76,7 @@ pub(crate) fn id_key(id: TypeId) -> i64 {
 }
 
 fn packed(value: &impl Serialize) -> Vec<u8> {
-    // plain data into memory: there is nothing that could refuse
+    // plain data serialised into memory cannot fail
     postcard::to_stdvec(value).unwrap_or_default()
 }
 
@@ -83,7 +84,7 @@ fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     postcard::from_bytes(bytes).map_err(|error| db::damaged(&error))
 }
 
-/// Reads and writes rows; counts the bytes of what it moves.
+/// Reads and writes rows; counts the bytes transferred.
 pub(crate) struct Table<'a> {
     pub(crate) db: &'a Connection,
     pub(crate) read: u64,
@@ -95,7 +96,7 @@ impl<'a> Table<'a> {
         Table { db, read: 0, written: 0 }
     }
 
-    // ---- a value by its name
+    // ---- named values
 
     pub(crate) fn meta<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Error> {
         let found = self.blob("select told from meta where name = ?1", name)?;
@@ -183,7 +184,7 @@ impl<'a> Table<'a> {
         Ok(SourceFile { path, project, generated, facts: self.facts(file)? })
     }
 
-    /// Keeps what a file told; gives its number.
+    /// Stores the facts of a file; returns its row ID.
     pub(crate) fn add_file(&mut self, file: &SourceFile, digest: u64, context: u64) -> Result<i64, Error> {
         let facts = &file.facts;
         let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global, renames)
@@ -221,7 +222,7 @@ impl<'a> Table<'a> {
         Ok(id)
     }
 
-    /// Takes away what a file told; its number stays with its path.
+    /// Removes a file from the word tables; its row ID stays with its path.
     pub(crate) fn forget_words(&mut self, file: i64, facts: &FileFacts) -> Result<(), Error> {
         for word in declared(facts) {
             self.run("delete from declares where word = ?1 and file = ?2", [word_key(&word), file])?;
@@ -249,7 +250,7 @@ impl<'a> Table<'a> {
         self.numbers("select file from mentions where word = ?1", word_key(word))
     }
 
-    /// The files that declare a namespace, or one in it.
+    /// The files that declare a namespace or one nested in it.
     pub(crate) fn files_below(&self, space: &[String]) -> Result<Vec<i64>, Error> {
         let (key, path) = (space.last().map_or(0, |word| word_key(word)), space.join("."));
         let mut statement =
@@ -258,7 +259,7 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
-    /// The files that are, or add to, a namespace.
+    /// The files that are a module or add to it.
     pub(crate) fn files_in(&self, space: &[String]) -> Result<Vec<i64>, Error> {
         let (key, path) = (space.last().map_or(0, |word| word_key(word)), space.join("."));
         let mut statement =
@@ -267,7 +268,7 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
-    /// The files that mention a name and have something under another name than its own.
+    /// The files that mention a name and import something under a different name.
     pub(crate) fn renaming(&self, name: &str) -> Result<Vec<i64>, Error> {
         let sql = "select id from mentions join files on id = file where word = ?1 and renames";
         self.numbers(sql, word_key(name))
@@ -295,7 +296,7 @@ impl<'a> Table<'a> {
         found.map(|bytes| unpacked(&bytes)).transpose()
     }
 
-    /// All cards, one after another, by id.
+    /// Visits all summaries, by ID.
     pub(crate) fn each_card<E: From<Error>>(
         &mut self,
         mut take: impl FnMut(Card) -> Result<(), E>,
@@ -324,7 +325,7 @@ impl<'a> Table<'a> {
         self.wait(card)
     }
 
-    /// What the outline and the source of a type, or of one of its members, cost.
+    /// The token cost of the outline and the source of a type or one of its members.
     pub(crate) fn tokens(&self, of: TypeId, key: &str) -> Result<Option<(u64, u64)>, Error> {
         let sql = "select outline, source from tokens where type = ?1 and key = ?2";
         let row = |row: &db::Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64));
@@ -341,7 +342,7 @@ impl<'a> Table<'a> {
         self.run("insert or replace into tokens values (?1, ?2, ?3, ?4)", row)
     }
 
-    /// What is written elsewhere about a type is to be written again.
+    /// Marks a type's files in `.loci/` as pending.
     pub(crate) fn wait(&mut self, card: &Card) -> Result<(), Error> {
         self.run("insert or ignore into pending values (?1, ?2)", params![id_key(card.id), card.folder()])
     }
@@ -355,7 +356,7 @@ impl<'a> Table<'a> {
         self.numbers("select file from parts where type = ?1", id_key(of))
     }
 
-    /// Takes away what finds a card; the card itself is replaced or removed.
+    /// Removes a summary from the name table; the summary itself is replaced or removed separately.
     pub(crate) fn forget_names(&mut self, card: &Card) -> Result<(), Error> {
         for name in names(card) {
             self.run("delete from named where word = ?1 and type = ?2", [name, id_key(card.id)])?;
@@ -382,13 +383,13 @@ impl<'a> Table<'a> {
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    /// Types whose last name, or one of whose members, is this, in any case.
+    /// The types with this simple name or with a member of this name, ignoring case.
     pub(crate) fn named(&self, name: &str) -> Result<Vec<TypeId>, Error> {
         let found = self.numbers("select type from named where word = ?1", name_key(name))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    /// What types of some ids are called.
+    /// The names of some types and their members.
     pub(crate) fn names_of(&mut self, ids: &[TypeId]) -> Result<Vec<Named>, Error> {
         let mut found = Vec::new();
         for id in ids {
@@ -410,14 +411,14 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    /// Every type with its full name, by id.
+    /// Every type with its full name, by ID.
     pub(crate) fn types(&self) -> Result<Vec<(TypeId, String)>, Error> {
         let mut statement = self.db.prepare_cached("select id, name from types order by id")?;
         let found = statement.query_map([], |row| Ok((TypeId(row.get::<_, i64>(0)? as u64), row.get(1)?)))?;
         found.collect()
     }
 
-    /// The types whose ids lie between two, both included.
+    /// The types with IDs in this range, inclusive.
     pub(crate) fn between(&self, from: TypeId, to: TypeId) -> Result<Vec<TypeId>, Error> {
         let mut statement =
             self.db.prepare_cached("select id from types where id between ?1 and ?2 limit 20")?;
@@ -425,9 +426,10 @@ impl<'a> Table<'a> {
         found.map(|id| id.map(|id| TypeId(id as u64))).collect()
     }
 
-    /// The ids on either side of one, in the order of their spelling.
+    /// The IDs before and after one, in the order of their spelling.
     pub(crate) fn neighbours(&self, id: TypeId) -> Result<Vec<TypeId>, Error> {
-        // numbers with the highest bit come before the others in the table, and behind them in spelling
+        // SQLite integers are signed: IDs with the highest bit set sort before the others in the table, but after them in
+        // spelling
         let halves = if id_key(id) < 0 { "id < 0" } else { "id >= 0" };
         let mut found = Vec::new();
         for sql in [
@@ -439,7 +441,7 @@ impl<'a> Table<'a> {
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    // ---- who uses whom
+    // ---- edges
 
     pub(crate) fn set_edges(
         &mut self,
@@ -460,7 +462,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// Every edge, with positions in `ids`, which are sorted.
+    /// All edges, as positions in the sorted list `ids`.
     pub(crate) fn edges(&mut self, ids: &[TypeId]) -> Result<Vec<Edge>, Error> {
         let mut statement =
             self.db.prepare_cached("select user, used, certainty, mentions, base from edges")?;
@@ -497,7 +499,7 @@ impl<'a> Table<'a> {
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    // ---- what happened to a type
+    // ---- note states
 
     pub(crate) fn state(&mut self, of: TypeId) -> Result<Option<State>, Error> {
         let found = self.blob("select told from states where type = ?1", id_key(of))?;
@@ -511,7 +513,7 @@ impl<'a> Table<'a> {
         self.run(sql, params![id_key(of), bytes])
     }
 
-    /// The text that was written about a type, in a number; none if there is none.
+    /// The digest of a type's note; `None` without one.
     pub(crate) fn note_of(&self, of: TypeId) -> Result<Option<u64>, Error> {
         let found = self.numbers("select noted from states where type = ?1", id_key(of))?;
         Ok(found.first().map(|noted| *noted as u64).filter(|noted| *noted != 0))
@@ -521,13 +523,13 @@ impl<'a> Table<'a> {
         self.run("update states set noted = ?2 where type = ?1", params![id_key(of), note as i64])
     }
 
-    /// The types about which something is written.
+    /// The types that have a note.
     pub(crate) fn noted(&self) -> Result<Vec<TypeId>, Error> {
         let found = self.numbers("select type from states where noted <> ?1", 0)?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    /// Every type to which something has happened.
+    /// All types with a stored state.
     pub(crate) fn states(&mut self) -> Result<Vec<(TypeId, State)>, Error> {
         let mut statement = self.db.prepare_cached("select type, told from states order by type")?;
         let mut rows = statement.query([])?;
@@ -540,7 +542,7 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    /// What the note about a type was based on.
+    /// The baseline of a type's note.
     pub(crate) fn base(&mut self, of: TypeId) -> Result<Option<Base>, Error> {
         let found = self.blob("select told from bases where type = ?1", id_key(of))?;
         found.map(|bytes| unpacked(&bytes)).transpose()
@@ -552,15 +554,15 @@ impl<'a> Table<'a> {
         self.run("insert or replace into bases values (?1, ?2)", params![id_key(of), bytes])
     }
 
-    /// What happened to a type happened to the one it has become.
+    /// Moves the state of a renamed type to its new ID.
     pub(crate) fn move_state(&mut self, old: TypeId, new: TypeId) -> Result<(), Error> {
         let both = [id_key(old), id_key(new)];
         self.run("update or replace states set type = ?2 where type = ?1", both)?;
         self.run("update or replace bases set type = ?2 where type = ?1", both)
     }
 
-    pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, told: &impl Serialize) -> Result<(), Error> {
-        let row = params![id_key(old), name, packed(told)];
+    pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, alias: &impl Serialize) -> Result<(), Error> {
+        let row = params![id_key(old), name, packed(alias)];
         self.run("insert or replace into aliases values (?1, ?2, ?3)", row)
     }
 
@@ -574,7 +576,7 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    // ---- what is still to be written elsewhere
+    // ---- files to be written
 
     pub(crate) fn pending(&self) -> Result<Vec<(TypeId, String)>, Error> {
         let mut statement = self.db.prepare_cached("select type, folder from pending")?;
@@ -582,7 +584,7 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
-    /// The types that are declared first in a folder.
+    /// The types whose first declaration is in a folder.
     pub(crate) fn types_below(&self, folder: &str) -> Result<Vec<TypeId>, Error> {
         let mut statement = self.db.prepare_cached("select id from types where folder = ?1")?;
         let found = statement.query_map([folder], |row| Ok(TypeId(row.get::<_, i64>(0)? as u64)))?;
@@ -613,7 +615,7 @@ fn certainty(number: i64) -> Certainty {
     all.into_iter().find(|each| *each as i64 == number).unwrap_or(Certainty::Possible)
 }
 
-/// The words by which a type is found: the last part of its name, and those of its members.
+/// The keys under which a type is found: its simple name and the names of its members.
 fn names(card: &Card) -> BTreeSet<i64> {
     let members = card.members.iter().map(|member| name_key(&member.name));
     members.chain([name_key(&card.simple)]).collect()
@@ -632,7 +634,7 @@ impl Shelf for Table<'_> {
         for word in words {
             let key = word_key(word);
             wanted.extend(self.declaring_files(word)?);
-            // a module may pass names on, and declare none
+            // a module may re-export names without declaring any
             wanted.extend(self.numbers("select file from spaces where word = ?1 and own", key)?);
             let mut statement = self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
             for path in statement.query_map([key], |row| row.get::<_, String>(0))? {

@@ -1,7 +1,7 @@
-//! What is known of a code base as files that people read and commit: an outline for each type, and for each folder of the source a
-//! list of its types with their hashes. Only what has changed is looked at, and only what has other bytes is written.
+//! Writes the index as files that people read and commit: an outline per type, and for each source folder a list of its types
+//! with their hashes. Only changed types are processed, and only files with different content are written.
 //!
-//! Does not know when to do so. A tree whose folder was deleted, or changed by somebody else, is written whole.
+//! Does not know when to run. If the folder was deleted or changed by someone else, everything is written.
 
 use super::freshness::Stamp;
 use super::table::Table;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{Digest, TypeId};
 
-/// What writing has cost.
+/// The cost of writing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub files: u64,
@@ -39,45 +39,45 @@ const ALIASES: &str = "aliases.json";
 const ALIAS_CONFLICTS: &str = "alias_conflicts.log";
 const HASH_CONFLICTS: &str = "hash_conflicts.log";
 
-/// How the folder looked when everything in it was as it should be.
+/// The metadata of the folder after the last complete write.
 const AS_LEFT: &str = "as left";
 
 impl Store {
-    /// Writes what has changed since the last time, and what `done` tells besides.
-    /// `veil` takes out what must not be written: source holds secrets as any text does, and these files are committed.
+    /// Writes everything that changed since the last time, and the aliases and conflicts in `done`. `mask` masks secrets: source
+    /// contains them like any text, and these files are committed.
     pub fn keep(
         &mut self,
         folder: &Folder,
-        pen: &Pen<'_>,
+        lock: &Pen<'_>,
         done: &Refreshed,
-        veil: &dyn Fn(&str) -> String,
+        mask: &dyn Fn(&str) -> String,
     ) -> Result<Kept, KeepError> {
         if self.is_kept(folder, done)? {
             return Ok(Kept::default());
         }
         self.begin_writing()?;
         let writing = self.db.transaction()?;
-        let mut desk = Desk { table: Table::new(&writing), folder, pen, veil, kept: Kept::default() };
-        let as_left: Option<Vec<Option<Stamp>>> = desk.table.meta(AS_LEFT)?;
+        let mut export = Desk { table: Table::new(&writing), folder, lock, mask, kept: Kept::default() };
+        let as_left: Option<Vec<Option<Stamp>>> = export.table.meta(AS_LEFT)?;
         let untouched = as_left == Some(looks(folder));
-        desk.projects()?;
-        desk.renamed()?;
-        desk.append(ALIAS_CONFLICTS, &done.doubtful.iter().map(doubt).collect::<Vec<_>>())?;
-        desk.append(HASH_CONFLICTS, &done.collisions)?;
+        export.projects()?;
+        export.renamed()?;
+        export.append(ALIAS_CONFLICTS, &done.doubtful.iter().map(doubt).collect::<Vec<_>>())?;
+        export.append(HASH_CONFLICTS, &done.collisions)?;
         if untouched {
-            desk.some()?;
+            export.some()?;
         } else {
-            desk.all()?;
+            export.all()?;
         }
-        desk.table.clear_pending()?;
-        desk.table.set_meta(AS_LEFT, &looks(folder))?;
-        let kept = desk.kept;
+        export.table.clear_pending()?;
+        export.table.set_meta(AS_LEFT, &looks(folder))?;
+        let kept = export.kept;
         writing.commit()?;
         Ok(kept)
     }
 
-    /// Does something in the folder that leaves outlines and lists as they are, such as writing a note: it is no reason to
-    /// look at all of them again.
+    /// Runs `work`, which changes the folder but not its outlines and lists, such as writing a note; the next `keep` does not
+    /// have to check all files because of it.
     pub fn undisturbed<T>(&self, folder: &Folder, work: impl FnOnce() -> T) -> T {
         let as_left: Option<Vec<Option<Stamp>>> = Table::new(&self.db).meta(AS_LEFT).unwrap_or_default();
         let untouched = as_left == Some(looks(folder));
@@ -88,16 +88,17 @@ impl Store {
         done
     }
 
-    /// Whether the files are as they should be, and nothing is to be told besides.
+    /// Whether the files are up to date and `done` has nothing to add.
     pub fn is_kept(&self, folder: &Folder, done: &Refreshed) -> Result<bool, StoreError> {
         let mut table = Table::new(&self.db);
         let as_left: Option<Vec<Option<Stamp>>> = table.meta(AS_LEFT)?;
-        let news = !done.aliases.is_empty() || !done.doubtful.is_empty() || !done.collisions.is_empty();
-        Ok(!news && as_left == Some(looks(folder)) && table.pending()?.is_empty())
+        let has_reports =
+            !done.aliases.is_empty() || !done.doubtful.is_empty() || !done.collisions.is_empty();
+        Ok(!has_reports && as_left == Some(looks(folder)) && table.pending()?.is_empty())
     }
 }
 
-/// From outside: a folder that lost or got a file is another one.
+/// The metadata of the folder and its subfolders, which changes when a file is added or removed.
 fn looks(folder: &Folder) -> Vec<Option<Stamp>> {
     [INDEX, TYPES, SHARDS].into_iter().map(|name| Stamp::at(&folder.path(name))).collect()
 }
@@ -109,15 +110,15 @@ fn doubt(doubt: &Doubt) -> String {
 struct Desk<'a> {
     table: Table<'a>,
     folder: &'a Folder,
-    pen: &'a Pen<'a>,
-    veil: &'a dyn Fn(&str) -> String,
+    lock: &'a Pen<'a>,
+    mask: &'a dyn Fn(&str) -> String,
     kept: Kept,
 }
 
 impl Desk<'_> {
     fn write(&mut self, name: &str, text: &str) -> Result<(), KeepError> {
-        let text = (self.veil)(text);
-        if self.pen.jot(name, text.as_bytes())? {
+        let text = (self.mask)(text);
+        if self.lock.jot(name, text.as_bytes())? {
             self.kept.files += 1;
             self.kept.bytes += text.len() as u64;
         }
@@ -126,11 +127,11 @@ impl Desk<'_> {
 
     fn projects(&mut self) -> Result<(), KeepError> {
         let projects: Vec<Project> = self.table.meta(PROJECTS)?.unwrap_or_default();
-        let told = |(at, project): (usize, &Project)| {
+        let to_json = |(at, project): (usize, &Project)| {
             let refers: Vec<String> = project.references.iter().map(|to| format!("P{to}")).collect();
             json!({ "id": format!("P{at}"), "name": project.name, "path": project.path, "tfm": project.framework, "references": refers })
         };
-        let all: Vec<Value> = projects.iter().enumerate().skip(1).map(told).collect();
+        let all: Vec<Value> = projects.iter().enumerate().skip(1).map(to_json).collect();
         let index = json!({
             "schemaVersion": "2.0",
             "projects": all,
@@ -146,17 +147,17 @@ impl Desk<'_> {
         self.write(INDEX, &pretty(&index))
     }
 
-    /// What a type was called leads to what it is called, and what was written about it goes along.
+    /// Records renames, and renames the notes accordingly.
     fn renamed(&mut self) -> Result<(), KeepError> {
         self.remembered()?;
         let all: Vec<Renamed> = self.table.aliases()?;
         for renamed in &all {
-            self.pen.rename(&note_of(&renamed.old.to_string()), &note_of(&renamed.new.to_string()))?;
+            self.lock.rename(&note_of(&renamed.old.to_string()), &note_of(&renamed.new.to_string()))?;
         }
         if all.is_empty() {
             return Ok(());
         }
-        let told: Vec<Value> = all
+        let entries: Vec<Value> = all
             .iter()
             .map(|it| {
                 json!({
@@ -165,15 +166,15 @@ impl Desk<'_> {
                 })
             })
             .collect();
-        self.write(ALIASES, &pretty(&Value::Array(told)))
+        self.write(ALIASES, &pretty(&Value::Array(entries)))
     }
 
-    /// What the file says and nobody here has seen: another checkout wrote it, or what was kept is gone.
+    /// Imports aliases from the file that are not in the index: another checkout wrote them, or the index was rebuilt.
     fn remembered(&mut self) -> Result<(), KeepError> {
         let bytes = self.folder.read(ALIASES)?.unwrap_or_default();
-        let said: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let entries: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
         let known: Vec<TypeId> = self.table.aliases::<Renamed>()?.iter().map(|it| it.old).collect();
-        for renamed in said.iter().filter_map(renamed).filter(|it| !known.contains(&it.old)) {
+        for renamed in entries.iter().filter_map(renamed).filter(|it| !known.contains(&it.old)) {
             self.table.set_alias(renamed.old, &renamed.old_name, &renamed)?;
         }
         Ok(())
@@ -188,7 +189,7 @@ impl Desk<'_> {
         self.write(name, &text)
     }
 
-    /// The outlines and lists of what has changed.
+    /// Writes the outlines and lists of changed types.
     fn some(&mut self) -> Result<(), KeepError> {
         let mut folders = BTreeSet::new();
         for (id, folder) in self.table.pending()? {
@@ -202,7 +203,7 @@ impl Desk<'_> {
         let name = outline_of(&id.to_string());
         match self.table.card(id)? {
             Some(card) => self.write(&name, &card.kept),
-            None => Ok(self.pen.remove(&name)?),
+            None => Ok(self.lock.remove(&name)?),
         }
     }
 
@@ -217,13 +218,13 @@ impl Desk<'_> {
     fn list(&mut self, folder: &str, mut lines: Vec<String>) -> Result<(), KeepError> {
         let name = format!("{SHARDS}/{}", shard_name(folder));
         if lines.is_empty() {
-            return Ok(self.pen.remove(&name)?);
+            return Ok(self.lock.remove(&name)?);
         }
         lines.sort();
         self.write(&name, &(lines.join("\n") + "\n"))
     }
 
-    /// Everything, and nothing besides.
+    /// Writes everything, and removes files that no longer belong.
     fn all(&mut self) -> Result<(), KeepError> {
         let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut outlines = BTreeSet::new();
@@ -243,27 +244,27 @@ impl Desk<'_> {
         self.clear(SHARDS, ".jsonl", &lists_kept)
     }
 
-    /// Takes away files of ours that nothing stands behind.
+    /// Removes our files that no type corresponds to.
     fn clear(&mut self, inner: &str, ending: &str, kept: &BTreeSet<String>) -> Result<(), KeepError> {
         for name in self.folder.list(inner)? {
             let path = format!("{inner}/{name}");
             if name.ends_with(ending) && !kept.contains(&path) {
-                self.pen.remove(&path)?;
+                self.lock.remove(&path)?;
             }
         }
         Ok(())
     }
 }
 
-fn renamed(said: &Value) -> Option<Renamed> {
-    let text = |name: &str| said[name].as_str().map(str::to_owned);
+fn renamed(entry: &Value) -> Option<Renamed> {
+    let text = |name: &str| entry[name].as_str().map(str::to_owned);
     Some(Renamed {
         old: TypeId::whole(&text("oldTypeId")?)?,
         old_name: text("oldFqn")?,
         new: TypeId::whole(&text("newTypeId")?)?,
         new_name: text("newFqn")?,
         reason: text("reason")?,
-        at: said["detectedAt"].as_i64()?,
+        at: entry["detectedAt"].as_i64()?,
     })
 }
 
@@ -271,10 +272,10 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// A type in one line, so that a change of one is a change of one line; the name comes first, for the order.
+/// A type as one line, so that a changed type is a changed line; the name comes first, for sorting.
 fn line(card: &Card) -> String {
     let hashes = &card.hashes.hashes;
-    let mut told = Map::new();
+    let mut fields = Map::new();
     for (name, value) in [
         ("fqn", card.name.clone()),
         ("id", card.id.to_string()),
@@ -288,16 +289,16 @@ fn line(card: &Card) -> String {
         ("implHash", hashes.implementation().to_string()),
         ("xmlDocHash", hashes.doc.to_string()),
     ] {
-        told.insert(name.to_owned(), Value::String(value));
+        fields.insert(name.to_owned(), Value::String(value));
     }
-    told.insert("files".to_owned(), json!(card.files));
-    Value::Object(told).to_string()
+    fields.insert("files".to_owned(), json!(card.files));
+    Value::Object(fields).to_string()
 }
 
-/// No name of a file may be longer than 255 bytes.
+/// File names are limited to 255 bytes.
 const LONGEST: usize = 200;
 
-/// The folder's own path as the name of a file: `src!Core.jsonl`.
+/// The path of the folder as a file name: `src!Core.jsonl`.
 fn shard_name(folder: &str) -> String {
     let mut name = folder.replace('%', "%25").replace('!', "%21").replace('/', "!");
     if name.is_empty() {
@@ -315,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_a_file_of_its_own_whatever_it_is_called() {
+    fn every_folder_name_gives_a_unique_file_name() {
         let long = "a/".repeat(300);
         let names: BTreeSet<String> =
             ["", "a", "a/b", "a!b", "a%21b", "!", "a%2Fb", &long, &(long.clone() + "b")]

@@ -2,7 +2,7 @@
 //!
 //! Does not know where messages come from. Takes time in proportion to their text: each is looked up once.
 
-use api::chats::{ChatMessage, Reference, Shared};
+use api::gather_chats::{ChatMessage, Reference, Shared};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Messages that at least two conversations hold, by where they stand first.

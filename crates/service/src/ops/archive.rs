@@ -4,15 +4,21 @@
 
 use crate::home::Lock;
 use crate::{Service, ingest, kept};
-use api::upkeep::{ArchiveAsk, Archived, Kept as Listed, bytes};
-use api::{Code, Error, Request};
+use api::maintenance::{ArchiveRequest, Archived, Kept as Listed, bytes};
+use api::{Code, Error, Handle, Request};
 use record::Stamp;
 use sources::archive::{Kept, Store};
 
 /// How many are listed.
 const LARGEST: usize = 20;
 
-pub(crate) fn archive(service: &Service, ask: &ArchiveAsk) -> Result<Archived, Error> {
+impl Handle<ArchiveRequest> for Service {
+    fn handle(&self, ask: &ArchiveRequest) -> Result<Archived, Error> {
+        archive(self, ask)
+    }
+}
+
+fn archive(service: &Service, ask: &ArchiveRequest) -> Result<Archived, Error> {
     ask.check()?;
     let store = kept::store(service).ok_or_else(ingest::homeless)?;
     let mut all = store.list().kept;
@@ -67,7 +73,7 @@ fn listed(kept: &Kept) -> Listed {
 }
 
 /// Takes what is to be removed out of the list: what is too old, and the oldest until the rest is small enough.
-fn doomed(service: &Service, ask: &ArchiveAsk, all: &mut Vec<Kept>) -> Vec<Kept> {
+fn doomed(service: &Service, ask: &ArchiveRequest, all: &mut Vec<Kept>) -> Vec<Kept> {
     let mut doomed = Vec::new();
     if let Some(older) = ask.older_than.as_deref().and_then(|text| service.clock.moment(text)) {
         doomed.extend(all.extract_if(.., |kept| newest(kept) < older));

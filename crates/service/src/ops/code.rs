@@ -18,14 +18,4 @@ pub(crate) mod tree;
 mod usages;
 mod window;
 
-pub(crate) use focus::{code_context, dismiss, pin, unpin};
-pub(crate) use graph::code_graph;
-pub(crate) use index::index_code;
-pub(crate) use investigate::{investigate, stream_op};
-pub(crate) use names::{resolve_symbol, search_symbols};
-pub(crate) use notes::{get_semantic, write_notes, write_waiting};
-pub(crate) use outline::{get_member_outline, get_outline};
-pub(crate) use pack::{build_pack, list_packs};
-pub(crate) use status::code_status;
-pub(crate) use usages::find_usages;
-pub(crate) use window::get_prompt_window;
+pub(crate) use notes::write_waiting;

@@ -4,13 +4,14 @@ use super::Question;
 use crate::Outcome;
 use crate::gather::{by_time, gather, is_empty, looked};
 use crate::printer::Printer;
-use api::{Ask, Error};
+use api::{Error, ViewRequest};
 use record::{Cell, Coverage, Line};
 use sources::{SOURCES, Want};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let everything = Ask { all_projects: true, source: question.ask.source.clone(), ..Ask::default() };
+    let everything =
+        ViewRequest { all_projects: true, source: question.ask.source.clone(), ..ViewRequest::default() };
     let want = Want { messages: true, calls: true, fields: true };
     let (library, _) = gather(question.service, &everything, want, by_time, |_, _| false)?;
     if question.ask.problems {

@@ -9,9 +9,9 @@ mod bundle;
 use crate::home::{self, Home};
 use crate::look::Memory;
 use crate::{Service, env, kept, shelf};
-use api::setup::SetupAsk;
-use api::upkeep::{Checkup, DoctorAsk, Finding, Severity};
-use api::{Error, Request};
+use api::maintenance::{Checkup, DoctorRequest, Finding, Severity};
+use api::setup::SetupRequest;
+use api::{Error, Handle, Request};
 use sources::{Places, SOURCES};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -67,7 +67,13 @@ fn problem(message: String, fix: impl Into<String>) -> Option<Told> {
     Some(Told { severity: Severity::Problem, message, fix: Some(fix.into()) })
 }
 
-pub(crate) fn doctor(service: &Service, ask: &DoctorAsk) -> Result<Checkup, Error> {
+impl Handle<DoctorRequest> for Service {
+    fn handle(&self, ask: &DoctorRequest) -> Result<Checkup, Error> {
+        doctor(self, ask)
+    }
+}
+
+fn doctor(service: &Service, ask: &DoctorRequest) -> Result<Checkup, Error> {
     ask.check()?;
     let mut checkup = examined(service);
     if let Some(file) = &ask.bundle {
@@ -101,7 +107,7 @@ fn settings(patient: &Patient<'_>) -> Option<Told> {
 }
 
 fn edit_settings(places: &Places) -> String {
-    let file = api::ops::quoted(&crate::config::path(places).to_string_lossy());
+    let file = api::operation::quoted(&crate::config::path(places).to_string_lossy());
     format!("${{EDITOR:-vi}} {file}")
 }
 
@@ -336,13 +342,13 @@ fn programs(patient: &Patient<'_>) -> Option<Told> {
 
 /// Whether the agents that Loci was wired into would start this program, as this version would have it.
 fn wiring(patient: &Patient<'_>) -> Option<Told> {
-    let look = |ask: SetupAsk| super::setup::setup(patient.service, &SetupAsk { dry_run: true, ..ask }).ok();
-    let wired = look(SetupAsk { remove: true, ..SetupAsk::default() })?;
+    let look = |ask: SetupRequest| patient.service.handle(&SetupRequest { dry_run: true, ..ask }).ok();
+    let wired = look(SetupRequest { remove: true, ..SetupRequest::default() })?;
     let agents: Vec<String> = wired.agents.into_iter().map(|agent| agent.agent).collect();
     if agents.is_empty() {
         return None;
     }
-    let now = look(SetupAsk { agents: agents.clone(), ..SetupAsk::default() })?;
+    let now = look(SetupRequest { agents: agents.clone(), ..SetupRequest::default() })?;
     let other = now.agents.iter().filter(|agent| !agent.changes.is_empty() || !agent.problems.is_empty());
     let other: Vec<&str> = other.map(|agent| agent.title.as_str()).collect();
     if other.is_empty() {
@@ -374,7 +380,7 @@ fn leftovers(patient: &Patient<'_>) -> Option<Told> {
         return None;
     }
     let message = format!("{} files were left half written by a loci that was killed", left.len());
-    let all: Vec<String> = left.iter().map(|path| api::ops::quoted(&path.to_string_lossy())).collect();
+    let all: Vec<String> = left.iter().map(|path| api::operation::quoted(&path.to_string_lossy())).collect();
     warning(message, format!("rm -- {}", all.join(" ")))
 }
 

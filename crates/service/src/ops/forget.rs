@@ -10,9 +10,9 @@ use crate::home::Lock;
 use crate::reading::{self, Raw};
 use crate::tombstones::Tombstones;
 use crate::{Service, home, ingest, meant, read_error, scope, shelf, words};
-use api::resolve::ChatId;
-use api::upkeep::{ForgetAsk, Forgotten};
-use api::{Ask, Code, Error, Request};
+use api::maintenance::{ForgetRequest, Forgotten};
+use api::resolve_ids::ChatId;
+use api::{Code, Error, Handle, Request, ViewRequest};
 use catalogue::Reader;
 use record::Session;
 use std::collections::BTreeMap;
@@ -20,7 +20,13 @@ use std::collections::BTreeMap;
 /// Which sessions, by source and id.
 type Doomed = BTreeMap<(String, String), ChatId>;
 
-pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Error> {
+impl Handle<ForgetRequest> for Service {
+    fn handle(&self, ask: &ForgetRequest) -> Result<Forgotten, Error> {
+        forget(self, ask)
+    }
+}
+
+fn forget(service: &Service, ask: &ForgetRequest) -> Result<Forgotten, Error> {
     ask.check()?;
     let home = service.home().ok_or_else(ingest::homeless)?;
     // What is not known cannot be found to be forgotten.
@@ -51,7 +57,7 @@ pub(crate) fn forget(service: &Service, ask: &ForgetAsk) -> Result<Forgotten, Er
 }
 
 /// Which are meant, and how much could not be searched for them.
-fn doomed(service: &Service, ask: &ForgetAsk) -> Result<(Doomed, u64), Error> {
+fn doomed(service: &Service, ask: &ForgetRequest) -> Result<(Doomed, u64), Error> {
     let reader = shelf::open(service).ok_or_else(ingest::homeless)?;
     let (mut doomed, mut unread) = (Doomed::new(), 0);
     for prefix in &ask.chat_ids {
@@ -109,7 +115,7 @@ struct Held {
 /// be a secret that is to be forgotten.
 fn holding(service: &Service, text: &str) -> Result<Held, Error> {
     let wanted = text.to_lowercase();
-    let everything = Ask { all_projects: true, ..Ask::default() };
+    let everything = ViewRequest { all_projects: true, ..ViewRequest::default() };
     let (library, rows) = gather(service, &everything, BOTH, by_time, |_, _| true)?;
     let (mut held, mut unread) = (BTreeMap::new(), library.outcome.lost() as u64);
     for row in rows {

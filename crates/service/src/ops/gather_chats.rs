@@ -10,18 +10,24 @@ use crate::gather::{Library, by_session, gather_called, is_warm_up};
 use crate::lines::role;
 use crate::meant::{Called, own_id};
 use crate::{Service, look, meant, read_error};
-use api::chats::{
+use api::gather_chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
     Tools,
 };
 use api::search::{TimeRange, ms};
-use api::{Ask, Code, Error};
+use api::{Code, Error, Handle, ViewRequest};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
 use sources::Facts;
 
-pub(crate) fn gather_chats(service: &Service, ask: &GatherChats) -> Result<Gathered, Error> {
+impl Handle<GatherChats> for Service {
+    fn handle(&self, ask: &GatherChats) -> Result<Gathered, Error> {
+        gather_chats(self, ask)
+    }
+}
+
+fn gather_chats(service: &Service, ask: &GatherChats) -> Result<Gathered, Error> {
     let mut read: Vec<Read> = Vec::new();
     for id in &ask.chat_ids {
         let one = read_chat(service, id.trim(), ask.include_tools)?;
@@ -107,7 +113,7 @@ fn titled_so(session: &Session) -> &str {
 // ---- one conversation
 
 fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Read, Error> {
-    let ask = Ask { session: Some(prefix.to_string()), ..Ask::default() };
+    let ask = ViewRequest { session: Some(prefix.to_string()), ..ViewRequest::default() };
     let (library, rows) = gather_called(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
     let id = meant(&library, prefix)?;
     let mut timeline =

@@ -4,12 +4,18 @@
 
 use crate::home::Home;
 use crate::{Service, ingest, shelf};
-use api::Error;
-use api::upkeep::{Index, Indexed};
+use api::maintenance::{Index, Indexed};
+use api::{Error, Handle};
 use std::path::Path;
 use std::time::Instant;
 
-pub(crate) fn index(service: &Service, ask: &Index) -> Result<Indexed, Error> {
+impl Handle<Index> for Service {
+    fn handle(&self, ask: &Index) -> Result<Indexed, Error> {
+        index(self, ask)
+    }
+}
+
+fn index(service: &Service, ask: &Index) -> Result<Indexed, Error> {
     let started = Instant::now();
     let home = service.home().ok_or_else(ingest::homeless)?;
     let caught = ingest::catch_up(service, ask.rebuild)?;

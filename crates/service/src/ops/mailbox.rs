@@ -8,7 +8,7 @@ use api::mailbox::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use mailbox::{Agent, Letter, Message, Post, Spool, State, Wanted};
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,13 @@ pub(crate) fn failed(error: &mailbox::Error) -> Error {
     }
 }
 
-pub(crate) fn dispatch(service: &Service, ask: &Dispatch) -> Result<MessageLine, Error> {
+impl Handle<Dispatch> for Service {
+    fn handle(&self, ask: &Dispatch) -> Result<MessageLine, Error> {
+        dispatch(self, ask)
+    }
+}
+
+fn dispatch(service: &Service, ask: &Dispatch) -> Result<MessageLine, Error> {
     ask.check()?;
     let home = own(service)?;
     let letter = letter(service, ask)?;
@@ -150,7 +156,13 @@ fn line(message: Message) -> MessageLine {
     }
 }
 
-pub(crate) fn list_messages(service: &Service, ask: &ListMessages) -> Result<Messages, Error> {
+impl Handle<ListMessages> for Service {
+    fn handle(&self, ask: &ListMessages) -> Result<Messages, Error> {
+        list_messages(self, ask)
+    }
+}
+
+fn list_messages(service: &Service, ask: &ListMessages) -> Result<Messages, Error> {
     ask.check()?;
     let home = own(service)?;
     let spooled = Spool::at(&home.spool()).waiting();
@@ -162,7 +174,13 @@ pub(crate) fn list_messages(service: &Service, ask: &ListMessages) -> Result<Mes
     Ok(Messages { messages: found.into_iter().map(line).collect(), spooled })
 }
 
-pub(crate) fn add_agent(service: &Service, ask: &AddAgent) -> Result<AgentLine, Error> {
+impl Handle<AddAgent> for Service {
+    fn handle(&self, ask: &AddAgent) -> Result<AgentLine, Error> {
+        add_agent(self, ask)
+    }
+}
+
+fn add_agent(service: &Service, ask: &AddAgent) -> Result<AgentLine, Error> {
     ask.check()?;
     let directory = service.cwd.join(ask.directory.as_deref().unwrap_or("."));
     let directory = directory.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
@@ -194,14 +212,26 @@ fn agent_line(agent: Agent) -> AgentLine {
     }
 }
 
-pub(crate) fn list_agents(service: &Service, ask: &ListAgents) -> Result<Agents, Error> {
+impl Handle<ListAgents> for Service {
+    fn handle(&self, ask: &ListAgents) -> Result<Agents, Error> {
+        list_agents(self, ask)
+    }
+}
+
+fn list_agents(service: &Service, ask: &ListAgents) -> Result<Agents, Error> {
     ask.check()?;
     let Some(post) = Post::look(&own(service)?.post()) else { return Ok(Agents::default()) };
     let agents = post.agents().map_err(|error| failed(&error))?;
     Ok(Agents { agents: agents.into_iter().map(agent_line).collect() })
 }
 
-pub(crate) fn remove_agent(service: &Service, ask: &RemoveAgent) -> Result<Removed, Error> {
+impl Handle<RemoveAgent> for Service {
+    fn handle(&self, ask: &RemoveAgent) -> Result<Removed, Error> {
+        remove_agent(self, ask)
+    }
+}
+
+fn remove_agent(service: &Service, ask: &RemoveAgent) -> Result<Removed, Error> {
     ask.check()?;
     let home = own(service)?;
     let mut post = open(&home)?;

@@ -13,21 +13,21 @@ mod named;
 mod show;
 mod stale;
 
-pub(crate) use change::{accept_memory, edit_memory, pin_memory, retire_memory};
-pub(crate) use document::{export_memory, import_memory};
-pub(crate) use forget::forget_memory;
-pub(crate) use list::list_memory;
-pub(crate) use show::show_memory;
-
 use crate::home::Lock;
 use crate::{Service, ingest, remembered};
 use api::memory::{Consolidate, Consolidated, SessionNamed};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 pub(crate) use digest::Deed;
 use digest::Plan;
 use memory::{Applied, Finding, Remembered, Store, derive};
 
-pub(crate) fn consolidate(service: &Service, ask: &Consolidate) -> Result<Consolidated, Error> {
+impl Handle<Consolidate> for Service {
+    fn handle(&self, ask: &Consolidate) -> Result<Consolidated, Error> {
+        consolidate(self, ask)
+    }
+}
+
+fn consolidate(service: &Service, ask: &Consolidate) -> Result<Consolidated, Error> {
     ask.check()?;
     let home = service.home().ok_or_else(ingest::homeless)?;
     // A rehearsal keeps nobody waiting.

@@ -4,9 +4,15 @@
 
 use crate::Service;
 use api::recommend::{Card, Recommend, Recommended};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 
-pub(crate) fn recommend(service: &Service, ask: &Recommend) -> Result<Recommended, Error> {
+impl Handle<Recommend> for Service {
+    fn handle(&self, ask: &Recommend) -> Result<Recommended, Error> {
+        recommend(self, ask)
+    }
+}
+
+fn recommend(service: &Service, ask: &Recommend) -> Result<Recommended, Error> {
     ask.check()?;
     // Where nothing can be written, what is known is looked at.
     drop(super::sessions::current(service));

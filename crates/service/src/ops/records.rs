@@ -7,7 +7,7 @@ use crate::lines;
 use crate::printer::Printer;
 use crate::scope::Scope;
 use crate::{Outcome, Service, read_error};
-use api::{Ask, Error};
+use api::{Error, ViewRequest};
 use catalogue::{Order, Pick};
 use record::row::USAGE_ONLY;
 use record::{Kind, Row, RowKind, Session, Status, TitleOrigin};
@@ -175,7 +175,7 @@ fn spoken(row: &Row, who: Who) -> bool {
 pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
     let mut begun = Begun::default();
-    let scope_of_sessions = Ask { since: None, until: None, ..question.ask.clone() };
+    let scope_of_sessions = ViewRequest { since: None, until: None, ..question.ask.clone() };
     // Only a session that shares events with another needs them: the rest is known of every session.
     let need = Need { want: BOTH, pick: Pick::None };
     let (mut library, _) = gather(question.service, &scope_of_sessions, need, by_time, |_, joined| {

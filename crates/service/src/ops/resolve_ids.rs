@@ -3,16 +3,22 @@
 //! Does not choose among several.
 
 use crate::{Service, ingest, kept, shelf};
-use api::resolve::{ChatId, MessageId, ResolveIds, Resolved};
+use api::resolve_ids::{ChatId, MessageId, ResolveIds, Resolved};
 use api::search::ms;
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use catalogue::{Candidate, Reader, event_place};
 use record::{RowKind, Session};
 
 /// More than these are not listed: nobody chooses among so many.
 const LISTED: u32 = 50;
 
-pub(crate) fn resolve_ids(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
+impl Handle<ResolveIds> for Service {
+    fn handle(&self, ask: &ResolveIds) -> Result<Resolved, Error> {
+        resolve_ids(self, ask)
+    }
+}
+
+fn resolve_ids(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
     ask.check()?;
     if let Some(resolved) = resolve(service, ask, ingest::was_whole)? {
         return Ok(resolved);

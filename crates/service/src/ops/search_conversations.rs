@@ -8,12 +8,13 @@ use crate::news::{Gazette, News};
 use crate::remembered::{Named, Names};
 use crate::{Service, gather, ingest, kept, scope, shelf};
 use api::search::{
-    ChatFound, Expand, Match, Origin, Part as Wanted, Precision, SearchConversations, SearchFound, Snippet,
-    Status, TimeRange, ms,
+    ChatFound, Expand, Match, Mode, Origin, Part as Wanted, Precision, SearchConversations, SearchFound,
+    Snippet, Status, TimeRange, ms,
 };
-use api::{Code, Error, Render, Request};
+use api::{Code, Error, Handle, Request};
 use catalogue::{Chat, Reader, event_place};
 use record::{Row, RowKind, Session, Stamp};
+use render::{Render, RenderOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
 use sources::Transcript;
@@ -30,10 +31,13 @@ const ALIKE: usize = 16;
 
 const BEHIND: &str = "the index is being brought up to date: what it has not come to yet is missing here";
 
-pub(crate) fn search_conversations(
-    service: &Service,
-    ask: &SearchConversations,
-) -> Result<SearchFound, Error> {
+impl Handle<SearchConversations> for Service {
+    fn handle(&self, ask: &SearchConversations) -> Result<SearchFound, Error> {
+        search_conversations(self, ask)
+    }
+}
+
+fn search_conversations(service: &Service, ask: &SearchConversations) -> Result<SearchFound, Error> {
     ask.check()?;
     let searched = Searched::open(service)?;
     let mut found =
@@ -52,12 +56,14 @@ pub(crate) fn search_conversations(
     if found.results.is_empty() && !searched.nothing {
         found.notes.extend(ask.project.as_deref().and_then(|named| scope::no_folder(service, named)));
     }
-    let look = service.plain_look();
-    let mut found = found.completed(ask, hits.expanded, &look);
+    let mut found = found.completed(ask, hits.expanded);
     if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.nothing) {
         // Other words find nothing either.
         guidance.next_actions.clear();
-        found.text = found.text.as_ref().map(|_| found.render(&look));
+    }
+    if ask.response_mode == Mode::Text {
+        let options = RenderOptions::plain(service.clock, &service.places.home.to_string_lossy());
+        found.text = Some(found.render(&options));
     }
     Ok(found)
 }

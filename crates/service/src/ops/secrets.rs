@@ -6,22 +6,28 @@ use super::records::BOTH;
 use crate::gather::{Library, by_time_down, gather};
 use crate::reading::{self, Raw};
 use crate::{Service, read_error, scope};
+use api::maintenance::{SecretKind, SecretPlace, Secrets, SecretsRequest};
 use api::search::ms;
-use api::upkeep::{SecretKind, SecretPlace, Secrets, SecretsAsk};
-use api::{Ask, Error, Request};
+use api::{Error, Handle, Request, ViewRequest};
 use mask::Masker;
 use record::Row;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) fn secrets(service: &Service, ask: &SecretsAsk) -> Result<Secrets, Error> {
+impl Handle<SecretsRequest> for Service {
+    fn handle(&self, ask: &SecretsRequest) -> Result<Secrets, Error> {
+        secrets(self, ask)
+    }
+}
+
+fn secrets(service: &Service, ask: &SecretsRequest) -> Result<Secrets, Error> {
     ask.check()?;
     ask.source.iter().try_for_each(|name| scope::known_source(name))?;
-    let question = Ask {
+    let question = ViewRequest {
         all_projects: ask.project.is_none(),
         project: ask.project.clone(),
         source: ask.source.clone(),
-        ..Ask::default()
+        ..ViewRequest::default()
     };
     let (library, rows) = gather(service, &question, BOTH, by_time_down, |_, _| true)?;
     let (masker, unread) = (Masker::new([0; 32]), library.outcome.lost() as u64);
@@ -40,7 +46,7 @@ fn placeholders(text: &str) -> Vec<String> {
 
 struct Search<'a> {
     masker: Masker,
-    ask: &'a SecretsAsk,
+    ask: &'a SecretsRequest,
     kinds: BTreeMap<String, (u64, BTreeSet<String>)>,
     places: Vec<SecretPlace>,
     /// Records, lines and transcripts that could not be read.

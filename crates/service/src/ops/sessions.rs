@@ -7,10 +7,16 @@ use crate::remembered::Names;
 use crate::{Service, gather, ingest, look, scope, shelf};
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use catalogue::{Chat, Listed, Reader};
 
-pub(crate) fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
+impl Handle<ListSessions> for Service {
+    fn handle(&self, ask: &ListSessions) -> Result<Sessions, Error> {
+        sessions(self, ask)
+    }
+}
+
+fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
     ask.check()?;
     ask.source.iter().try_for_each(|name| scope::known_source(name))?;
     let reader = current(service)?;

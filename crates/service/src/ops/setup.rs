@@ -3,11 +3,17 @@
 //! Does not know those files. What is shown of them is masked like any other text.
 
 use crate::{Service, home, ingest};
-use api::setup::{SetupAsk, SetupDone};
-use api::{Code, Error, Request};
+use api::setup::{SetupDone, SetupRequest};
+use api::{Code, Error, Handle, Request};
 use setup::Machine;
 
-pub(crate) fn setup(service: &Service, ask: &SetupAsk) -> Result<SetupDone, Error> {
+impl Handle<SetupRequest> for Service {
+    fn handle(&self, ask: &SetupRequest) -> Result<SetupDone, Error> {
+        setup(self, ask)
+    }
+}
+
+fn setup(service: &Service, ask: &SetupRequest) -> Result<SetupDone, Error> {
     ask.check()?;
     let home = service.home().ok_or_else(ingest::homeless)?;
     let machine = Machine {

@@ -3,9 +3,9 @@
 //! Does not ask anything.
 
 use crate::{Service, model, remembered};
+use api::costs::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
 use api::search::ms;
-use api::spending::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use llm::{JobRow, Ledger, Receipt};
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The ledger's word for an answer that nobody has put away yet.
 const ANSWERED: &str = "answered";
 
-pub(crate) fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, Error> {
+impl Handle<MemoryJobs> for Service {
+    fn handle(&self, ask: &MemoryJobs) -> Result<Jobs, Error> {
+        memory_jobs(self, ask)
+    }
+}
+
+fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, Error> {
     ask.check()?;
     let now = service.clock.now();
     let Some(ledger) = model::look_at_ledger(service) else { return Ok(Jobs::default()) };
@@ -104,7 +110,13 @@ fn line(job: &JobRow, now: Stamp) -> JobLine {
     }
 }
 
-pub(crate) fn memory_costs(service: &Service, ask: &MemoryCosts) -> Result<Costs, Error> {
+impl Handle<MemoryCosts> for Service {
+    fn handle(&self, ask: &MemoryCosts) -> Result<Costs, Error> {
+        memory_costs(self, ask)
+    }
+}
+
+fn memory_costs(service: &Service, ask: &MemoryCosts) -> Result<Costs, Error> {
     ask.check()?;
     // A configuration that is wrong says so when a model is asked; what was spent is told all the same.
     let tokens_per_day = model::configured(service).ok().flatten().map(|it| it.tokens_per_day);

@@ -5,13 +5,19 @@
 use super::index;
 use crate::home::Home;
 use crate::{Service, ingest, remembered, shelf};
-use api::status::{DaemonState, History, Model, Remembers, Status, StatusAsk, Waiting};
-use api::{Error, Request};
+use api::status::{DaemonState, History, Model, Remembers, Status, StatusRequest, Waiting};
+use api::{Error, Handle, Request};
 use llm::Ledger;
 use mailbox::{Post, Spool, State};
 use std::collections::BTreeMap;
 
-pub(crate) fn status(service: &Service, ask: &StatusAsk) -> Result<Status, Error> {
+impl Handle<StatusRequest> for Service {
+    fn handle(&self, ask: &StatusRequest) -> Result<Status, Error> {
+        status(self, ask)
+    }
+}
+
+fn status(service: &Service, ask: &StatusRequest) -> Result<Status, Error> {
     ask.check()?;
     let home = service.home().ok_or_else(ingest::homeless)?;
     Ok(Status {

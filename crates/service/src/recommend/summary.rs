@@ -143,7 +143,7 @@ fn short(path: &str) -> String {
 
 /// On one line, and said where it is cut.
 fn cut(text: &str, most: usize) -> String {
-    let line = api::plain::one_line(text);
+    let line = api::terminal_text::one_line(text);
     match line.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,

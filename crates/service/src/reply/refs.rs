@@ -4,7 +4,7 @@
 //! Does not know what the lines mean.
 
 use crate::Places;
-use api::refs::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
+use api::saved_results::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
 use api::{Code, Error};
 use record::{Clock, Stamp};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};

@@ -1,6 +1,6 @@
-//! What a C# tree declares: namespaces, imports and types, each with what a user may rely on apart from what it does.
+//! Declarations in a C# tree: namespaces, imports and types, with the contract (shape) separated from the behaviour.
 //!
-//! Does not know other files: a part of a partial type is told as if it were alone. Members are read in `member`.
+//! Does not know other files: each part of a partial type is read on its own. Members are read in `members`.
 
 use super::kinds::Kind;
 use super::walk::{Walk, after_attributes, child, is_visibility, span, visibility};
@@ -10,10 +10,10 @@ use crate::token::{Lexeme, Source, Span};
 use crate::walk::gaps;
 use tree_sitter::{Node, Tree, TreeCursor};
 
-/// What the grammar calls a base of a record that is handed arguments.
+/// The grammar's name for a base type with constructor arguments, as in a record.
 const WITH_ARGUMENTS: &str = "primary_constructor_base_type";
 
-/// Reads everything that a tree tells. `tree` may be of a text that is spelled differently, at the same places.
+/// Extracts all facts from a tree. `tree` may come from a prepared text that differs from the source at the same offsets.
 pub(crate) fn extract<'a>(tree: &'a Tree, source: &'a Source<'a>) -> FileFacts {
     let mut walk = Walk::new(source);
     let root = tree.root_node();
@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
         self.facts.scopes[self.scope as usize].imports.push(Import { kind, path, global });
     }
 
-    /// What an import names, without type arguments: `using X = List<int>` is an alias of `List` of one.
+    /// The target of an import, without type arguments: `using X = List<int>` is an alias of `List` with arity 1.
     fn target(&mut self, node: Node<'a>) -> Option<u32> {
         let span = Span::new(node.start_byte(), node.end_byte());
         let (mut words, mut alias, mut depth): (Vec<(&'a str, u16)>, _, _) = (Vec::new(), None, 0u32);
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
                 (word, Lexeme::Word) if depth == 0 => words.push((word, 0)),
                 (".", _) => {}
                 _ if depth > 0 => {}
-                // a tuple, an array or a pointer has no name of its own
+                // a tuple, an array or a pointer has no name
                 _ => return None,
             }
         }
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         (!path.segments.is_empty()).then(|| self.path(path))
     }
 
-    /// Makes the type parameters of a declaration known, before what stands in front of their list is read.
+    /// Brings the type parameters of a declaration into scope, before the part in front of their list is read.
     pub(crate) fn push_type_parameters(&mut self, node: Node<'a>) {
         let mut cursor = node.walk();
         for list in node.children(&mut cursor).filter(|child| Kind::of(*child) == Kind::TypeParameters) {
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         self.type_parameters.truncate(known);
     }
 
-    /// Members of a block of extensions are members of the class around it.
+    /// Reads an extension block; its members belong to the enclosing class.
     fn extension(&mut self, node: Node<'a>) {
         let from = self.facts.references.len();
         let list = child(node, Kind::ParameterList);
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What stands before the body: all that a type tells of itself apart from its members.
+    /// Fills in the part before the body: everything but the members.
     fn header(&mut self, at: u32, node: Node<'a>, from: usize) {
         let mut modifiers = self.modifiers(node);
         let mut part = self.facts.types[at as usize].clone();
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
             part.header.append(&self.shape(span(returns), from));
             part.shown = format!("{} : {}", part.shown, self.glued(span(returns)));
         }
-        // `ref struct` is written where modifiers end
+        // in `ref struct`, `ref` follows the modifiers and is not one of them
         if node.children(&mut node.walk()).any(|child| child.kind() == "ref") || self.says_ref(node) {
             part.modifiers.push("ref".to_owned());
         }
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         self.facts.types[at as usize] = part;
     }
 
-    /// Reads parameters, bases and constraints into a part, and tells what of them is behaviour.
+    /// Reads parameters, bases and constraints into a part; returns the bytes that count as behaviour.
     fn clauses(&self, part: &mut TypePart, node: Node<'a>, from: usize) -> Vec<u8> {
         let mut behaviour = Vec::new();
         let mut cursor = node.walk();
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
         behaviour
     }
 
-    /// Whether the source says `ref partial struct`, which the grammar is not shown.
+    /// Whether the source has `ref partial struct`; the prepared text omits `ref`.
     fn says_ref(&self, node: Node<'a>) -> bool {
         let name = node.child_by_field_name("name").map_or(node.start_byte(), |name| name.start_byte());
         Kind::of(node) == Kind::Struct
@@ -295,8 +295,8 @@ impl<'a> Walk<'a> {
                 .any(|it| self.source.of(it) == "ref")
     }
 
-    /// Bases, each by itself, since the order of interfaces means nothing; what is handed to the constructor of a base is
-    /// behaviour.
+    /// Reads each base separately, because the order of interfaces is insignificant. Arguments for the constructor of a base count
+    /// as behaviour.
     fn bases(&self, part: &mut TypePart, behaviour: &mut Vec<u8>, list: Node<'a>, from: usize) {
         let mut cursor = list.walk();
         for base in list.named_children(&mut cursor) {
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
         part.base_names.extend(self.reference_at(base.start_byte() as u32, from));
     }
 
-    /// The modifiers of a declaration, in the order of the alphabet.
+    /// The modifiers of a declaration, sorted alphabetically.
     pub(crate) fn modifiers(&self, node: Node<'a>) -> Vec<&'a str> {
         let mut cursor = node.walk();
         let modifiers = node.children(&mut cursor).filter(|child| Kind::of(*child) == Kind::Modifier);
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
         gaps::too_deep(&mut self.facts, node);
     }
 
-    /// Every byte of a declaration and of what is written before it, without the types nested in it.
+    /// Digest of every byte of a declaration and the comments before it, without nested types.
     fn raw(&self, at: u32, node: Node<'a>) -> Digest {
         let index = self.source.index(node.start_byte() as u32);
         let before = self.source.tokens[..index].iter().rfind(|token| token.kind.counts());

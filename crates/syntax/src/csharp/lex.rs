@@ -1,12 +1,11 @@
-//! C# text into tokens, in one pass, with `#if` decided on the way.
+//! Tokenizes C# in one pass and evaluates `#if` on the way.
 //!
-//! Does not know grammar: `async` is a word here, whatever it means. Text that no compiler would accept still becomes tokens:
-//! an unclosed string ends with its line.
+//! Does not know the grammar: `async` is always a word. Invalid text still becomes tokens: an unclosed string ends with its line.
 
 use crate::preprocessor::{Conditions, Symbols};
 use crate::token::{Lexeme, Span, Token};
 
-/// Marks of several characters, longest first. `>` always stands alone, since `>>` may close two lists of type arguments.
+/// Multi-character punctuation, longest first. `>` is always a separate token, because `>>` may close two type argument lists.
 const MARKS: &[&str] = &[
     "<<=", "??=", "++", "--", "&&", "||", "==", "!=", "<=", "<<", "??", "?.", "=>", "->", "::", "+=", "-=",
     "*=", "/=", "%=", "&=", "|=", "^=", "..",
@@ -29,7 +28,7 @@ struct Lexer<'a> {
     bytes: &'a [u8],
     text: &'a str,
     at: usize,
-    /// Whether only blanks stand before this place on its line: a `#` here begins a directive.
+    /// Whether only whitespace precedes this position on its line, so that a `#` starts a directive.
     fresh_line: bool,
     tokens: Vec<Token>,
     conditions: Conditions,
@@ -136,9 +135,9 @@ impl Lexer<'_> {
 
     fn mark(&mut self) -> Lexeme {
         let known = MARKS.iter().find(|mark| self.starts(mark));
-        // `a ?.5 : b` is a choice, not an access
-        let choice = known == Some(&"?.") && self.peek(2).is_some_and(|next| next.is_ascii_digit());
-        self.at += if choice { 1 } else { known.map_or(1, |mark| mark.len()) };
+        // `a ?.5 : b` is a conditional expression, not a member access
+        let conditional = known == Some(&"?.") && self.peek(2).is_some_and(|next| next.is_ascii_digit());
+        self.at += if conditional { 1 } else { known.map_or(1, |mark| mark.len()) };
         Lexeme::Mark
     }
 
@@ -159,7 +158,7 @@ impl Lexer<'_> {
         Lexeme::Text
     }
 
-    /// Whether `$` or `@` here is followed by a string: `$"`, `@"`, `$@"`, `@$"`, `$$"""`.
+    /// Whether the `$` or `@` here starts a string: `$"`, `@"`, `$@"`, `@$"`, `$$"""`.
     fn opens_string(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let prefix = rest.iter().take_while(|b| matches!(b, b'$' | b'@')).count();
@@ -177,7 +176,7 @@ impl Lexer<'_> {
         self.quoted(holes, verbatim)
     }
 
-    /// A string whose first quote stands here; `holes` is how many braces open a hole in it, 0 if none do.
+    /// Lexes a string from its first quote; `holes` is the number of braces that open an interpolation, 0 if it has none.
     fn quoted(&mut self, holes: usize, verbatim: bool) -> Lexeme {
         let quotes = self.bytes[self.at..].iter().take_while(|b| **b == b'"').count();
         if quotes >= 3 && !verbatim {
@@ -236,8 +235,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// What is spliced into a string, up to and with the braces that close it. After a `:` that no bracket encloses
-    /// comes a format, in which quotes mean nothing: `{time:yyyy-MM-dd'T'HH}`.
+    /// Lexes an interpolation including its closing braces. A `:` outside brackets starts a format specifier, in which quotes are
+    /// literal: `{time:yyyy-MM-dd'T'HH}`.
     fn hole(&mut self, closing: usize) {
         let mut depth = 0usize;
         while let Some(byte) = self.peek(0) {
@@ -292,7 +291,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Leaves out lines up to the directive that lets text in again, and takes that one.
+    /// Skips inactive lines up to and including the directive that makes text active again.
     fn skip(&mut self) {
         let from = self.at;
         while !self.conditions.active() && self.at < self.bytes.len() {

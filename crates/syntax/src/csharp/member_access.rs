@@ -1,7 +1,7 @@
-//! Which members a C# tree asks for, and of what, as far as the text of one file says: of `this`, of a variable with a written
-//! type, of what another member gives.
+//! Collects member accesses in a C# tree with their receivers, as far as one file determines them: `this`, a variable with a
+//! declared type, the value of another member.
 //!
-//! Does not know what any of it means, nor constructors, indexers and operators: they are used without their names.
+//! Does not resolve names, and does not record constructors, indexers and operators: they are used without a name.
 
 use super::kinds::Kind;
 use super::walk::{Chain, Variable, Walk, child};
@@ -9,7 +9,7 @@ use crate::facts::{On, Takes, Use, Written};
 use tree_sitter::{Node, TreeCursor};
 
 impl<'a> Walk<'a> {
-    /// Begins a member: no variable is in sight.
+    /// Starts a member with no variables in scope.
     pub(crate) fn begin_member(&mut self, node: Node<'a>, of_types: usize) {
         self.sight.of_types = of_types;
         self.sight.variables.clear();
@@ -23,12 +23,12 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// What the member that began last gives.
+    /// The type of the value or result of the current member.
     pub(crate) fn gives(&self) -> Option<u32> {
         self.sight.gives
     }
 
-    /// How many arguments a declaration takes.
+    /// The number of arguments that a declaration accepts.
     fn takes(&mut self, node: Node<'a>) -> Takes {
         let mut takes = Takes::default();
         let Some(list) = node.child_by_field_name("parameters") else { return takes };
@@ -50,7 +50,8 @@ impl<'a> Walk<'a> {
         takes
     }
 
-    /// The same for a member of a block of extensions, which is handed its receiver first when it is called by its full name.
+    /// The number of arguments, including the receiver for a member of an extension block: it is the first argument when the member
+    /// is called by its full name.
     pub(crate) fn takes_with_receiver(&mut self, node: Node<'a>) -> Takes {
         let takes = self.takes(node);
         let Some(parameter) = self.sight.receiver else { return takes };
@@ -58,12 +59,12 @@ impl<'a> Walk<'a> {
         Takes { least, most, extends: true, receiver: self.parameter_type(parameter) }
     }
 
-    /// Begins or ends a block of extensions.
+    /// Enters or leaves an extension block.
     pub(crate) fn receive(&mut self, list: Option<Node<'a>>) {
         self.sight.receiver = list.and_then(|list| child(list, Kind::Parameter));
     }
 
-    /// Says of the properties that a record has for its parameters what they give.
+    /// Sets the types of the properties that a record has for its parameters.
     pub(crate) fn give_positional(&mut self, part: u32, node: Node<'a>) {
         if self.facts.types[part as usize].members.is_empty() {
             return;
@@ -92,7 +93,7 @@ impl<'a> Walk<'a> {
         On::Unknown
     }
 
-    /// Forgets what was taken for members and is a function declared further down.
+    /// Drops presumed member references to local functions that are declared further down.
     pub(crate) fn forget_local_functions(&mut self, from: usize) {
         if self.sight.functions.is_empty() {
             return;
@@ -115,7 +116,7 @@ impl<'a> Walk<'a> {
         self.sight.variables.get(name).filter(|variable| at < variable.until).map(|variable| variable.on)
     }
 
-    /// What a written type makes of a variable.
+    /// The receiver that a variable of a written type is.
     pub(crate) fn written(&mut self, node: Node<'a>) -> On {
         let written = match Kind::of(node) {
             Kind::PredefinedType => Written::PREDEFINED,
@@ -150,7 +151,7 @@ impl<'a> Walk<'a> {
             let known = &self.type_parameters[..self.sight.of_types.min(self.type_parameters.len())];
             return known.contains(&chain.parts[0].word).then_some(Written::PARAMETER);
         }
-        // anything may be asked of it
+        // `dynamic` accepts any member
         if chain.parts.iter().all(|part| part.word == "dynamic") {
             return None;
         }
@@ -176,12 +177,12 @@ impl<'a> Walk<'a> {
         On::Use(self.facts.uses.len() as u32 - 1)
     }
 
-    /// A name with nothing before it, where a value is wanted.
+    /// Accesses an unqualified name in a value position.
     pub(crate) fn bare(&mut self, node: Node<'a>) -> On {
         self.ask_name(node, On::Sight)
     }
 
-    /// A name, asked of something: `B` of `a.B<C>`.
+    /// Accesses a name on a receiver: `B` in `a.B<C>`.
     fn ask_name(&mut self, node: Node<'a>, on: On) -> On {
         let mut chain = std::mem::take(&mut self.chain);
         chain.alias = None;
@@ -198,7 +199,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Asks for each part of `a.B.C` of the part before it.
+    /// Accesses each part of `a.B.C` on the part before it.
     pub(crate) fn ask_along(&mut self, chain: &Chain<'a>) -> On {
         let mut parts = chain.parts.iter();
         let mut on = match chain.alias {
@@ -216,14 +217,14 @@ impl<'a> Walk<'a> {
         parts.fold(on, |on, part| self.ask(part.word, part.end, part.arity, on))
     }
 
-    /// `x.Name`, where x is no mere name.
+    /// Accesses `x.Name`, where `x` is not a plain name.
     pub(crate) fn asked(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let on = self.asked_first(cursor);
         let Some(name) = cursor.node().child_by_field_name("name") else { return On::Unknown };
         self.asked_name(name, on)
     }
 
-    /// `x?.Name` and `x?[i]`.
+    /// Accesses `x?.Name` or `x?[i]`.
     fn asked_unless_null(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let on = self.asked_first(cursor);
         let node = cursor.node();
@@ -238,7 +239,7 @@ impl<'a> Walk<'a> {
         element(&self.facts.written, on, true)
     }
 
-    /// What stands before the dot.
+    /// Visits the expression before the dot.
     fn asked_first(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let parent = cursor.node();
         if !cursor.goto_first_child() {
@@ -261,7 +262,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Everything that is neither a name nor asked of something by a dot.
+    /// Visits an expression that is neither a name nor a member access.
     pub(crate) fn expression(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) -> On {
         match kind {
             Kind::Invocation => self.call(cursor),
@@ -312,7 +313,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Visits what declares variables that are in sight within it alone.
+    /// Visits a node that is a scope for variables.
     pub(crate) fn scoped(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let until = std::mem::replace(&mut self.sight.until, cursor.node().end_byte() as u32);
         self.below(cursor);
@@ -331,7 +332,7 @@ impl<'a> Walk<'a> {
             }
         });
         match function {
-            // a variable that holds a function may come from a member mentioned long before
+            // the called variable may hold a function from a member that was accessed much earlier
             On::Use(at) if at >= known => {
                 self.facts.uses[at as usize].called = Some(arguments.min(254) as u8);
                 function
@@ -345,7 +346,7 @@ impl<'a> Walk<'a> {
         cursor.node().child_by_field_name(field).map_or(On::Unknown, |declared| self.written(declared))
     }
 
-    /// `new T(…) { A = 1 }`: A is asked of what is made.
+    /// `new T(…) { A = 1 }`: `A` is accessed on the created value.
     fn creation(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let declared = cursor.node().child_by_field_name("type");
         let on = declared.map_or(On::Unknown, |declared| self.written(declared));
@@ -403,7 +404,7 @@ impl<'a> Walk<'a> {
         element(&self.facts.written, on, true)
     }
 
-    /// Either of two values, the first whose type can be known.
+    /// Visits two alternatives; returns the first with a known type.
     fn branches(&mut self, cursor: &mut TreeCursor<'a>, one: &str, other: &str) -> On {
         let (mut first, mut second) = (On::Unknown, On::Unknown);
         self.each(cursor, |walk, cursor, parent| {
@@ -417,7 +418,7 @@ impl<'a> Walk<'a> {
         if first == On::Unknown { second } else { first }
     }
 
-    /// `var x = …` is what the value is.
+    /// `var x = …` has the type of the value.
     fn declarator(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let node = cursor.node();
         let on = self.below(cursor);
@@ -445,7 +446,7 @@ impl<'a> Walk<'a> {
         On::Unknown
     }
 
-    /// `T { A: 1 } x`: A is asked of a T.
+    /// `T { A: 1 } x`: `A` is accessed on a `T`.
     fn pattern(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let declared = cursor.node().child_by_field_name("type");
         let on = declared.map_or(On::Unknown, |declared| self.written(declared));
@@ -477,7 +478,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// One of those that something is a list of.
+/// An element of a list-like value.
 fn element(written: &[Written], on: On, indexed: bool) -> On {
     match on {
         On::Written(at) => match written[at as usize] {

@@ -1,6 +1,6 @@
-//! The members of a C# type, each with what tells it from the others, what a user may rely on, and what it does.
+//! Members of a C# type, each with its key, its contract (shape) and its behaviour.
 //!
-//! Does not know the type they are in beyond its kind, which decides how visible a member is that does not say.
+//! Does not know the enclosing type beyond its kind, which decides the default visibility of a member.
 
 use super::kinds::Kind;
 use super::normalize::Accessors;
@@ -10,7 +10,7 @@ use crate::facts::{Member, MemberKind, Shape, Takes, TypeKind, Visibility};
 use crate::token::{Lexeme, Span};
 use tree_sitter::{Node, TreeCursor};
 
-/// Modifiers that say how something is done, not what may be relied on. `partial` says only that there is more to read.
+/// Modifiers that describe the implementation, not the contract. `partial` is neither: it only indicates another part.
 const OF_BODIES: &[&str] = &["async", "extern", "unsafe"];
 
 impl<'a> Walk<'a> {
@@ -47,7 +47,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What members have in common: visibility, modifiers, attributes, documentation.
+    /// Starts a member with the common parts: visibility, modifiers, attributes, documentation.
     fn draft(&self, kind: MemberKind, node: Node<'a>, from: usize) -> Draft<'a> {
         let modifiers = self.modifiers(node);
         let owner = self.owner.map(|owner| self.facts.types[owner as usize].kind);
@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
         for word in &kept {
             shape.push(word);
         }
-        // readers expect `static` first
+        // `static` comes first by convention
         kept.sort_by_key(|word| *word != "static");
         let shown = kept.iter().flat_map(|word| [word, " "]).collect();
         let behaviour = of_bodies.concat().into_bytes();
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         draft.finish(self, name, name.to_owned(), value_type, value)
     }
 
-    /// A value of an enumeration; one that is not written out follows from the last that is.
+    /// Builds an enum member; an implicit value derives from the last explicit one.
     fn enum_value(&self, node: Node<'a>, from: usize) -> Member {
         let mut draft = self.draft(MemberKind::EnumValue, node, from);
         let name = node.child_by_field_name("name").map_or("", |name| self.text(name));
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
         member
     }
 
-    /// Adds what a function returns, before its name unless that is what it converts to.
+    /// Adds the return type: before the name, or after it for a conversion operator.
     fn result(&self, draft: &mut Draft<'a>, name: &str, returns: Option<Node<'a>>, from: usize) {
         let converts = draft.kind == MemberKind::Operator && name.ends_with("operator");
         let result = returns.map_or_else(String::new, |returns| self.glued(span(returns)));
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds type parameters, parameters and constraints, and what a constructor hands on.
+    /// Adds type parameters, parameters and constraints, and the initializer of a constructor.
     fn signature(&self, draft: &mut Draft<'a>, key: &mut String, from: usize) {
         let node = draft.node;
         if let Some(list) = child(node, Kind::TypeParameters) {
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The name of a type that is a name and no more, apart from whether it may be null.
+    /// The reference to a type that is a plain name, nullable or not.
     fn plain_type(&self, node: Node<'a>, from: usize) -> Option<u32> {
         let plain =
             matches!(Kind::of(node), Kind::Identifier | Kind::QualifiedName | Kind::AliasQualifiedName);
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds what a member does, and says where that stands.
+    /// Adds the behaviour of a member; returns the span of its body.
     fn bodies(&self, draft: &mut Draft<'a>, node: Node<'a>, accessors: &Accessors) -> Option<Span> {
         draft.shape.append(&accessors.shape);
         draft.shown.push_str(&accessors.shown);
@@ -270,7 +270,7 @@ impl<'a> Walk<'a> {
         explicit.map_or(name.clone(), |interface| self.glued(span(interface)) + &name)
     }
 
-    /// `operator +`, `implicit operator`, as the source has them.
+    /// `operator +` or `implicit operator`, as written.
     fn operator_name(&self, node: Node<'a>) -> String {
         let end = node.child_by_field_name("parameters").map_or(node.end_byte(), |list| list.start_byte());
         let type_span = node.child_by_field_name("type").map(span);
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         name
     }
 
-    /// The properties that a record has for its parameters.
+    /// The properties that a record declares through its parameters.
     pub(crate) fn positional(&self, list: Node<'a>, from: usize) -> Vec<Member> {
         let mut found = Vec::new();
         let mut cursor = list.walk();
@@ -312,11 +312,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A member while it is put together.
+/// A member under construction.
 struct Draft<'a> {
     kind: MemberKind,
     visibility: Visibility,
-    /// Whether the source says how visible it is.
+    /// Whether the source has a visibility modifier.
     given: bool,
     is_static: bool,
     shape: Shape,

@@ -1,7 +1,7 @@
-//! Declarations in one spelling, whatever their layout: the part a user may rely on as a `Shape`, the part that is behaviour as
-//! bytes to be hashed, and a line for a reader.
+//! Normalizes declarations, independent of layout: the contract as a `Shape`, the behaviour as bytes to hash, and one line of text
+//! for display.
 //!
-//! Does not know which of the three matters to whom.
+//! Does not know how the three are used.
 
 use super::kinds::Kind;
 use super::walk::{Parameters, Walk, after_attributes, span, visibility};
@@ -10,13 +10,13 @@ use crate::facts::{Doc, Position, Shape, Visibility};
 use crate::token::{Lexeme, Span, Token};
 use tree_sitter::Node;
 
-/// Attributes that a tool writes and that tell a user nothing.
+/// Attributes that tools generate and that are irrelevant to callers.
 const IGNORED_ATTRIBUTES: &[&str] = &["GeneratedCode", "GeneratedCodeAttribute"];
 
-/// A value longer than this is shown as `…`.
+/// A longer value is displayed as `…`.
 const SHOWN_VALUE: usize = 24;
 
-/// What separates tokens in what is hashed; no source has it outside of strings.
+/// Separates tokens in hashed bytes; does not occur in source outside of strings.
 const BETWEEN: u8 = 0x1f;
 
 #[derive(Default)]
@@ -24,12 +24,12 @@ pub(crate) struct Accessors {
     pub(crate) shape: Shape,
     pub(crate) shown: String,
     pub(crate) behaviour: Vec<u8>,
-    /// What private accessors do.
+    /// Behaviour of private accessors.
     pub(crate) hidden: Vec<u8>,
 }
 
 impl<'a> Walk<'a> {
-    /// The tokens of a range, with a place for each name of a type.
+    /// The tokens of a range, with a placeholder for each name of a type.
     pub(crate) fn shape(&self, span: Span, from: usize) -> Shape {
         let mut shape = Shape::default();
         let mut resume = 0;
@@ -48,7 +48,7 @@ impl<'a> Walk<'a> {
         shape
     }
 
-    /// The reference to a type that begins at a byte.
+    /// The reference to a type that starts at a byte.
     pub(crate) fn reference_at(&self, byte: u32, from: usize) -> Option<u32> {
         let references = &self.facts.references[from..];
         let at = from + references.binary_search_by_key(&byte, |reference| reference.at).ok()?;
@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
         matches!(position, Position::Type | Position::Base | Position::Attribute).then_some(at as u32)
     }
 
-    /// The attributes of a declaration, one by one, sorted: several may share brackets, and their order means nothing.
+    /// The attributes of a declaration, separately and sorted: several may share brackets, and their order is insignificant.
     pub(crate) fn attributes(&self, node: Node<'a>, from: usize) -> Vec<Shape> {
         let mut found: Vec<(String, Shape)> = Vec::new();
         let mut cursor = node.walk();
@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The accessors of a property, indexer or event; `=> x` is a `get` that returns x.
+    /// The accessors of a property, indexer or event; `=> x` is a `get` that returns `x`.
     pub(crate) fn accessors(&self, node: Node<'a>, from: usize) -> Accessors {
         let mut out = Accessors::default();
         let arrow = node.child_by_field_name("value").filter(|value| Kind::of(*value) == Kind::Arrow);
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A body in one spelling: `=> x`, `{ return x; }` and `{ x; }` are the same.
+    /// Adds a body in normalized form: `=> x`, `{ return x; }` and `{ x; }` are equivalent.
     pub(crate) fn body_into(&self, out: &mut Vec<u8>, body: Node<'a>) {
         out.push(BETWEEN);
         let mut cursor = body.walk();
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
         for token in self.source.within(span) {
             let text = self.source.of(token).as_bytes();
             if token.kind == Lexeme::Text && text.contains(&b'\r') {
-                // a checkout on another system changes the ends of lines, and nobody means anything by it
+                // a checkout on another platform may change line endings
                 out.extend(text.iter().filter(|byte| **byte != b'\r'));
             } else {
                 out.extend(text);
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         if text.len() > SHOWN_VALUE { " = …".to_owned() } else { format!(" = {text}") }
     }
 
-    /// Tokens with blanks only where a reader wants them.
+    /// Joins tokens for display, with spaces only where they aid reading.
     pub(crate) fn glued(&self, span: Span) -> String {
         let mut out = String::new();
         let mut before: Option<&Token> = None;
@@ -257,7 +257,7 @@ impl<'a> Walk<'a> {
         out
     }
 
-    /// The documentation that stands before a declaration.
+    /// The documentation before a declaration.
     pub(crate) fn doc(&self, node: Node<'a>) -> Option<Doc> {
         let index = self.source.index(node.start_byte() as u32);
         let before = &self.source.tokens[..index];
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
         if text.is_empty() {
             return None;
         }
-        // where a line breaks means nothing, beside a tag or anywhere else
+        // line breaks are insignificant, next to a tag as anywhere else
         let text = text.join(" ").replace('<', " <").replace('>', "> ");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(Doc { summary: summary(&text), digest: Digest::of(text.as_bytes()) })
@@ -280,7 +280,7 @@ fn is_name(list: Node, child: Node) -> bool {
     list.children_by_field_name("name", &mut cursor).any(|it| it == child)
 }
 
-/// Whether a blank belongs between two tokens.
+/// Whether two tokens are separated by a space.
 fn apart(before: &str, before_kind: Lexeme, text: &str, kind: Lexeme) -> bool {
     let wordy = |kind| matches!(kind, Lexeme::Word | Lexeme::Number | Lexeme::Text);
     let spaced =
@@ -292,13 +292,13 @@ fn apart(before: &str, before_kind: Lexeme, text: &str, kind: Lexeme) -> bool {
     }
 }
 
-/// A line of documentation without what marks it as such.
+/// Strips the comment marks from a line of documentation.
 fn without_marks(line: &str) -> &str {
     let line = line.trim().trim_start_matches("/**").trim_start_matches("///").trim_end_matches("*/");
     line.trim().trim_start_matches('*').trim()
 }
 
-/// The first sentence of what a documentation says, without its markup.
+/// The first sentence of the documentation, without markup.
 fn summary(doc: &str) -> String {
     let inner = doc.split_once("<summary>").map_or(doc, |(_, rest)| rest);
     let inner = inner.split_once("</summary>").map_or(inner, |(inner, _)| inner).trim();
@@ -315,7 +315,7 @@ fn summary(doc: &str) -> String {
     out.split_once(". ").map_or(out.clone(), |(first, _)| format!("{first}."))
 }
 
-/// What a tag such as `<see cref="T:A.B"/>` stands for.
+/// The name that a tag such as `<see cref="T:A.B"/>` refers to.
 fn referred(tag: &str) -> &str {
     let value = ["cref=\"", "name=\"", "langword=\""].iter().find_map(|key| tag.split_once(key));
     let value = value.map_or("", |(_, value)| value.split('"').next().unwrap_or_default());

@@ -1,7 +1,7 @@
-//! The names that a C# tree mentions and that may be types, each with the place it stands in, which decides how it is looked up.
+//! Records the names in a C# tree that may refer to types, each with the syntactic position that decides its lookup.
 //!
-//! Does not know what they mean. Names that cannot be types are left out: what is declared, what is called without a dot,
-//! labels, named arguments, members in initialisers, variables in sight.
+//! Does not resolve them. Names that cannot be types are omitted: declared names, functions called without a dot, labels, named
+//! arguments, members in initialisers, variables in scope.
 
 use super::kinds::Kind;
 use super::walk::{Chain, Part, Walk};
@@ -9,30 +9,30 @@ use crate::facts::{On, Path, Position, Reference, Segment};
 use crate::token::Span;
 use tree_sitter::{Node, TreeCursor};
 
-/// What a name is where it stands.
+/// The role of a name at its position.
 enum Role {
     Name(Position),
-    /// A variable is declared.
+    /// The declaration of a variable.
     Local,
-    /// A value, such as a method that is called without a dot; its type arguments may be types.
+    /// A value, such as a method called without a dot; its type arguments may be types.
     Value,
-    /// Nothing that is looked up.
+    /// Not looked up.
     Nothing,
 }
 
-/// How deep trees are followed. The deepest of eleven thousand real files is at 190, and a thread's stack holds ten times
-/// this.
+/// Maximum depth of the traversal. The deepest of eleven thousand real files reaches 190, and the stack of a thread is large
+/// enough for ten times this limit.
 pub(crate) const DEPTH: u32 = 1000;
 
 impl<'a> Walk<'a> {
-    /// Visits all that stands below the node which the cursor is at, and says what the last of it is worth.
+    /// Visits the children of the node at the cursor; returns the last one's value as a receiver.
     pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let mut last = On::Unknown;
         self.each(cursor, |walk, cursor, parent| last = walk.visit(cursor, parent));
         last
     }
 
-    /// Hands on every named node directly below the one which the cursor is at, in the order of the text.
+    /// Calls `visit` with each named child of the node at the cursor, in source order.
     pub(crate) fn each(
         &mut self,
         cursor: &mut TreeCursor<'a>,
@@ -58,7 +58,7 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    /// Visits a node, and says what a member would be asked of if one were asked of it.
+    /// Visits a node; returns its value as the receiver of a member access.
     pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) -> On {
         let node = cursor.node();
         match Kind::of(node) {
@@ -164,14 +164,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether an argument is that of `nameof`.
+    /// Whether an argument belongs to `nameof`.
     fn asks_for_name(&self, argument: Node<'a>) -> bool {
         let call = argument.parent().and_then(|list| list.parent());
         let function = call.and_then(|call| call.child_by_field_name("function"));
         function.is_some_and(|function| self.text(function) == "nameof")
     }
 
-    /// Records a chain of names, and what its type arguments mention. None if it does not begin with a name.
+    /// Records a chain of names, and the references in its type arguments. `None` if it does not start with a name.
     fn chain(&mut self, node: Node<'a>, position: Position) -> Option<On> {
         let mut chain = std::mem::take(&mut self.chain);
         chain.alias = None;
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The path that a chain is; none if it begins with a type parameter.
+    /// Interns the path of a chain; `None` if it starts with a type parameter.
     pub(crate) fn path_of(&mut self, chain: &Chain<'a>) -> Option<u32> {
         if self.is_type_parameter(chain) {
             return None;
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
         first.is_some_and(|first| self.type_parameters.contains(&first.word))
     }
 
-    /// Collects the words of a chain; none if it is not one.
+    /// Collects the words of a chain; `None` if the node is not a chain.
     pub(crate) fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
         match Kind::of(node) {
             Kind::Identifier => {
@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Visits the type arguments of a name, wherever in it they stand.
+    /// Visits the type arguments of a name, at any position in it.
     pub(crate) fn type_arguments(&mut self, node: Node<'a>) {
         match Kind::of(node) {
             Kind::Identifier => {}
@@ -263,8 +263,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Names that are variables of the member which ends here are dropped, unless a variable's type has its name too:
-    /// then only the type's members can tell.
+    /// Drops references to variables of the current member. Keeps one if the type of its variable has the same name: only the
+    /// members of that type can then decide.
     pub(crate) fn settle(&mut self, from: usize) {
         let Walk { facts, locals, .. } = self;
         if locals.is_empty() {
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         locals.clear();
     }
 
-    /// The last word of a type as written: `Encoding` for `System.Text.Encoding?`.
+    /// The last word of a written type: `Encoding` for `System.Text.Encoding?`.
     fn last_word(&self, node: Node<'a>) -> &'a str {
         match Kind::of(node) {
             Kind::Identifier => self.text(node),
@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many types a list of type arguments has; `<,>` has two.
+/// The length of a type argument list; that of `<,>` is two.
 fn arity(list: Node) -> u16 {
     let commas = (0..list.child_count()).filter_map(|at| list.child(at)).filter(|it| it.kind() == ",");
     commas.count() as u16 + 1
@@ -318,7 +318,7 @@ fn is_called(node: Node) -> bool {
     })
 }
 
-/// Whether a type may stand first in an expression: the grammar reads `a is B && c` as a test of a against `B && c`.
+/// Whether the first operand of an expression may be a type: the grammar parses `a is B && c` as `a is (B && c)`.
 fn is_tested(node: Node) -> bool {
     let Some(parent) = node.parent() else { return false };
     match Kind::of(parent) {

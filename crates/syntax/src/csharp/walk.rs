@@ -1,6 +1,6 @@
-//! The state of one walk through a C# tree, and the pieces of a declaration that all steps of the walk look at.
+//! The state of one walk through a C# tree, and the parts of a declaration that all steps of the walk share.
 //!
-//! Does not know what is done with any node: declarations, members, references and member accesses each have a file.
+//! Does not know how a node is handled: declarations, members, references and member accesses each have a file.
 
 use super::kinds::Kind;
 use crate::facts::{FileFacts, On, Path, Scope, Shape, Visibility, Written};
@@ -19,10 +19,10 @@ pub(crate) struct Walk<'a> {
     pub(crate) type_parameters: Vec<&'a str>,
     pub(crate) locals: Locals<'a>,
     pub(crate) sight: Sight<'a>,
-    /// Kept from one chain of names to the next, to save an allocation for each.
+    /// Reused for each chain of names, to avoid an allocation.
     pub(crate) chain: Chain<'a>,
     pub(crate) depth: u32,
-    /// The receiver of the block of extensions that is being read.
+    /// The receiver of the current extension block.
     pub(crate) receiver: Option<Parameters>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn word(&mut self, text: &'a str) -> u32 {
-        // `@class` is the name `class`
+        // `@class` is the escaped form of the name `class`
         let text = text.strip_prefix('@').unwrap_or(text);
         self.lexicon.word(&mut self.facts, text)
     }
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// `A::B.C<D>.E` while it is read.
+/// A chain of names, such as `A::B.C<D>.E`.
 #[derive(Default)]
 pub(crate) struct Chain<'a> {
     pub(crate) alias: Option<&'a str>,
@@ -69,12 +69,12 @@ pub(crate) struct Chain<'a> {
 pub(crate) struct Part<'a> {
     pub(crate) word: &'a str,
     pub(crate) arity: u16,
-    /// Where the word ends.
+    /// End of the word.
     pub(crate) end: u32,
 }
 
 impl Chain<'_> {
-    /// Where the part before the first type argument ends.
+    /// End of the part before the first type argument.
     pub(crate) fn until(&self) -> u32 {
         let plain = self.parts.iter().take_while(|part| part.arity == 0).count();
         let last = self.parts.get(plain).or(self.parts.last());
@@ -82,41 +82,41 @@ impl Chain<'_> {
     }
 }
 
-/// A member's variables, with the last word of the type each is declared with.
+/// The variables of a member, each with the last word of its declared type.
 pub(crate) type Locals<'a> = FxHashMap<&'a str, &'a str>;
 
 #[derive(Default)]
 pub(crate) struct Parameters {
     /// Modifiers, attributes and types.
     pub(crate) shape: Shape,
-    /// Types alone, to tell overloads apart.
+    /// Types only, to distinguish overloads.
     pub(crate) key: String,
     pub(crate) shown: String,
-    /// Names and default values: a caller may depend on them, and the signature stays the same.
+    /// Names and default values: callers may depend on them, but the signature stays the same.
     pub(crate) behaviour: Vec<u8>,
 }
 
-/// The variables in sight, and what the member around them gives.
+/// The variables in scope, and the result type of the enclosing member.
 #[derive(Default)]
 pub(crate) struct Sight<'a> {
     pub(crate) variables: FxHashMap<&'a str, Variable>,
     pub(crate) written: FxHashMap<Written, u32>,
-    /// Where what is declared next goes out of sight.
+    /// End of the scope of the next variable declared.
     pub(crate) until: u32,
-    /// What `value` is in an accessor.
+    /// The type of `value` in an accessor.
     pub(crate) gives: Option<u32>,
-    /// How many of the type parameters in sight are those of types.
+    /// How many of the type parameters in scope belong to types.
     pub(crate) of_types: usize,
-    /// Functions declared inside the member.
+    /// Local functions of the member.
     pub(crate) functions: Vec<&'a str>,
-    /// The parameter of the block of extensions around.
+    /// The parameter of the enclosing extension block.
     pub(crate) receiver: Option<Node<'a>>,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Variable {
     pub(crate) on: On,
-    /// C# refuses a second variable of the same name inside this, so the last one declared is the one meant.
+    /// End of its scope. C# rejects a second variable of the same name inside it, so the last one declared applies.
     pub(crate) until: u32,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn child(node: Node<'_>, kind: Kind) -> Option<Node<'_>> {
     node.children(&mut cursor).find(|child| Kind::of(*child) == kind)
 }
 
-/// Where a declaration begins, not counting its attributes.
+/// Start of a declaration after its attributes.
 pub(crate) fn after_attributes(node: Node) -> usize {
     let mut cursor = node.walk();
     let first =
@@ -142,15 +142,15 @@ pub(crate) fn is_visibility(word: &str) -> bool {
 }
 
 pub(crate) fn visibility(modifiers: &[&str]) -> Option<Visibility> {
-    let says = |word: &str| modifiers.contains(&word);
-    match (says("protected"), says("internal"), says("private")) {
+    let has = |word: &str| modifiers.contains(&word);
+    match (has("protected"), has("internal"), has("private")) {
         (true, true, _) => Some(Visibility::ProtectedInternal),
         (true, _, true) => Some(Visibility::PrivateProtected),
         (true, ..) => Some(Visibility::Protected),
         (_, true, _) => Some(Visibility::Internal),
         (_, _, true) => Some(Visibility::Private),
-        _ if says("public") => Some(Visibility::Public),
-        _ if says("file") => Some(Visibility::File),
+        _ if has("public") => Some(Visibility::Public),
+        _ if has("file") => Some(Visibility::File),
         _ => None,
     }
 }

@@ -1,9 +1,9 @@
-//! Where the names that most C# uses come from, so that an import which has nothing to do with a declaration does not change what
-//! it means: `List` is `System.Collections.Generic.List` wherever that namespace is imported.
+//! The namespaces of common .NET types, so that an unrelated import does not change the meaning of a declaration: `List` is
+//! `System.Collections.Generic.List` in every file that imports that namespace.
 //!
-//! Does not know libraries beyond the base one; a name that is not here stays as it is written.
+//! Does not know libraries beyond the base class library; other names stay as written.
 
-/// Namespaces with the types of theirs that signatures mention most.
+/// Namespaces with the types that occur most often in signatures.
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "System",
@@ -291,21 +291,21 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("System.Xml.Serialization", &["XmlElement", "XmlIgnore", "XmlSerializer"]),
 ];
 
-/// Whether the names of a namespace are known here.
+/// Whether the table contains a namespace.
 pub fn is_known(namespace: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == namespace)
 }
 
-/// The namespace among those imported that a name comes from; none if no or several known ones have it.
+/// The imported namespace that contains a name; `None` if none or several of the known ones do.
 pub fn home<'a>(name: &str, imported: &[&'a str]) -> Option<&'a str> {
     let has =
         |namespace: &&&str| KNOWN.iter().any(|(known, names)| known == *namespace && names.contains(&name));
-    let mut homes = imported.iter().filter(has);
-    match (homes.next(), homes.next()) {
-        // a generic and a plain collection of one name: whoever imports both means the generic one when it has arguments, and
-        // the shape has those
-        (Some(home), Some(other)) if other.starts_with("System.Collections") => Some(home.max(other)),
-        (Some(home), None) => Some(home),
+    let mut namespaces = imported.iter().filter(has);
+    match (namespaces.next(), namespaces.next()) {
+        // a generic and a non-generic collection with the same name: with both imported, type arguments select the generic one,
+        // and the shape contains those
+        (Some(one), Some(other)) if other.starts_with("System.Collections") => Some(one.max(other)),
+        (Some(one), None) => Some(one),
         _ => None,
     }
 }

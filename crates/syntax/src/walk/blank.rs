@@ -1,23 +1,23 @@
-//! What a grammar cannot read, left out of the text that is parsed, every byte in its place. Tokens are cut from the text as it is,
-//! so that what is left out of a signature still counts.
+//! Blanks text that a grammar rejects before parsing, with every byte offset unchanged. Tokens come from the original text, so the
+//! blanked parts of a signature still affect its hash.
 //!
-//! Does not know what is left out: it says nothing about what is declared, or the rest of its line says it again.
+//! Does not know the meaning of blanked text: it does not affect declarations, or the rest of its line repeats it.
 
 use crate::token::Prepared;
 use std::ops::Range;
 
-/// Where a text may have to be spelled otherwise.
+/// Finds text to blank.
 pub(crate) struct Rule {
-    /// What such a place has.
+    /// The substring to search for.
     pub(crate) mark: &'static str,
-    /// What of the text before the mark, and of the text from it on, becomes blank.
+    /// Returns the range to blank, given the text before the mark and the text from the mark on.
     pub(crate) blank: fn(&str, &str) -> Option<Blank>,
 }
 
-/// Bytes to be blanked, counted from the mark; those before it are negative.
+/// Byte offsets to blank, relative to the mark; negative before it.
 pub(crate) type Blank = Range<isize>;
 
-/// A text without what the rules leave out.
+/// Applies blanking rules to a text.
 pub(super) fn respelled(text: &str, rules: &[Rule]) -> Prepared {
     let mut bytes = text.as_bytes().to_vec();
     for rule in rules {
@@ -31,6 +31,6 @@ pub(super) fn respelled(text: &str, rules: &[Rule]) -> Prepared {
     Prepared { bytes, tokens: Vec::new() }
 }
 
-pub(crate) fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '$')
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }

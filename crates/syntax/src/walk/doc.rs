@@ -1,6 +1,6 @@
-//! What comments and texts say of the declaration they belong to.
+//! Documentation of declarations, from comments and docstrings.
 //!
-//! Does not know markup beyond marks at the beginning of lines and tags such as `@param`.
+//! Does not know markup beyond comment marks at the start of lines and tags such as `@param`.
 
 use super::{Head, Walk, span};
 use crate::digest::Digest;
@@ -8,21 +8,21 @@ use crate::facts::Doc;
 use crate::token::{Lexeme, Span, Token};
 use tree_sitter::Node;
 
-/// Where a language keeps its documentation.
+/// Where documentation is written in a language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Docs {
-    /// Comments that begin in one of these ways, before what they document.
+    /// In comments before the declaration that start with one of these marks.
     Marked(&'static [&'static str]),
-    /// Any comments that end on the line above.
+    /// In any comments that end on the line above.
     Above,
-    /// A text that is first in a body.
+    /// In a docstring: a string that comes first in a body.
     Inside,
 }
 
-/// Marks of comments that document what they stand in.
+/// Marks of comments that document the enclosing item.
 const INNER: &[&str] = &["//!", "/*!"];
 
-/// What a line of documentation may begin with.
+/// Marks that a line of documentation may start with.
 const MARKS: &[&str] = &["/**", "/*!", "///", "//!", "//", "*/", "*", "r\"\"\"", "\"\"\"", "'''"];
 
 impl Docs {
@@ -38,7 +38,7 @@ impl Docs {
 }
 
 impl<'a> Walk<'a> {
-    /// What documents a declaration.
+    /// The documentation of a declaration.
     pub(crate) fn doc(&self, head: &Head<'a>) -> Option<Doc> {
         match self.dialect.docs {
             Docs::Marked(_) => {
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
             if token.kind != Lexeme::Comment || !adjacent {
                 break;
             }
-            // `//go:embed` speaks to a tool
+            // `//go:embed` is a directive, not documentation
             let text = self.source.of(token);
             if !text.starts_with("//go:") {
                 found.push(text);
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// A text that stands first in a body.
+    /// The docstring of a body.
     fn first_text(&self, body: Node<'a>) -> Option<Doc> {
         let index = self.source.index(body.start_byte() as u32);
         let token = self.source.tokens[index..].iter().find(|token| token.kind != Lexeme::Comment)?;
@@ -139,7 +139,7 @@ fn summary(lines: &[&str]) -> String {
     text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."))
 }
 
-/// `{@link A#b}` is `A#b`.
+/// Replaces `{@link A#b}` with `A#b`.
 fn without_braces(text: &str) -> String {
     let mut pieces = text.split("{@");
     let mut out = pieces.next().unwrap_or_default().to_owned();

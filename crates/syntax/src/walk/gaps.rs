@@ -1,12 +1,12 @@
-//! The places of a tree that could not be read.
+//! Records the places in a tree where parsing failed.
 //!
-//! Does not know why.
+//! Does not know why it failed.
 
 use super::{DEPTH, span};
 use crate::facts::{FileFacts, Gap, GapKind};
 use tree_sitter::Node;
 
-/// Notes a place below which nothing was looked at.
+/// Records a node whose children were not visited.
 pub(crate) fn too_deep(facts: &mut FileFacts, node: Node) {
     gap(facts, node, GapKind::TooDeep);
 }
@@ -16,7 +16,7 @@ fn gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
     facts.gaps.push(Gap { span: span(node), line, kind });
 }
 
-/// Notes every outermost place that fits no rule, and the types that such a place is in.
+/// Records every outermost error node, and marks the types that contain one as degraded.
 pub(crate) fn note(facts: &mut FileFacts, root: Node) {
     if root.has_error() {
         outermost(facts, root, 0);
@@ -28,7 +28,7 @@ pub(crate) fn note(facts: &mut FileFacts, root: Node) {
     }
 }
 
-/// Only what has an error inside is looked into.
+/// Descends only into nodes that contain an error.
 fn outermost(facts: &mut FileFacts, node: Node, depth: u32) {
     if node.is_error() {
         return gap(facts, node, GapKind::Unexpected);

@@ -1,11 +1,11 @@
-//! The words that a file uses and the paths it makes of them, each known by its number.
+//! Interns the words and paths of a file.
 //!
-//! Does not know what they name.
+//! Does not know what they refer to.
 
 use crate::facts::{FileFacts, Path};
 use rustc_hash::FxHashMap;
 
-/// What a file's facts have so far.
+/// Indices of the words and paths interned so far.
 #[derive(Default)]
 pub(crate) struct Lexicon<'a> {
     words: FxHashMap<&'a str, u32>,
@@ -30,7 +30,7 @@ impl<'a> Lexicon<'a> {
         at
     }
 
-    /// The word of a number.
+    /// Looks up an interned word.
     pub(crate) fn text(&self, word: u32) -> Option<&'a str> {
         self.words.iter().find(|(_, known)| **known == word).map(|(text, _)| *text)
     }

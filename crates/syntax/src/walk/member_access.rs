@@ -1,52 +1,51 @@
-//! Which members a tree asks for, and of what: of the value whose type is being declared, of a type, of a variable with a written
-//! type or a value that has one.
+//! Collects member accesses with their receivers: `self`, a type, a variable with a declared type, or a value whose type is
+//! written.
 //!
-//! Does not know functions that stand free, nor what only a compiler could: there the name is noted, and that nothing is known of what
-//! it is asked of.
+//! Does not know free functions, or types that only a compiler could infer: such an access is recorded with an unknown receiver.
 
 use super::{DEPTH, Walk, is_capital, span};
 use crate::facts::{On, Takes, Use, Written};
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, TreeCursor};
 
-/// What a kind of node is to somebody who looks for members. The words are the grammar's names for parts of the node.
+/// How a node kind accesses members. The strings are the grammar's field names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
-    /// `a.b`: of what, and the name.
+    /// `a.b`: receiver and name.
     Member(&'static str, &'static str),
-    /// `a.b(c)` in one: of what, the name, the arguments.
+    /// `a.b(c)` as one node: receiver, name and arguments.
     Method(&'static str, &'static str, &'static str),
-    /// `f(c)`: what is called, and the arguments.
+    /// `f(c)`: function and arguments.
     Call(&'static str, &'static str),
-    /// `new T()`, `(T) x`: a value of the type that is named here.
+    /// `new T()`, `(T) x`: a value of the type in this field.
     Typed(&'static str),
-    /// `T { a: 1 }`: the type, and where the names of members are that it is given.
+    /// `T { a: 1 }`: the type, and the body that names its members.
     Made(&'static str, &'static str),
-    /// `(a)`, `&a`: as good as what is in it.
+    /// `(a)`, `&a`: equivalent to the inner expression.
     Same,
-    /// `let a: T = b`: the name, the type, the value.
+    /// `let a: T = b`: name, type and value.
     Variable(&'static str, &'static str, &'static str),
-    /// Variables are in sight within it alone.
+    /// A scope for variables.
     Scope,
-    /// Inside a body, the words for the value being declared mean another one here, of a type that nothing is known of.
+    /// Inside a body, `self` or `this` refers to a different value here, whose type is unknown.
     Rebinds,
-    /// A word alone.
+    /// A single word.
     Name,
 }
 
-/// How a language asks for members.
+/// How a language accesses members.
 pub(crate) struct Asks {
     pub(crate) rows: &'static [(&'static str, Asked)],
-    /// The words for the value whose type is being declared.
+    /// Keywords for the current instance or type: `self`, `this`.
     pub(crate) own: &'static [&'static str],
-    /// Whether a member may be asked for with nothing before its name.
+    /// Whether members can be accessed without an explicit receiver.
     pub(crate) sight: bool,
 }
 
-/// Types that are asked for the members of what they hold.
+/// Types that give access to the members of the value they contain.
 const HOLDERS: &[&str] = &["Box", "Rc", "Arc"];
 
-/// Types that stand around another and are as good as it: `&T`, `: T`, `dyn T`.
+/// Nodes that wrap a type without changing its members: `&T`, `: T`, `dyn T`.
 const AROUND: &[&str] = &[
     "type",
     "type_annotation",
@@ -57,10 +56,10 @@ const AROUND: &[&str] = &[
     "parenthesized_type",
 ];
 
-/// Parameters without types: `x => x.y`.
+/// Parameter nodes without types: `x => x.y`.
 const UNTYPED: &[&str] = &["identifier", "lambda_parameters", "inferred_parameters", "closure_parameters"];
 
-/// What declares members in the way variables are declared.
+/// Nodes that declare fields with the syntax of variables.
 const FIELDS: &[&str] = &["field_declaration", "constant_declaration"];
 
 #[derive(Default)]
@@ -69,12 +68,12 @@ pub(super) struct Sight<'a> {
     written: FxHashMap<Written, u32>,
     until: u32,
     in_body: bool,
-    /// Whether the value being declared is one that nothing is known of.
+    /// Whether the type of `self` or `this` is unknown at this point.
     foreign: bool,
 }
 
 impl<'a> Walk<'a> {
-    /// Looks through the whole tree.
+    /// Collects the member accesses of the whole tree.
     pub(super) fn ask_all(&mut self) {
         let root = self.root;
         self.sight.until = root.end_byte() as u32;
@@ -82,7 +81,7 @@ impl<'a> Walk<'a> {
         self.ask_below(&mut root.walk());
     }
 
-    /// How many arguments a list of parameters takes, where that tells members of one name apart.
+    /// The number of arguments that a parameter list accepts, in languages with overloads.
     pub(super) fn takes(&self, lists: &[Node<'a>]) -> Takes {
         let uncounted = Takes { least: 0, most: Takes::ANY, ..Takes::default() };
         let Some(list) = lists.first().filter(|_| self.dialect.overloads) else { return uncounted };
@@ -95,7 +94,7 @@ impl<'a> Walk<'a> {
         Takes { least: count, most: count, ..Takes::default() }
     }
 
-    /// The type that a node writes, among those the file has written.
+    /// The index of the type that a node spells out.
     pub(super) fn written_type(&mut self, node: Node<'a>) -> Option<u32> {
         match self.written(node) {
             On::Written(at) => Some(at),
@@ -177,7 +176,7 @@ impl<'a> Walk<'a> {
         last
     }
 
-    /// Looks at a node, and says what a member would be asked of if one were asked of it.
+    /// Visits a node; returns its value as the receiver of a member access.
     fn ask(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let node = cursor.node();
         match self.tables.asks.get(node.kind_id() as usize).copied().flatten() {
@@ -267,8 +266,8 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Hands on every part of a node with its name in the grammar, by the cursor at hand: a cursor and a list of words for each
-    /// part cost a sixth of the reading of TypeScript.
+    /// Calls `visit` with each child of a node and its field name. Reuses the cursor: a new cursor and a list of words for each
+    /// child took a sixth of the time to read TypeScript.
     fn each_part(
         &mut self,
         cursor: &mut TreeCursor<'a>,
@@ -305,7 +304,7 @@ impl<'a> Walk<'a> {
         let known = self.facts.uses.len() as u32;
         let mut found = On::Unknown;
         self.each_part(cursor, |walk, cursor, field| match field {
-            // a variable that holds a function may come from a member mentioned long before
+            // the called variable may hold a function from a member that was accessed much earlier
             Some(field) if field == function => match walk.ask(cursor) {
                 On::Use(at) if at < known => {}
                 on => found = on,
@@ -316,7 +315,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Notes with how many arguments something is called, and looks into them.
+    /// Records the number of arguments of a call, and visits them.
     fn called(&mut self, cursor: &mut TreeCursor<'a>, found: On) {
         if let On::Use(at) = found {
             let count = cursor.node().named_child_count();
@@ -325,7 +324,7 @@ impl<'a> Walk<'a> {
         self.ask_below(cursor);
     }
 
-    /// What a member is asked of: a type, the value being declared, or any other value.
+    /// The receiver of a member access: a type, `self` or `this`, or another value.
     fn asked_of(&mut self, cursor: &mut TreeCursor<'a>) -> On {
         let node = cursor.node();
         if !node.is_named() {
@@ -343,7 +342,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `A`, `a.b.C`: a type, unless it begins with a variable or the value being declared.
+    /// `A`, `a.b.C`: a type, unless the first word is a variable, `self` or `this`.
     fn asked_type(&mut self, node: Node<'a>) -> Option<On> {
         let words = self.chain(node)?;
         match words.as_slice() {
@@ -378,7 +377,7 @@ impl<'a> Walk<'a> {
     fn ask_variable(&mut self, node: Node<'a>, name: &str, declared: &str, value: &str) -> On {
         let given = node.child_by_field_name(value).map_or(On::Unknown, |value| self.ask_at(value));
         let declared = node.child_by_field_name(declared).or_else(|| {
-            // `int a, b`: the type stands around
+            // `int a, b`: the type is a field of the parent
             node.parent().filter(|_| node.kind() == "variable_declarator")?.child_by_field_name(declared)
         });
         let inferred = declared.is_none_or(|declared| self.text(declared) == "var");
@@ -387,7 +386,7 @@ impl<'a> Walk<'a> {
             None if matches!(given, On::Written(_) | On::Use(_)) => given,
             None => On::Unknown,
         };
-        // some grammars do not name it, and of a pattern all is meant
+        // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
         if !node.parent().is_some_and(|parent| FIELDS.contains(&parent.kind())) {
             self.bind(node.child_by_field_name(name).or(first).unwrap_or(node), on);
@@ -396,7 +395,7 @@ impl<'a> Walk<'a> {
         On::Unknown
     }
 
-    /// What of a variable is neither its name nor its value: the body of a loop.
+    /// Visits the children of a variable other than its name and value, such as the body of a loop.
     fn ask_rest(&mut self, node: Node<'a>, without: [&str; 2]) {
         let mut cursor = node.walk();
         let mut more = cursor.goto_first_child();
@@ -409,13 +408,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Makes a variable known; of a pattern every word, and nothing of what they are.
+    /// Binds a variable. For a pattern, binds every word with an unknown type.
     fn bind(&mut self, pattern: Node<'a>, on: On) {
         let words: Vec<&'a str> =
             self.source.within(span(pattern)).map(|token| self.source.of(token)).collect();
         let alone = words.len() == 1 || words.len() == 2 && words[0] == "mut";
         let on = if alone { on } else { On::Unknown };
-        // in a pattern those are types
+        // uppercase words in a pattern are types
         for word in words.into_iter().filter(|word| alone || !is_capital(word)) {
             self.sight.variables.insert(word, (on, self.sight.until));
         }

@@ -1,4 +1,4 @@
-//! What types and modules consist of: functions and values, each with what a user may rely on apart from what it does.
+//! Members of types and modules: functions and values, with the contract (shape) separated from the behaviour.
 //!
 //! Does not know overriding or inheritance.
 
@@ -9,10 +9,10 @@ use crate::token::Span;
 use std::fmt::Write as _;
 use tree_sitter::Node;
 
-/// A default value longer than this is shown as `…`.
+/// A longer default value is displayed as `…`.
 const SHOWN_VALUE: usize = 24;
 
-/// Fields that hold the name of a parameter, by the grammars' habits.
+/// Field names that grammars use for the name of a parameter.
 const NAMES: &[&str] = &["pattern", "name"];
 
 impl<'a> Walk<'a> {
@@ -21,7 +21,7 @@ impl<'a> Walk<'a> {
         self.add_member(kind, node, &head);
     }
 
-    /// Reads a member of the type around it, or of the module.
+    /// Reads a member of the enclosing type, or of the module.
     pub(crate) fn add_member(&mut self, kind: MemberKind, node: Node<'a>, head: &Head<'a>) {
         let owner = match self.owner {
             Some(owner) => owner,
@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
         let part = &mut self.facts.types[owner as usize];
         let same = part.members.iter().filter(|it| it.kind == member.kind && it.key == member.key).count();
         if same > 0 {
-            // two of a name, for two systems or as getter and setter
+            // same name and kind: variants for different platforms, or getter and setter
             let _ = write!(member.key, "#{}", same + 1);
         }
         part.declared += 1;
@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
         }
         let overloads = head.parameters.first().filter(|_| self.dialect.overloads);
         let types = overloads.map_or_else(String::new, |list| self.glued(span(*list), &apart));
-        // TypeScript's types stand behind a colon, and a default value may stand for one
+        // TypeScript writes types after a colon; a default value may replace the type
         let types =
             types.replace("(: ", "(").replace(", : ", ", ").replace("(=", "(any").replace(", =", ", any");
         Member {
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A word that says how something is done is behaviour; one that says who sees it is not.
+    /// Adds a modifier that describes the implementation; visibility is not behaviour.
     fn behaviour_word(&self, out: &mut Vec<u8>, word: Span) {
         if matches!(word.of(self.source.text), "async" | "synchronized" | "native") {
             self.tokens_into(out, word);
@@ -129,8 +129,8 @@ impl<'a> Walk<'a> {
         shown
     }
 
-    /// Names and default values of parameters: a caller may depend on them, and the signature stays the same. Adds where they
-    /// stand to `apart`.
+    /// Names and default values of parameters. They count as behaviour: callers may depend on them, but the signature stays the
+    /// same. Adds their spans to `apart`.
     pub(super) fn parameters(&self, lists: &[Node<'a>], apart: &mut Vec<Span>) -> Vec<u8> {
         let mut behaviour = Vec::new();
         let each = |list: &Node<'a>| list.named_children(&mut list.walk()).collect::<Vec<_>>();
@@ -155,13 +155,13 @@ impl<'a> Walk<'a> {
         behaviour
     }
 
-    /// The name within `...rest`.
+    /// The name inside `...rest`.
     fn own_name(name: Node<'a>) -> Span {
         let splat = matches!(name.kind(), "rest_pattern" | "list_splat_pattern" | "dictionary_splat_pattern");
         name.named_child(0).filter(|_| splat).map_or(span(name), span)
     }
 
-    /// A parameter that is a name and no more, or a name behind a star or before its type.
+    /// The name of a parameter that has no name field: a bare name, or one after a star or before its type.
     fn untyped(parameter: Node<'a>) -> Option<Span> {
         match parameter.kind() {
             "identifier" => Some(span(parameter)),
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Where the declared name ends.
+    /// End of the declared name.
     pub(super) fn name_end(&self, walk: &Walk<'a>) -> Option<u32> {
         let signature = self.signature(walk);
         let mut tokens = walk.source.within(signature);
@@ -184,7 +184,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A member without a declaration of its own: a field of a tuple, a value of an enumeration without one.
+/// A member without a separate declaration: a tuple field, or an enum constant without a value.
 pub(crate) fn value_member(name: String, kind: MemberKind, node: Node) -> Member {
     Member {
         kind,

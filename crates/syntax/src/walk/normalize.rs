@@ -1,18 +1,18 @@
-//! Declarations in one spelling, whatever their layout: what a user may rely on as a `Shape`, what is behaviour as bytes to be
-//! hashed, and a line for a reader.
+//! Normalizes declarations, independent of layout: the contract as a `Shape`, the behaviour as bytes to hash, and one line of text
+//! for display.
 //!
-//! Does not know which of the three matters to whom.
+//! Does not know how the three are used.
 
 use super::{Head, Walk, span};
 use crate::facts::Shape;
 use crate::token::{Lexeme, Span, Token};
 use std::borrow::Cow;
 
-/// What separates tokens in what is hashed; no source has it outside of strings.
+/// Separates tokens in hashed bytes; does not occur in source outside of strings.
 const BETWEEN: u8 = 0x1f;
 
 impl<'a> Walk<'a> {
-    /// The tokens of a range, with a place for each name of a type; `without` is left out.
+    /// The tokens of a range, with a placeholder for each name of a type; `without` is excluded.
     pub(crate) fn shape(&self, range: Span, from: usize, without: &[Span]) -> Shape {
         let mut shape = Shape::default();
         let mut resume = 0;
@@ -32,7 +32,7 @@ impl<'a> Walk<'a> {
         shape
     }
 
-    /// A token as it is hashed: a formatter may change the quotes of a string, and a checkout the ends of its lines.
+    /// A token as it is hashed: formatters may change the quotes of a string, and a checkout its line endings.
     fn spelled(&self, token: &Token) -> Cow<'a, str> {
         let text = self.source.of(token);
         if token.kind != Lexeme::Text {
@@ -41,7 +41,7 @@ impl<'a> Walk<'a> {
         if self.dialect.quotes_alike {
             return alike(text).map_or_else(|| without_returns(text), Cow::Owned);
         }
-        // where quotes differ, a line that goes on in the next is joined to it without what stands before that
+        // where quotes are not interchangeable, join a continued line to the next without its indentation
         if text.contains("\\\n") { Cow::Owned(joined(text)) } else { without_returns(text) }
     }
 
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
         let mut last: Option<Cow<str>> = None;
         for token in self.source.within(range) {
             let text = self.spelled(token);
-            // strings beside each other are one: a formatter divides and joins them by the room there is
+            // adjacent strings are one: formatters split and join them by line width
             let one = last.as_deref().filter(|_| token.kind == Lexeme::Text && self.dialect.quotes_alike);
             if let Some(one) = one.and_then(|last| one_string(last, &text)) {
                 last = Some(Cow::Owned(one));
@@ -60,7 +60,7 @@ impl<'a> Walk<'a> {
         written(out, last);
     }
 
-    /// Attributes, decorators or annotations, sorted: their order is taken to mean nothing.
+    /// Attributes, decorators or annotations, sorted: their order is assumed to be insignificant.
     pub(super) fn attributes(&self, head: &Head<'a>, from: usize) -> Vec<Shape> {
         let mut found: Vec<(String, Shape)> = head
             .attributes
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         found.into_iter().map(|(_, shape)| shape).collect()
     }
 
-    /// Tokens with blanks only where a reader wants them: where the source has some.
+    /// Joins tokens for display, with a space where the source has whitespace.
     pub(crate) fn glued(&self, range: Span, without: &[Span]) -> String {
         let mut out = String::new();
         let mut end = range.from;
@@ -83,7 +83,7 @@ impl<'a> Walk<'a> {
             let text = text.as_ref();
             let gap = Span { from: end, to: token.span.from };
             let broken = gap.of(self.source.text).contains('\n');
-            // a list of types that is laid out over lines is no other list
+            // line breaks inside a type list are insignificant
             let types = broken && (out.ends_with('<') || text == ">");
             let tight = out.ends_with(['(', '[']) || matches!(text, ")" | "]" | "," | ";") || types;
             if !out.is_empty() && token.span.from > end && !tight {
@@ -106,7 +106,8 @@ fn joined(text: &str) -> String {
     lines.fold(first, |text, line| text + line.trim_start())
 }
 
-/// A string as it would be in double quotes: `f'a'` is `f"a"`, and `'it\'s'` is `"it's"`. None if it has none that can change.
+/// A string as it would be in double quotes: `f'a'` becomes `f"a"`, and `'it\'s'` becomes `"it's"`. `None` if it has no quotes to
+/// change.
 fn alike(text: &str) -> Option<String> {
     let start = text.find(['\'', '"'])?;
     let (prefix, quoted) = text.split_at(start);
@@ -137,10 +138,10 @@ fn is_in(token: &Token, without: &[Span]) -> bool {
     without.iter().any(|it| it.overlaps(token.span))
 }
 
-/// Two strings in one spelling as one; none if one of them is none.
+/// Merges two normalized strings; `None` if one of them is not a string.
 fn one_string(one: &str, other: &str) -> Option<String> {
     let ((first, one), (second, other)) = (parts(one)?, parts(other)?);
-    // braces of a plain string mean themselves, also beside one in which they do not
+    // braces are literal in a plain string, so escape them when the result is an f-string
     let spliced = first.contains('f') || second.contains('f');
     let escaped = |prefix: &str, text: &str| {
         let plain = spliced && !prefix.contains('f');
@@ -150,7 +151,7 @@ fn one_string(one: &str, other: &str) -> Option<String> {
     Some(format!("{prefix}\"{}{}\"", escaped(first, one), escaped(second, other)))
 }
 
-/// The letters before a string in one spelling, and what is in it.
+/// The prefix and the contents of a normalized string.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (prefix, rest) = text.split_once('"')?;
     let plain = prefix.bytes().all(|byte| byte.is_ascii_alphabetic());

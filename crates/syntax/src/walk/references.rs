@@ -1,21 +1,21 @@
-//! The names that a tree mentions and that may be types, each with the place it stands in.
+//! Records the names in a tree that may refer to types, each with its syntactic position.
 //!
-//! Does not know what they mean, and not the variables in sight: a word alone counts if it begins with a capital, one before a dot
-//! also if an import brings it.
+//! Does not resolve them and does not know the variables in scope: a single word counts if its initial is uppercase; the first word
+//! of a dotted name also counts if an import binds it.
 
 use super::{Walk, span};
 use crate::facts::{Position, Reference};
 use crate::token::Lexeme;
 use tree_sitter::Node;
 
-/// Where a word names a part of something else.
+/// Fields in which a word names a member, label or alias rather than a type.
 const PARTS: &[&str] = &["name", "property", "attribute", "field", "key", "label", "alias"];
 
-/// Words that are no names.
+/// Words that are not names.
 const KEYWORDS: &[&str] = &["this", "Self", "cls", "undefined", "None", "True", "False"];
 
 impl<'a> Walk<'a> {
-    /// Records a name with or without dots. False if it holds more than names: its parts are then to be looked at.
+    /// Records a simple or dotted name. Returns false if it contains anything but names; the caller must then visit its children.
     pub(crate) fn name(&mut self, node: Node<'a>, position: Position) -> bool {
         let Some(words) = self.chain(node) else { return false };
         let value = matches!(position, Position::Value | Position::Called | Position::Bare);
@@ -68,8 +68,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// A path with its first words as an alias if they say where in the tree it begins: `crate`, and `self` and `super` as
-    /// seen from the file.
+    /// Splits off the root of a path as its alias: `crate`, or `self` and `super` relative to the module of the file.
     pub(crate) fn rooted(&mut self, words: &[&'a str]) -> (Option<&'a str>, Vec<&'a str>) {
         match words.first() {
             Some(&"crate") => (Some("crate"), words[1..].to_vec()),
@@ -90,7 +89,7 @@ impl<'a> Walk<'a> {
         namespace.iter().filter_map(|word| self.lexicon.text(*word)).collect()
     }
 
-    /// A word that stands alone.
+    /// Records a single word if it may be a type.
     pub(crate) fn lone_word(&mut self, node: Node<'a>, field: &str) {
         let text = self.text(node);
         if is_capital(text) && !PARTS.contains(&field) {
@@ -98,7 +97,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Marks the name at the start of a node as that of a base, and records it if it was not.
+    /// Marks the name at the start of a node as a base; records it first if necessary.
     pub(super) fn as_base(&mut self, node: Node<'a>, from: usize) {
         let at = node.start_byte() as u32;
         let known = self.facts.references[from..].iter_mut().find(|reference| reference.at == at);
@@ -108,7 +107,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The reference to a type that begins at a byte.
+    /// The reference to a type that starts at a byte.
     pub(super) fn reference_at(&self, byte: u32, from: usize) -> Option<u32> {
         let references = &self.facts.references[from..];
         let at = from + references.iter().position(|reference| reference.at == byte)?;
@@ -117,10 +116,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How far above a file's own module a path begins.
+/// Path roots by number of levels above the file's own module.
 pub(crate) const SUPERS: &[&str] = &["self", "super", "super::super", "super::super::super"];
 
-/// How far above a file's folder a path begins.
+/// Path roots by number of levels above the file's folder.
 pub(crate) const FOLDERS: &[&str] = &[
     ".",
     "..",

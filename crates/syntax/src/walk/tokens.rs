@@ -1,7 +1,7 @@
-//! Tokens from a tree: its leaves, with strings and comments in one piece, without what only a formatter cares about, and with a
-//! mark where a line ends if that ends a statement.
+//! Derives tokens from a tree: its leaves, with strings and comments as single tokens, without stylistic punctuation, and with an
+//! empty token at line ends that terminate a statement.
 //!
-//! Does not know what the tokens mean.
+//! Does not know the meaning of the tokens.
 
 use super::{Dialect, Piece, Reading, Tables};
 use crate::token::{Lexeme, Span, Token};
@@ -31,14 +31,14 @@ struct Leaves<'a, 't> {
     tables: &'a Tables,
     text: &'a str,
     tokens: Vec<Token>,
-    /// Where the last leaf ended.
+    /// End of the last leaf.
     end: usize,
-    /// The nodes around, each with what it is in the text. To ask a node for its parent is to search the tree from its root.
+    /// The enclosing nodes with their rules. `Node::parent` would search the tree from its root each time.
     open: Vec<(Piece, Node<'t>)>,
 }
 
 impl<'t> Leaves<'_, 't> {
-    /// Takes a node; true if its children are to be looked at.
+    /// Processes a node; returns true if its children must be visited.
     fn enter(&mut self, cursor: &TreeCursor<'t>) -> bool {
         let node = cursor.node();
         let piece = self.piece(node);
@@ -73,7 +73,7 @@ impl<'t> Leaves<'_, 't> {
         self.tables.pieces.get(node.kind_id() as usize).copied().unwrap_or(Piece::Inner)
     }
 
-    /// Ends a statement that only the tree knows to end. The mark stands on its last byte, so that it is inside.
+    /// Adds an empty token at the end of a statement that has no terminator. It is placed at the last byte, inside the node.
     fn line_end(&mut self, node: Node) {
         if self.open.last().is_some_and(|(piece, _)| *piece == Piece::Lines)
             && node.end_byte() > node.start_byte()
@@ -99,7 +99,7 @@ impl<'t> Leaves<'_, 't> {
 
     fn leaf(&mut self, node: Node) {
         let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
-        // between elements of markup, a line's end of another system is a text of its own
+        // between JSX elements, a CRLF line ending is a separate text node
         if text.trim().is_empty() && !text.is_empty() {
             return;
         }
@@ -123,8 +123,8 @@ impl<'t> Leaves<'_, 't> {
         (matches!(text, "(" | ")") && self.only_groups(parent)) || (self.dialect.is_taste)(node, parent)
     }
 
-    /// Whether parentheses stand where only a whole expression can. One that would begin a block, or go on behind a comma, is
-    /// none without them.
+    /// Whether parentheses are redundant because the context accepts only a whole expression. They are needed around an expression
+    /// that would otherwise start a block or continue after a comma.
     fn only_groups(&self, parent: Node) -> bool {
         let around = self.open.iter().rev().nth(1);
         let whole = around.is_some_and(|(_, node)| self.dialect.groups.contains(&node.kind()));
@@ -134,7 +134,7 @@ impl<'t> Leaves<'_, 't> {
             && !matches!(inner, "object" | "sequence_expression" | "function_expression" | "class")
     }
 
-    /// A comma before the end of a list says nothing, unless it makes a tuple of one.
+    /// Drops a trailing comma, unless it makes a tuple with one element or follows a hole.
     fn drop_comma(&mut self, list: Node) {
         let is = |token: &Token, mark: &str| token.span.of(self.text) == mark;
         let counted: Vec<usize> = (0..self.tokens.len())
@@ -152,7 +152,7 @@ impl<'t> Leaves<'_, 't> {
         }
     }
 
-    /// Text between leaves that is not blank: what a damaged tree leaves out still counts.
+    /// Adds non-blank text between leaves as a token, so that text missing from a damaged tree still affects hashes.
     fn between(&mut self, until: usize) {
         let gap = self.text.get(self.end..until).unwrap_or_default();
         if !gap.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b'\\') {

@@ -6,12 +6,18 @@ use super::access::{self, Access, PATIENTLY, Seen};
 use super::desk::{at_desk, folder_error, root_of};
 use crate::Service;
 use api::code::{CodeContext, Dismiss, InFocus, Marked, Pin, TypeRef, Unpin, UntilThen};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::folder::Folder;
 use record::Stamp;
 use std::path::Path;
 
-pub(crate) fn pin(service: &Service, ask: &Pin) -> Result<Marked, Error> {
+impl Handle<Pin> for Service {
+    fn handle(&self, ask: &Pin) -> Result<Marked, Error> {
+        pin(self, ask)
+    }
+}
+
+fn pin(service: &Service, ask: &Pin) -> Result<Marked, Error> {
     ask.check()?;
     let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
     let of = in_tree(service, &ask.path, ask.root.as_ref())?;
@@ -19,7 +25,13 @@ pub(crate) fn pin(service: &Service, ask: &Pin) -> Result<Marked, Error> {
     mark(&root, of, now, |access, of| access.pin(of, now))
 }
 
-pub(crate) fn unpin(service: &Service, ask: &Unpin) -> Result<Marked, Error> {
+impl Handle<Unpin> for Service {
+    fn handle(&self, ask: &Unpin) -> Result<Marked, Error> {
+        unpin(self, ask)
+    }
+}
+
+fn unpin(service: &Service, ask: &Unpin) -> Result<Marked, Error> {
     ask.check()?;
     let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
     let known = access::read(&root).0.pinned;
@@ -27,7 +39,13 @@ pub(crate) fn unpin(service: &Service, ask: &Unpin) -> Result<Marked, Error> {
     mark(&root, of, now, Access::unpin)
 }
 
-pub(crate) fn dismiss(service: &Service, ask: &Dismiss) -> Result<Marked, Error> {
+impl Handle<Dismiss> for Service {
+    fn handle(&self, ask: &Dismiss) -> Result<Marked, Error> {
+        dismiss(self, ask)
+    }
+}
+
+fn dismiss(service: &Service, ask: &Dismiss) -> Result<Marked, Error> {
     ask.check()?;
     let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
     let known = access::read(&root).0.recent;
@@ -36,7 +54,7 @@ pub(crate) fn dismiss(service: &Service, ask: &Dismiss) -> Result<Marked, Error>
     // To pin is the stronger word: it was said by name, and for good.
     let name = &marked.resolved.path;
     if marked.pinned.iter().any(|pinned| pinned.type_id == marked.resolved.type_id) {
-        let typed = api::ops::quoted(name);
+        let typed = api::operation::quoted(name);
         let note =
             format!("`{name}` is pinned and stays in the window; `loci code unpin {typed}` lets it go");
         marked.notes.push(note);
@@ -86,7 +104,13 @@ fn mark(
     Ok(Marked { resolved: of, changed, pinned, notes })
 }
 
-pub(crate) fn code_context(service: &Service, ask: &CodeContext) -> Result<InFocus, Error> {
+impl Handle<CodeContext> for Service {
+    fn handle(&self, ask: &CodeContext) -> Result<InFocus, Error> {
+        code_context(self, ask)
+    }
+}
+
+fn code_context(service: &Service, ask: &CodeContext) -> Result<InFocus, Error> {
     ask.check()?;
     let (root, now) = (root_of(service, ask.root.as_ref())?, service.clock.now().0);
     let added = if ask.action == "add" {

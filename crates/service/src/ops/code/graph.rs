@@ -5,10 +5,16 @@
 use super::desk::{Desk, at_desk};
 use crate::Service;
 use api::code::{CodeGraph, Drawn};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use code::{FORMS, Field, Filter, Graph, wild};
 
-pub(crate) fn code_graph(service: &Service, ask: &CodeGraph) -> Result<Drawn, Error> {
+impl Handle<CodeGraph> for Service {
+    fn handle(&self, ask: &CodeGraph) -> Result<Drawn, Error> {
+        code_graph(self, ask)
+    }
+}
+
+fn code_graph(service: &Service, ask: &CodeGraph) -> Result<Drawn, Error> {
     ask.check()?;
     let filter = parsed(&ask.filter)?;
     at_desk(service, ask.root.as_ref(), |desk| {

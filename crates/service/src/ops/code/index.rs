@@ -8,11 +8,17 @@ use super::tree::{Tree, store_error};
 use super::{desk::root_of, window};
 use crate::Service;
 use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::folder::{Folder, PROMPT_WINDOW};
 use code::{Changed, KeepError, MemberChange, TypeId};
 
-pub(crate) fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCode, Error> {
+impl Handle<IndexCode> for Service {
+    fn handle(&self, ask: &IndexCode) -> Result<IndexedCode, Error> {
+        index_code(self, ask)
+    }
+}
+
+fn index_code(service: &Service, ask: &IndexCode) -> Result<IndexedCode, Error> {
     ask.check()?;
     let root = root_of(service, ask.root.as_ref())?;
     let mut tree = Tree::open(service, &root)?;

@@ -12,7 +12,7 @@ use super::tree::name_of;
 use crate::home::{self, Lock};
 use crate::{Service, ingest};
 use api::code::{Found, Investigate, Investigation, Step, StreamOp};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use code::Digest;
 use code::folder::{Folder, OPS, op_of};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// More than anybody goes back to; the oldest go.
 const MOST: usize = 200;
 
-pub(crate) fn investigate(service: &Service, ask: &Investigate) -> Result<Investigation, Error> {
+impl Handle<Investigate> for Service {
+    fn handle(&self, ask: &Investigate) -> Result<Investigation, Error> {
+        investigate(self, ask)
+    }
+}
+
+fn investigate(service: &Service, ask: &Investigate) -> Result<Investigation, Error> {
     ask.check()?;
     let root = root_of(service, ask.root.as_ref())?;
     let case = at_root(service, &root, |desk| Case::new(desk, ask))?;
@@ -98,7 +104,13 @@ fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
         .map_err(crate::read_error)
 }
 
-pub(crate) fn stream_op(service: &Service, ask: &StreamOp) -> Result<Investigation, Error> {
+impl Handle<StreamOp> for Service {
+    fn handle(&self, ask: &StreamOp) -> Result<Investigation, Error> {
+        stream_op(self, ask)
+    }
+}
+
+fn stream_op(service: &Service, ask: &StreamOp) -> Result<Investigation, Error> {
     ask.check()?;
     let root = root_of(service, ask.root.as_ref())?;
     let op = named(&root, &ask.op)?;

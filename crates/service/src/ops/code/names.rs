@@ -5,10 +5,16 @@
 use super::desk::at_desk;
 use crate::Service;
 use api::code::{Meant, ResolveSymbol, SearchSymbols};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::{Fit, Symbol};
 
-pub(crate) fn resolve_symbol(service: &Service, ask: &ResolveSymbol) -> Result<Meant, Error> {
+impl Handle<ResolveSymbol> for Service {
+    fn handle(&self, ask: &ResolveSymbol) -> Result<Meant, Error> {
+        resolve_symbol(self, ask)
+    }
+}
+
+fn resolve_symbol(service: &Service, ask: &ResolveSymbol) -> Result<Meant, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let meant = desk.meant(&ask.path);
@@ -22,7 +28,13 @@ pub(crate) fn resolve_symbol(service: &Service, ask: &ResolveSymbol) -> Result<M
     })
 }
 
-pub(crate) fn search_symbols(service: &Service, ask: &SearchSymbols) -> Result<Meant, Error> {
+impl Handle<SearchSymbols> for Service {
+    fn handle(&self, ask: &SearchSymbols) -> Result<Meant, Error> {
+        search_symbols(self, ask)
+    }
+}
+
+fn search_symbols(service: &Service, ask: &SearchSymbols) -> Result<Meant, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let found = desk.search(&ask.query, ask.limit as usize);

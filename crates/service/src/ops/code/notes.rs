@@ -8,12 +8,12 @@ mod question;
 mod write;
 
 pub(super) use write::counted;
-pub(crate) use write::{write_notes, write_waiting};
+pub(crate) use write::write_waiting;
 
 use super::desk::{Desk, at_desk};
 use crate::{Service, model};
 use api::code::{GetSemantic, Semantic, TypeRef};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::folder::{Folder, GROUPS, NAME, group_note_of, note_of};
 use code::note::{self, Head, Section, Sections};
 use code::{Hashes, Note, State, Symbol};
@@ -23,7 +23,13 @@ use std::collections::BTreeMap;
 const PARTS: &[Section] =
     &[Section::Role, Section::Lifecycle, Section::Limitations, Section::Recommendations, Section::EdgeCases];
 
-pub(crate) fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Semantic, Error> {
+impl Handle<GetSemantic> for Service {
+    fn handle(&self, ask: &GetSemantic) -> Result<Semantic, Error> {
+        get_semantic(self, ask)
+    }
+}
+
+fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Semantic, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let of = desk.one_type(&ask.path)?;

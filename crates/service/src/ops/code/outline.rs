@@ -5,15 +5,27 @@
 use super::desk::{Desk, at_desk};
 use crate::Service;
 use api::code::{GetMemberOutline, GetOutline, Outlined};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use code::Symbol;
 
-pub(crate) fn get_outline(service: &Service, ask: &GetOutline) -> Result<Outlined, Error> {
+impl Handle<GetOutline> for Service {
+    fn handle(&self, ask: &GetOutline) -> Result<Outlined, Error> {
+        get_outline(self, ask)
+    }
+}
+
+fn get_outline(service: &Service, ask: &GetOutline) -> Result<Outlined, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| Ok(outlined(desk, desk.one(&ask.path)?)))
 }
 
-pub(crate) fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> Result<Outlined, Error> {
+impl Handle<GetMemberOutline> for Service {
+    fn handle(&self, ask: &GetMemberOutline) -> Result<Outlined, Error> {
+        get_member_outline(self, ask)
+    }
+}
+
+fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> Result<Outlined, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let symbol = desk.one(&ask.path)?;

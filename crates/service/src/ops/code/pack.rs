@@ -8,7 +8,7 @@ use super::graph::{named, parsed};
 use super::notes;
 use crate::Service;
 use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use code::folder::{Folder, NAME, PACKS, pack_of};
 use code::{Graph, Price, count_tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,13 @@ struct Texts {
     price: Price,
 }
 
-pub(crate) fn build_pack(service: &Service, ask: &BuildPack) -> Result<PackBuilt, Error> {
+impl Handle<BuildPack> for Service {
+    fn handle(&self, ask: &BuildPack) -> Result<PackBuilt, Error> {
+        build_pack(self, ask)
+    }
+}
+
+fn build_pack(service: &Service, ask: &BuildPack) -> Result<PackBuilt, Error> {
     ask.check()?;
     let filter = parsed(&ask.filter)?;
     at_desk(service, ask.root.as_ref(), |desk| {
@@ -93,7 +99,13 @@ fn head(ask: &BuildPack, types: usize, left_out: usize) -> String {
     format!("Pack: {} | Types: {types} | Left out: {left_out}\nFilter: {filter}\n\n", ask.name)
 }
 
-pub(crate) fn list_packs(service: &Service, ask: &ListPacks) -> Result<Packs, Error> {
+impl Handle<ListPacks> for Service {
+    fn handle(&self, ask: &ListPacks) -> Result<Packs, Error> {
+        list_packs(self, ask)
+    }
+}
+
+fn list_packs(service: &Service, ask: &ListPacks) -> Result<Packs, Error> {
     ask.check()?;
     let root = root_of(service, ask.root.as_ref())?;
     let folder = Folder::at(&root).map_err(|error| folder_error(&error))?;

@@ -5,14 +5,20 @@
 use super::desk::{Desk, at_desk};
 use super::notes::counted;
 use crate::Service;
-use api::code::{CodeStatus, CodeStatusAsk, InLanguage};
-use api::{Error, Request};
+use api::code::{CodeStatus, CodeStatusRequest, InLanguage};
+use api::{Error, Handle, Request};
 use code::folder::PACKS;
 use code::language_of;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(crate) fn code_status(service: &Service, ask: &CodeStatusAsk) -> Result<CodeStatus, Error> {
+impl Handle<CodeStatusRequest> for Service {
+    fn handle(&self, ask: &CodeStatusRequest) -> Result<CodeStatus, Error> {
+        code_status(self, ask)
+    }
+}
+
+fn code_status(service: &Service, ask: &CodeStatusRequest) -> Result<CodeStatus, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let (extent, folder) = (desk.extent(), desk.folder());

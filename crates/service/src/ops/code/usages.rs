@@ -5,10 +5,16 @@
 use super::desk::{Desk, at_desk, line_of};
 use crate::Service;
 use api::code::{CERTAINTIES, FindUsages, Usage, Used};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::{Certainty, Mentioned};
 
-pub(crate) fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, Error> {
+impl Handle<FindUsages> for Service {
+    fn handle(&self, ask: &FindUsages) -> Result<Used, Error> {
+        find_usages(self, ask)
+    }
+}
+
+fn find_usages(service: &Service, ask: &FindUsages) -> Result<Used, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| {
         let symbol = desk.one(&ask.path)?;

@@ -7,7 +7,7 @@ use super::desk::{Desk, at_desk};
 use super::{notes, pack};
 use crate::Service;
 use api::code::{GetPromptWindow, InWindow, PromptWindow};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use code::folder::{Folder, NAME, PROMPT_WINDOW};
 use code::{Entry, Note, Region, Window, count_tokens, fill, worth};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,13 @@ pub(super) fn rewrite(desk: &Desk<'_>) -> Result<(), Error> {
     filled(desk, &GetPromptWindow::default()).map(|_| ())
 }
 
-pub(crate) fn get_prompt_window(service: &Service, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
+impl Handle<GetPromptWindow> for Service {
+    fn handle(&self, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
+        get_prompt_window(self, ask)
+    }
+}
+
+fn get_prompt_window(service: &Service, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
     ask.check()?;
     at_desk(service, ask.root.as_ref(), |desk| filled(desk, ask))
 }

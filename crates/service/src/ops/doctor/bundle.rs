@@ -4,12 +4,11 @@
 //! Never holds what was said in a conversation, nor what projects are called: secrets are masked, paths cut off, and of settings
 //! only those that say nothing about a person are shown.
 
-use super::super::status;
 use crate::Service;
 use crate::home::{full, mask_key};
-use api::status::StatusAsk;
-use api::upkeep::Checkup;
-use api::{Code, Error};
+use api::maintenance::Checkup;
+use api::status::StatusRequest;
+use api::{Code, Error, Handle};
 use mask::Masker;
 use serde_json::json;
 use std::fs::OpenOptions;
@@ -44,7 +43,7 @@ fn refused(path: &Path, error: &std::io::Error) -> Error {
 
 fn contents(service: &Service, checkup: &Checkup) -> Vec<(&'static str, String)> {
     let masked = |text: &str| masked(service, text);
-    let told = status::status(service, &StatusAsk::default()).ok();
+    let told = service.handle(&StatusRequest::default()).ok();
     let log = told.as_ref().map(|told| told.daemon.log.clone()).unwrap_or_default();
     let status = serde_json::to_string_pretty(&json!(told)).unwrap_or_default();
     let config = crate::config::path(&service.places);

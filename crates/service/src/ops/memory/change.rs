@@ -5,10 +5,16 @@
 use super::named::{Named, fact_line, named, session_line, store};
 use crate::{Service, remembered};
 use api::memory::{AcceptMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use memory::{Edit, Fact, State};
 
-pub(crate) fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryChanged, Error> {
+impl Handle<EditMemory> for Service {
+    fn handle(&self, ask: &EditMemory) -> Result<MemoryChanged, Error> {
+        edit_memory(self, ask)
+    }
+}
+
+fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryChanged, Error> {
     ask.check()?;
     match named(&store(service)?, &ask.id)? {
         Named::Session(_) if ask.text.is_some() => {
@@ -57,7 +63,13 @@ fn wrong(message: &str) -> Error {
     Error::new(Code::InvalidArgument, message).hint(api::memory::EDIT.example)
 }
 
-pub(crate) fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryChanged, Error> {
+impl Handle<PinMemory> for Service {
+    fn handle(&self, ask: &PinMemory) -> Result<MemoryChanged, Error> {
+        pin_memory(self, ask)
+    }
+}
+
+fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryChanged, Error> {
     ask.check()?;
     match named(&store(service)?, &ask.id)? {
         Named::Session(before) => {
@@ -71,12 +83,24 @@ pub(crate) fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryCha
     }
 }
 
-pub(crate) fn retire_memory(service: &Service, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
+impl Handle<RetireMemory> for Service {
+    fn handle(&self, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
+        retire_memory(self, ask)
+    }
+}
+
+fn retire_memory(service: &Service, ask: &RetireMemory) -> Result<MemoryChanged, Error> {
     ask.check()?;
     settle(service, &ask.id, State::Retired)
 }
 
-pub(crate) fn accept_memory(service: &Service, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
+impl Handle<AcceptMemory> for Service {
+    fn handle(&self, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
+        accept_memory(self, ask)
+    }
+}
+
+fn accept_memory(service: &Service, ask: &AcceptMemory) -> Result<MemoryChanged, Error> {
     ask.check()?;
     settle(service, &ask.id, State::Fresh)
 }

@@ -7,7 +7,7 @@ use super::super::records::BOTH;
 use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
 use crate::{Service, meant, read_error, remembered};
 use api::memory::Consolidate;
-use api::{Ask, Code, Error};
+use api::{Code, Error, ViewRequest};
 use catalogue::Pick;
 use memory::{By, Digest, Said};
 use query::touched::Act;
@@ -22,7 +22,7 @@ pub(super) type Name = (String, String);
 pub(crate) struct Plan {
     /// How many transcripts tell of each, and up to when.
     wanted: BTreeMap<Name, Wanted>,
-    ask: Ask,
+    ask: ViewRequest,
     pub(crate) unchanged: u64,
     pub(crate) forgotten: u64,
     /// What was said last is read too, which only a model needs.
@@ -69,8 +69,12 @@ impl Plan {
         ask: &Consolidate,
         known_up_to: fn((Stamp, Stamp)) -> Stamp,
     ) -> Result<Plan, Error> {
-        let everything =
-            Ask { all_projects: true, project: ask.project.clone(), since: None, ..Ask::default() };
+        let everything = ViewRequest {
+            all_projects: true,
+            project: ask.project.clone(),
+            since: None,
+            ..ViewRequest::default()
+        };
         // What is known of sessions is enough.
         let need = Need { want: BOTH, pick: Pick::None };
         let (library, _) = gather(service, &everything, need, by_time, |_, _| false)?;

@@ -10,11 +10,17 @@ use api::memory::{
     MemoryDocument, MemoryImported, VERSION,
 };
 use api::search::ms;
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use memory::{By, Evidence, Fact, Origin, Remembered, State, Worded};
 use record::Stamp;
 
-pub(crate) fn export_memory(service: &Service, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
+impl Handle<ExportMemory> for Service {
+    fn handle(&self, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
+        export_memory(self, ask)
+    }
+}
+
+fn export_memory(service: &Service, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
     ask.check()?;
     let (sessions, facts) = match remembered::look(service)? {
         Some(store) => store.all().map_err(|error| remembered::told(&error))?,
@@ -28,7 +34,13 @@ pub(crate) fn export_memory(service: &Service, ask: &ExportMemory) -> Result<Mem
     })
 }
 
-pub(crate) fn import_memory(service: &Service, ask: &ImportMemory) -> Result<MemoryImported, Error> {
+impl Handle<ImportMemory> for Service {
+    fn handle(&self, ask: &ImportMemory) -> Result<MemoryImported, Error> {
+        import_memory(self, ask)
+    }
+}
+
+fn import_memory(service: &Service, ask: &ImportMemory) -> Result<MemoryImported, Error> {
     ask.check()?;
     let path = service.cwd.join(&ask.file);
     let wrong = |why: String| {

@@ -5,11 +5,17 @@
 use super::named::{Named, fact_line, named, session_line, store};
 use crate::{Service, remembered};
 use api::memory::{ForgetMemory, MemoryForgotten, MemoryLine};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use memory::{Fact, Store};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
+impl Handle<ForgetMemory> for Service {
+    fn handle(&self, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
+        forget_memory(self, ask)
+    }
+}
+
+fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<MemoryForgotten, Error> {
     ask.check()?;
     let known = store(service)?;
     let (mut doomed, mut lines) = (Vec::new(), BTreeMap::new());

@@ -5,11 +5,17 @@
 use super::named::{fact_line, session_line};
 use crate::{Service, remembered, scope};
 use api::memory::{ListMemory, Memories, MemoryLine};
-use api::{Error, Request};
+use api::{Error, Handle, Request};
 use memory::State;
 use std::path::Path;
 
-pub(crate) fn list_memory(service: &Service, ask: &ListMemory) -> Result<Memories, Error> {
+impl Handle<ListMemory> for Service {
+    fn handle(&self, ask: &ListMemory) -> Result<Memories, Error> {
+        list_memory(self, ask)
+    }
+}
+
+fn list_memory(service: &Service, ask: &ListMemory) -> Result<Memories, Error> {
     ask.check()?;
     let Some(store) = remembered::look(service)? else { return Ok(Memories::default()) };
     let (sessions, facts) = store.all().map_err(|error| remembered::told(&error))?;

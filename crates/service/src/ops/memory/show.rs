@@ -8,12 +8,18 @@ use crate::ops::records::MESSAGES;
 use crate::{Service, read_error, remembered};
 use api::memory::{MemoryShown, Quote, ShowMemory};
 use api::search::{TimeRange, ms};
-use api::{Ask, Error, Request};
+use api::{Error, Handle, Request, ViewRequest};
 use memory::{Evidence, Fact, Remembered, State, Store};
 use record::{Row, Stamp};
 use std::collections::BTreeMap;
 
-pub(crate) fn show_memory(service: &Service, ask: &ShowMemory) -> Result<MemoryShown, Error> {
+impl Handle<ShowMemory> for Service {
+    fn handle(&self, ask: &ShowMemory) -> Result<MemoryShown, Error> {
+        show_memory(self, ask)
+    }
+}
+
+fn show_memory(service: &Service, ask: &ShowMemory) -> Result<MemoryShown, Error> {
     ask.check()?;
     let store = store(service)?;
     match named(&store, &ask.id)? {
@@ -78,7 +84,8 @@ fn said_in(
     session: &str,
     wanted: &[&Evidence],
 ) -> Result<BTreeMap<String, (Stamp, String)>, Error> {
-    let ask = Ask { all_projects: true, session: Some(session.to_string()), ..Ask::default() };
+    let ask =
+        ViewRequest { all_projects: true, session: Some(session.to_string()), ..ViewRequest::default() };
     let heads: Vec<[u8; 24]> = wanted.iter().map(|one| Row::id_head(one.message_id.as_bytes())).collect();
     let (library, rows) =
         gather(service, &ask, MESSAGES, by_time, |_, joined| heads.contains(&joined.row.id))?;

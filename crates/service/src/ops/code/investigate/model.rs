@@ -11,7 +11,7 @@ use crate::model::Configured;
 use crate::{asking, model};
 use api::Error;
 use api::code::{Exhibit, Found, SymbolRef};
-use api::spending::INVESTIGATION;
+use api::costs::INVESTIGATION;
 use code::investigation::{self, Finding};
 use llm::{Job, MaskedPrompt, Ran};
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ fn ask(
                 let many = finding.unknown;
                 course.step(format!("{many} of the names that it cites are not there, and were left out"))?;
             }
-            let text = harmless(&api::plain::one_line(&finding.text), prompt.text());
+            let text = harmless(&api::terminal_text::one_line(&finding.text), prompt.text());
             let found = found(course, configured, evidence, &names, &Finding { text, ..finding })?;
             if !found.cites.is_empty() {
                 course.done(&found)?;

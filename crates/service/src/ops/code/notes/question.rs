@@ -10,7 +10,7 @@ use crate::ops::code::tree::name_of;
 use crate::{Service, asking, model};
 use api::Error;
 use api::code::{NoteLine, TypeRef};
-use api::spending::NOTE;
+use api::costs::NOTE;
 use code::folder::{Folder, NAME, group_note_of, note_of};
 use code::note::{Affected, Asking, Base, Before, Brief, Known, Section, Sections, group_id};
 use code::{ChangeClass, Digest, Note, State};

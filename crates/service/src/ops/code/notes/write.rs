@@ -13,7 +13,7 @@ use crate::ops::code::graph::{named, parsed};
 use crate::ops::code::tree::store_error;
 use crate::{Service, asking};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
-use api::{Code, Error, Request};
+use api::{Code, Error, Handle, Request};
 use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
 use code::note::{self, SECTIONS, Said, Sections};
 use code::{Hashes, Note, State};
@@ -22,7 +22,13 @@ use mask::Masker;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(crate) fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWritten, Error> {
+impl Handle<WriteNotes> for Service {
+    fn handle(&self, ask: &WriteNotes) -> Result<NotesWritten, Error> {
+        write_notes(self, ask)
+    }
+}
+
+fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWritten, Error> {
     ask.check()?;
     let configured = model::configured(service)?.ok_or_else(no_model)?;
     write(service, ask, &configured, &root_of(service, ask.root.as_ref())?)
@@ -266,7 +272,7 @@ impl Run<'_> {
             return Ok(Sayings { sections: before.cloned().unwrap_or_default(), new: Vec::new() });
         };
         for text in new.values_mut() {
-            *text = harmless(&api::plain::one_line(text), question.prompt.text());
+            *text = harmless(&api::terminal_text::one_line(text), question.prompt.text());
         }
         let names = SECTIONS.iter().filter(|(section, ..)| new.contains_key(section));
         let names = names.map(|(_, heading, _)| (*heading).to_string()).collect();

@@ -1,0 +1,252 @@
+//! `gather_chats`: the whole of one conversation, or several side by side with what they have in common.
+//!
+//! Does not know how messages are found or compared.
+
+use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
+use crate::params::param;
+use crate::schema::properties;
+use crate::search::{TimeRange, is_false};
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub const OPERATION: Operation = Operation {
+    name: "gather_chats",
+    command: "show",
+    about: "Show whole conversations: what was asked, done and answered",
+    answer: "of one conversation its messages in their order; of several all messages by time, and those that several \
+             of them hold. What subagents did stands in conversations of their own, whose ids are listed",
+    example: "loci show 975e66ab --no-tools",
+    words: Some(Words {
+        value: "ID",
+        about: "A conversation's id, or the beginning of it",
+        into: &["chatIds"],
+        number: Number::Several,
+    }),
+    params: &[
+        param("chatIds", Shape::List, "IDS", "Which conversations: their ids, or the beginnings of them"),
+        param(
+            "includeTools",
+            Shape::Switch,
+            "",
+            "Whether to show what tools were asked and answered [default: true]",
+        ),
+    ],
+    required: &["chatIds"],
+    shapes: properties::<GatherChats>,
+    handy: &[Handy {
+        flag: "no-tools",
+        value: "",
+        means: Means::Is("includeTools", "false"),
+        about: "Only what was said",
+    }],
+    read_only: true,
+    rows: &["messages", "narrative"],
+    stats: &["role"],
+};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GatherChats {
+    pub chat_ids: Vec<String>,
+    pub include_tools: bool,
+}
+
+impl Default for GatherChats {
+    fn default() -> GatherChats {
+        GatherChats { chat_ids: Vec::new(), include_tools: true }
+    }
+}
+
+impl Request for GatherChats {
+    const OPERATION: &'static Operation = &OPERATION;
+    type Response = Gathered;
+
+    fn check(&self) -> Result<(), Error> {
+        if self.chat_ids.is_empty() || self.chat_ids.iter().any(|id| id.trim().is_empty()) {
+            return Err(Error::new(Code::InvalidArgument, "which conversation? An id is missing or empty")
+                .hint("`loci sessions` lists them; the beginning of an id is enough"));
+        }
+        Ok(())
+    }
+}
+
+/// One conversation, or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Gathered {
+    One(Box<OneChat>),
+    Several(SeveralChats),
+}
+
+impl Response for Gathered {
+    fn is_empty(&self) -> bool {
+        match self {
+            Gathered::One(one) => one.messages.is_empty(),
+            Gathered::Several(several) => several.narrative.is_empty(),
+        }
+    }
+
+    fn is_incomplete(&self) -> bool {
+        match self {
+            Gathered::One(one) => one.partial,
+            Gathered::Several(several) => several.partial,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OneChat {
+    pub chat: Chat,
+    pub messages: Vec<ChatMessage>,
+    /// Something of it could not be read; the notes say what.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chat {
+    pub id: String,
+    pub title: String,
+    pub message_count: u64,
+    pub time_range: TimeRange,
+    #[serde(default)]
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub archived: bool,
+    /// Conversations that it had held for it. They are not part of its messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subagents: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatMessage {
+    pub message_id: String,
+    pub created_at: Option<i64>,
+    /// `user`, `assistant` or `system`.
+    pub role: String,
+    pub content: String,
+    /// What it really is, where it is neither a person's prompt nor the agent's reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Tools>,
+}
+
+/// What a reply asked of tools. The results stand in the order of the calls; a call that is `pending` has none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tools {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ToolResult>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Empty for a tool of the agent's own.
+    pub server: String,
+    pub tool: String,
+    pub args: Value,
+    /// How it ended, where it did not simply succeed: `error`, `pending` or `unknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolResult {
+    Text(String),
+    Json(Value),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeveralChats {
+    pub meta: Vec<ChatMeta>,
+    pub narrative: Vec<Told>,
+    pub common_alignment: Vec<Shared>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatMeta {
+    pub chat_idx: usize,
+    #[serde(flatten)]
+    pub chat: Chat,
+}
+
+/// A message and where it stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    pub chat_idx: usize,
+    /// Its place among the messages of its conversation, from 0.
+    pub index: usize,
+    #[serde(flatten)]
+    pub message: ChatMessage,
+}
+
+/// What was said in several conversations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shared {
+    pub role: String,
+    pub content: String,
+    pub refs: Vec<Reference>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    pub chat_idx: usize,
+    pub index: usize,
+    pub message_id_prefix: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What was promised, key by key, is what is read and written.
+    #[test]
+    fn both_forms_keep_the_promised_names() {
+        let chat = json!({
+            "chat": {"id": "a", "title": "t", "messageCount": 1, "timeRange": {"from": 1, "to": 2}, "source": "codex"},
+            "messages": [{
+                "messageId": "m", "createdAt": 1, "role": "user", "content": "c",
+                "tools": {
+                    "calls": [{"server": "s", "tool": "t", "args": {"x": [1]}}],
+                    "results": [{"text": "r"}, {"json": {"y": 2}}],
+                },
+            }],
+        });
+        let several = json!({
+            "meta": [{"chatIdx": 0, "id": "a", "title": "t", "messageCount": 1, "timeRange": {"from": 1, "to": 2}, "source": "codex"}],
+            "narrative": [{"chatIdx": 0, "index": 0, "messageId": "m", "createdAt": null, "role": "user", "content": "c"}],
+            "commonAlignment": [
+                {"role": "user", "content": "c", "refs": [{"chatIdx": 0, "index": 0, "messageIdPrefix": "m"}]},
+            ],
+        });
+        for promised in [chat, several] {
+            let read: Gathered = serde_json::from_value(promised.clone()).unwrap();
+            assert_eq!(matches!(read, Gathered::One(_)), promised.get("chat").is_some());
+            assert_eq!(serde_json::to_value(&read).unwrap(), promised);
+        }
+    }
+}

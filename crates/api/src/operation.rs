@@ -1,0 +1,247 @@
+//! What an operation is: its row in the table, its request and response types, and the trait that implements it.
+//!
+//! Does not know which operations there are: the table is in [`crate::operations`].
+
+use crate::params::dashed;
+use crate::terminal_text::put;
+use crate::{Code, Error, Exit, Param, control};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+#[derive(Clone, Copy)]
+pub struct Operation {
+    /// As an agent calls it.
+    pub name: &'static str,
+    /// As a person types it.
+    pub command: &'static str,
+    pub about: &'static str,
+    /// What the answer holds and in what order.
+    pub answer: &'static str,
+    pub example: &'static str,
+    /// What may stand on a command line without a flag.
+    pub words: Option<Words>,
+    pub params: &'static [Param],
+    /// What cannot be left out.
+    pub required: &'static [&'static str],
+    /// The shapes of its parameters, from the type of its request.
+    pub shapes: fn() -> Map<String, Value>,
+    /// Shorter flags for a person.
+    pub handy: &'static [Handy],
+    /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
+    pub read_only: bool,
+    /// Under which names its answer holds records, the first that is there; none where it holds no list.
+    pub rows: &'static [&'static str],
+    /// By which fields its records are counted where only their number is wanted.
+    pub stats: &'static [&'static str],
+}
+
+/// Words without a flag.
+#[derive(Clone, Copy)]
+pub struct Words {
+    pub value: &'static str,
+    pub about: &'static str,
+    /// The parameters they fill, each with all of them unless they are taken in turn.
+    pub into: &'static [&'static str],
+    pub number: Number,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Number {
+    One,
+    /// A list, one to a word.
+    Several,
+    /// One text, however many words it has.
+    Sentence,
+    /// The first fills the first parameter, the second the second.
+    InTurn,
+}
+
+/// A flag that says in short what a parameter says in full.
+pub struct Handy {
+    pub flag: &'static str,
+    /// What stands for its value in help; nothing where it takes none.
+    pub value: &'static str,
+    pub means: Means,
+    pub about: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Means {
+    /// This parameter, with this word for its value.
+    Is(&'static str, &'static str),
+    /// Another name of this parameter.
+    Names(&'static str),
+    /// The beginning or the end of the span of time that this parameter is.
+    Start(&'static str),
+    End(&'static str),
+}
+
+impl Means {
+    pub fn param(self) -> &'static str {
+        match self {
+            Means::Is(name, _) | Means::Names(name) | Means::Start(name) | Means::End(name) => name,
+        }
+    }
+}
+
+/// The request of an operation: its fields are the operation's parameters.
+pub trait Request: Serialize + DeserializeOwned + Default {
+    const OPERATION: &'static Operation;
+    type Response: Response;
+
+    /// Checks what the types alone cannot express: words of a fixed list, contradictions, required parameters.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Reads a request, and refuses what it does not take by naming what it does.
+    fn read(params: Map<String, Value>) -> Result<Self, Error> {
+        let operation = Self::OPERATION;
+        if let Some(name) = params.keys().find(|name| !operation.takes(name)) {
+            return Err(operation.refuses(&format!("{} takes no `{name}`", operation.name)));
+        }
+        let request: Self = serde_json::from_value(Value::Object(params))
+            .map_err(|e| operation.refuses(&format!("{}: {e}", operation.name)))?;
+        request.check()?;
+        Ok(request)
+    }
+
+    /// The parameters that say more than leaving them out would.
+    fn args(&self) -> Map<String, Value> {
+        let object = |request: &Self| match serde_json::to_value(request) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let usual = object(&Self::default());
+        object(self).into_iter().filter(|(name, value)| usual.get(name) != Some(value)).collect()
+    }
+}
+
+/// The response of an operation.
+pub trait Response: Serialize + DeserializeOwned {
+    /// Whether nothing was found.
+    fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether part of the data could not be read.
+    fn is_incomplete(&self) -> bool {
+        false
+    }
+
+    /// The exit status of a process that ran only this operation.
+    fn exit(&self) -> Exit {
+        match (self.is_incomplete(), self.is_empty()) {
+            (true, _) => Exit::Incomplete,
+            (_, true) => Exit::Nothing,
+            _ => Exit::Found,
+        }
+    }
+
+    /// Whether a dry run found something that a real run would change.
+    fn is_pending(&self) -> bool {
+        self.exit() == Exit::Found
+    }
+
+    /// The response as agents receive it.
+    fn to_agent(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// Implements one operation.
+pub trait Handle<R: Request> {
+    fn handle(&self, request: &R) -> Result<R::Response, Error>;
+}
+
+impl Operation {
+    pub fn takes(&self, name: &str) -> bool {
+        self.params.iter().any(|param| param.name == name)
+    }
+
+    /// Whether what shapes an answer's records can be said of it.
+    pub fn takes_control(&self, name: &str) -> bool {
+        name == control::INLINE_THRESHOLD.name
+            || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
+    }
+
+    fn refuses(&self, why: &str) -> Error {
+        let known = self.params.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "no parameters".to_string() } else { known };
+        Error::new(Code::InvalidArgument, why).hint(format!("it takes: {known}"))
+    }
+
+    /// The flag that says the same in short.
+    fn in_short(&self, name: &str, value: &Value) -> Option<&'static str> {
+        let says =
+            |handy: &&Handy| matches!(handy.means, Means::Is(of, word) if of == name && plain(value) == word);
+        self.handy.iter().find(says).map(|handy| handy.flag)
+    }
+
+    /// The command line that asks for the same.
+    pub fn typed(&self, params: &Map<String, Value>) -> String {
+        let mut line = format!("loci {}", self.command);
+        let one = |words: &&Words| words.into.len() == 1 || words.number == Number::InTurn;
+        let words = self.words.as_ref().filter(one);
+        let mut flags = String::new();
+        for param in self.params {
+            let Some(value) = params.get(param.name) else { continue };
+            match words.filter(|words| words.into.contains(&param.name)) {
+                Some(words) => push_words(words, &dashed(param.name), value, &mut line),
+                None => match self.in_short(param.name, value) {
+                    Some(flag) => put(&mut flags, format_args!(" --{flag}")),
+                    None => push_flag(&dashed(param.name), value, &mut flags),
+                },
+            }
+        }
+        line + &flags
+    }
+}
+
+fn push_words(words: &Words, flag: &str, value: &Value, line: &mut String) {
+    let like_a_flag = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('-'));
+    match value {
+        Value::Array(items) if words.number == Number::Sentence || items.iter().any(like_a_flag) => {
+            push_flag(flag, value, line);
+        }
+        Value::Array(items) => items.iter().for_each(|item| push_word(item, line)),
+        one if like_a_flag(one) => push_flag(flag, one, line),
+        one => push_word(one, line),
+    }
+}
+
+fn push_word(value: &Value, line: &mut String) {
+    line.push(' ');
+    line.push_str(&quoted(&plain(value)));
+}
+
+fn push_flag(flag: &str, value: &Value, line: &mut String) {
+    match value {
+        Value::Bool(true) => put(line, format_args!(" --{flag}")),
+        Value::Bool(false) => put(line, format_args!(" --{flag}=false")),
+        Value::Array(items) => items.iter().for_each(|item| push_flag(flag, item, line)),
+        // A span of time: on a command line its ends have flags of their own.
+        Value::Object(span) => {
+            for (end, name) in [("start", "since"), ("end", "until")] {
+                if let Some(ms) = span.get(end).and_then(Value::as_i64) {
+                    put(line, format_args!(" --{name} {}", record::Stamp(ms)));
+                }
+            }
+        }
+        one => put(line, format_args!(" --{flag}={}", quoted(&plain(one)))),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// A word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_./:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(safe) && !word.starts_with('-') {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

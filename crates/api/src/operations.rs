@@ -1,0 +1,405 @@
+//! The table of operations. The command line, the reference pages, the tools of an agent, dispatch by name and the tests are
+//! generated from it.
+//!
+//! Does not know how an operation is implemented: see [`Handle`].
+
+use crate::operation::{Handle, Operation, Request, Response};
+use crate::{
+    Code, Error, Exit, code, costs, gather_chats, mailbox, maintenance, memory, recommend, resolve_ids,
+    saved_results, search, sessions, setup, status,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Declares the operations by their request types, in the order of help. The first token is a dollar sign, for the macro that
+/// this macro declares.
+macro_rules! operations {
+    ($d:tt $($module:ident::$request:ident,)*) => {
+        pub const OPERATIONS: &[Operation] = &[$(*<$module::$request as Request>::OPERATION,)*];
+
+        /// Implements every operation.
+        pub trait Operations: $(Handle<$module::$request> +)* {}
+
+        impl<T> Operations for T where T: $(Handle<$module::$request> +)* {}
+
+        /// The response of any operation. Each variant has the name of its request type.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(untagged)]
+        pub enum AnyResponse {
+            $($request(<$module::$request as Request>::Response),)*
+        }
+
+        /// Runs an operation with parameters that are not checked yet.
+        pub fn call(
+            operations: &dyn Operations,
+            operation: &Operation,
+            params: Map<String, Value>,
+        ) -> Result<AnyResponse, Error> {
+            $(if operation.name == <$module::$request as Request>::OPERATION.name {
+                let request = <$module::$request as Request>::read(params)?;
+                return Handle::<$module::$request>::handle(operations, &request).map(AnyResponse::$request);
+            })*
+            Err(missing(operation))
+        }
+
+        /// Reads a response back that was sent as JSON.
+        pub fn read_response(operation: &Operation, sent: Value) -> Result<AnyResponse, Error> {
+            let invalid =
+                |error| Error::new(Code::InternalError, format!("{}: {error}", operation.name));
+            $(if operation.name == <$module::$request as Request>::OPERATION.name {
+                return serde_json::from_value(sent).map(AnyResponse::$request).map_err(invalid);
+            })*
+            Err(missing(operation))
+        }
+
+        /// Evaluates an expression with the response inside an [`AnyResponse`], whichever type it has.
+        #[macro_export]
+        macro_rules! with_response {
+            ($d response:expr, $d inner:ident => $d body:expr) => {
+                match $d response {
+                    $($d crate::AnyResponse::$request($d inner) => $d body,)*
+                }
+            };
+        }
+    };
+}
+
+operations! { $
+    search::SearchConversations,
+    gather_chats::GatherChats,
+    resolve_ids::ResolveIds,
+    sessions::ListSessions,
+    maintenance::Index,
+    maintenance::ArchiveRequest,
+    maintenance::DoctorRequest,
+    maintenance::SecretsRequest,
+    maintenance::ForgetRequest,
+    saved_results::ReadRef,
+    saved_results::Cleanup,
+    setup::SetupRequest,
+    status::StatusRequest,
+    code::GetOutline,
+    code::GetMemberOutline,
+    code::ResolveSymbol,
+    code::SearchSymbols,
+    code::FindUsages,
+    code::CodeGraph,
+    code::GetSemantic,
+    code::WriteNotes,
+    code::Investigate,
+    code::StreamOp,
+    code::BuildPack,
+    code::ListPacks,
+    code::GetPromptWindow,
+    code::Pin,
+    code::Unpin,
+    code::Dismiss,
+    code::CodeContext,
+    code::IndexCode,
+    code::CodeStatusRequest,
+    mailbox::Dispatch,
+    mailbox::ListMessages,
+    mailbox::AddAgent,
+    mailbox::ListAgents,
+    mailbox::RemoveAgent,
+    recommend::Recommend,
+    memory::Consolidate,
+    memory::ListMemory,
+    memory::ShowMemory,
+    memory::EditMemory,
+    memory::PinMemory,
+    memory::RetireMemory,
+    memory::AcceptMemory,
+    memory::ForgetMemory,
+    memory::ExportMemory,
+    memory::ImportMemory,
+    costs::MemoryJobs,
+    costs::MemoryCosts,
+}
+
+fn missing(operation: &Operation) -> Error {
+    Error::new(Code::InternalError, format!("{} is not in the table of operations", operation.name))
+}
+
+impl AnyResponse {
+    pub fn exit(&self) -> Exit {
+        with_response!(self, response => response.exit())
+    }
+
+    pub fn is_pending(&self) -> bool {
+        with_response!(self, response => response.is_pending())
+    }
+
+    pub fn to_agent(&self) -> Value {
+        with_response!(self, response => response.to_agent())
+    }
+}
+
+/// The operation with this name or command.
+pub fn operation_named(name: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|operation| operation.name == name || operation.command == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Param;
+    use crate::code::{
+        BuildPack, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages, GetMemberOutline,
+        GetOutline, GetPromptWindow, GetSemantic, IndexCode, Investigate, ListPacks, Pin, ResolveSymbol,
+        SearchSymbols, StreamOp, Unpin, WriteNotes,
+    };
+    use crate::costs::{MemoryCosts, MemoryJobs};
+    use crate::gather_chats::GatherChats;
+    use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
+    use crate::memory::{
+        AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
+        PinMemory, RetireMemory, ShowMemory,
+    };
+    use crate::recommend::Recommend;
+    use crate::resolve_ids::ResolveIds;
+    use crate::saved_results::{Cleanup, ReadRef};
+    use crate::search::SearchConversations;
+    use crate::sessions::ListSessions;
+    use crate::setup::SetupRequest;
+    use serde_json::json;
+    use std::fmt::Debug;
+
+    fn map(value: impl Into<Value>) -> Map<String, Value> {
+        match value.into() {
+            Value::Object(map) => map,
+            other => panic!("{other} is no object"),
+        }
+    }
+
+    /// Reads and writes a request that says something for each of its parameters.
+    fn round_trip<R: Request + PartialEq + Debug>(full: Value) {
+        let operation = R::OPERATION;
+        let given = map(full);
+        let read = R::read(given.clone()).unwrap_or_else(|e| panic!("{}: {e}", operation.name));
+        assert_eq!(map(serde_json::to_value(&read).unwrap()), given, "{}", operation.name);
+        assert_eq!(R::read(read.args()).unwrap(), read);
+        let mut known: Vec<&str> = given.keys().map(String::as_str).collect();
+        let mut listed: Vec<&str> = operation.params.iter().map(|param| param.name).collect();
+        known.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(known, listed, "{}: the table and the type", operation.name);
+        let error = R::read(map(json!({"nope": 1}))).unwrap_err();
+        assert_eq!(error.code, Code::InvalidArgument);
+        assert!(error.message.contains("`nope`") && error.hints[0].starts_with("it takes: "), "{error:?}");
+        assert!(serde_json::from_value::<R>(json!({"nope": 1})).is_err());
+    }
+
+    #[test]
+    fn every_request_survives_being_written_and_knows_its_parameters() {
+        round_trip::<SearchConversations>(json!({
+            "intent_query": ["idea", "想法"], "time_window": {"start": 1, "end": 2}, "precision_mode": "fuzzy",
+            "expand": "auto", "include_tools_in_search": false, "scope": "title", "role_filter": ["user"],
+            "exclude_terms": ["x"], "match": "all", "limit_chats": 3, "limit_snippets_per_chat": 1,
+            "snippet_window": 9, "response_mode": "text", "include_guidance": false, "source": ["codex"],
+            "project": "/p", "include_own": true, "iteration": 4,
+        }));
+        round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
+        round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
+        round_trip::<ListSessions>(
+            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1}),
+        );
+        round_trip::<Index>(json!({"rebuild": true}));
+        round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
+        assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());
+        assert!(
+            crate::status::StatusRequest::read(map(json!({"x": 1}))).unwrap_err().hints[0]
+                .ends_with("no parameters")
+        );
+        round_trip::<SecretsRequest>(
+            json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}),
+        );
+        let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
+        round_trip::<ForgetRequest>(forget);
+        round_trip::<SetupRequest>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
+        round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
+        round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
+        round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));
+    }
+
+    #[test]
+    fn every_request_about_the_code_base_does_so_as_well() {
+        let named = json!({"path": "Store.Get", "root": "src"});
+        round_trip::<GetOutline>(named.clone());
+        round_trip::<GetMemberOutline>(named.clone());
+        round_trip::<ResolveSymbol>(named.clone());
+        round_trip::<GetSemantic>(named.clone());
+        round_trip::<Pin>(named.clone());
+        round_trip::<Unpin>(named.clone());
+        round_trip::<Dismiss>(named);
+        round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
+        round_trip::<FindUsages>(
+            json!({"path": "Store", "max_results": 3, "certainty": "likely", "root": "src"}),
+        );
+        round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
+        round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
+        round_trip::<WriteNotes>(
+            json!({"path": "A", "filter": null, "limit": 2, "dry_run": true, "payload": true, "root": "src"}),
+        );
+        round_trip::<Investigate>(json!({"question": "how?", "scope": ["A"], "root": "src"}));
+        round_trip::<StreamOp>(json!({"op": "O_a", "from": 1, "wait": 2, "root": "src"}));
+        round_trip::<ListPacks>(json!({"root": "src"}));
+        round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
+        round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
+        round_trip::<CodeStatusRequest>(json!({"root": "src"}));
+        round_trip::<IndexCode>(json!({"root": "src"}));
+    }
+
+    #[test]
+    fn every_request_about_what_is_remembered_does_so_as_well() {
+        round_trip::<Consolidate>(
+            json!({"chat_ids": ["a"], "project": "/p", "since": "7d", "limit": 3, "no_model": true, "dry_run": true, "payload": true}),
+        );
+        round_trip::<MemoryJobs>(json!({"chat_ids": ["a"], "retry": true}));
+        round_trip::<MemoryCosts>(json!({"since": "7d", "by": "model"}));
+        round_trip::<ListMemory>(json!({
+            "query": "pager", "kind": "sessions", "state": null, "tag": ["x"], "project": "/p", "since": "7d",
+            "limit": 3, "offset": 1,
+        }));
+        round_trip::<ShowMemory>(json!({"id": "a"}));
+        round_trip::<EditMemory>(json!({
+            "id": "a", "name": "n", "summary": "s", "text": "t", "add_tag": ["x"], "remove_tag": ["y"],
+        }));
+        round_trip::<PinMemory>(json!({"id": "a", "off": true}));
+        round_trip::<RetireMemory>(json!({"id": "a"}));
+        round_trip::<AcceptMemory>(json!({"id": "a"}));
+        round_trip::<ForgetMemory>(json!({"ids": ["a"], "dry_run": true}));
+        round_trip::<ImportMemory>(json!({"file": "m.json"}));
+        assert_eq!(ExportMemory::read(Map::new()).unwrap(), ExportMemory {});
+    }
+
+    #[test]
+    fn the_words_of_the_contract_are_understood() {
+        for request in [
+            json!({"intent_query": "rust", "time_window": "60d", "precision_mode": "basic", "scope": "both"}),
+            json!({"intent_query": "生活 / 日常 / life", "time_window": "30d", "precision_mode": "basic"}),
+            json!({"intent_query": "虚拟列表滚动很卡", "precision_mode": "basic", "include_guidance": true}),
+            json!({"intent_query": "x", "time_window": {"start": 1.7e12, "end": 1_800_000_000_000_i64}}),
+            json!({"intent_query": "x", "time_window": "36h"}),
+        ] {
+            SearchConversations::read(map(request.clone())).unwrap_or_else(|e| panic!("{request}: {e}"));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_hint() {
+        fn refused<R: Request>(request: impl Into<Value>) {
+            let request = request.into();
+            let error = R::read(map(request.clone())).err().unwrap_or_else(|| panic!("{request} was taken"));
+            assert_eq!(error.code, Code::InvalidArgument, "{request}");
+            assert!(!error.hints.is_empty(), "{request}");
+        }
+        for request in [
+            json!({}),
+            json!({"intent_query": "  "}),
+            json!({"intent_query": []}),
+            json!({"intent_query": 3}),
+            json!({"intent_query": "x", "time_window": "soon"}),
+            json!({"intent_query": "x", "time_window": {"from": 1}}),
+            json!({"intent_query": "x", "time_window": {}}),
+            json!({"intent_query": "x", "time_window": {"start": 2, "end": 1}}),
+            json!({"intent_query": "x", "precision_mode": "exact"}),
+            json!({"intent_query": "x", "role_filter": ["robot"]}),
+            json!({"intent_query": "x", "limit_chats": 0}),
+            json!({"intent_query": "x", "limit_chats": -1}),
+        ] {
+            refused::<SearchConversations>(request);
+        }
+        refused::<GatherChats>(json!({}));
+        refused::<GatherChats>(json!({"chatIds": [""]}));
+        refused::<ResolveIds>(json!({}));
+        refused::<ResolveIds>(json!({"chatIdPrefix": ""}));
+        refused::<ListSessions>(json!({"since": "soon"}));
+        refused::<ArchiveRequest>(json!({"prune_to": "much"}));
+        refused::<ArchiveRequest>(json!({"dry_run": true}));
+        refused::<SetupRequest>(json!({"agents": ["emacs"]}));
+        refused::<ForgetRequest>(json!({}));
+        refused::<ForgetRequest>(json!({"project": ""}));
+        refused::<ForgetRequest>(json!({"chat_ids": ["a"], "matching": "b"}));
+        for name in ["", "..", ".hidden", "a/b", "../x", "a b", "a\n", "é", &"x".repeat(101)] {
+            refused::<BuildPack>(json!({"name": name, "filter": "type:A"}));
+        }
+        refused::<BuildPack>(json!({"name": "core"}));
+        refused::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
+        refused::<GetPromptWindow>(json!({"budget": 0}));
+        refused::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
+        refused::<GetPromptWindow>(json!({"pack": "../x"}));
+        refused::<Consolidate>(json!({"limit": 0}));
+        refused::<Consolidate>(json!({"since": "soon"}));
+        refused::<ListMemory>(json!({"kind": "notes"}));
+        refused::<ListMemory>(json!({"state": "old"}));
+        refused::<ListMemory>(json!({"kind": "sessions", "state": "fresh"}));
+        refused::<ListMemory>(json!({"kind": "facts", "tag": ["x"]}));
+        refused::<ShowMemory>(json!({}));
+        refused::<EditMemory>(json!({"id": "a"}));
+        refused::<EditMemory>(json!({"id": "a", "name": " "}));
+        refused::<EditMemory>(json!({"id": "a", "name": "x".repeat(2001)}));
+        refused::<ForgetMemory>(json!({"ids": []}));
+        refused::<ForgetMemory>(json!({"ids": [""]}));
+        refused::<ImportMemory>(json!({"file": ""}));
+        for request in [
+            json!({}),
+            json!({"action": "drop"}),
+            json!({"action": "add"}),
+            json!({"action": "add", "path": "A", "minutes": 0}),
+            json!({"action": "add", "path": "A", "minutes": 10_081}),
+            json!({"action": "clear", "path": "A"}),
+            json!({"action": "list", "minutes": 5}),
+        ] {
+            refused::<CodeContext>(request);
+        }
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        for operation in OPERATIONS {
+            assert!(
+                operation.example.starts_with(&format!("loci {}", operation.command)),
+                "{}",
+                operation.name
+            );
+            assert!(operation.params.iter().all(|param| !param.about.is_empty()));
+            let filled = operation.words.iter().flat_map(|words| words.into).copied();
+            let meant = operation.handy.iter().map(|handy| handy.means.param());
+            let named = filled.chain(meant).chain(operation.required.iter().copied());
+            assert!(named.clone().all(|name| operation.takes(name)), "{}", operation.name);
+            let shapes = (operation.shapes)();
+            let known = |param: &Param| shapes.contains_key(param.name);
+            assert!(operation.params.iter().all(known), "{}", operation.name);
+        }
+        let commands = OPERATIONS.iter().map(|operation| operation.command);
+        let views =
+            crate::VIEWS.iter().map(|view| if view.group.is_empty() { view.name } else { view.group });
+        assert!(commands.clone().all(|command| views.clone().all(|view| view != command)));
+    }
+
+    #[test]
+    fn a_request_can_be_typed() {
+        for (name, params, line) in [
+            ("search_conversations", json!({"intent_query": "lost socket"}), "loci search 'lost socket'"),
+            (
+                "search_conversations",
+                json!({"intent_query": ["a", "it's"], "include_tools_in_search": false, "source": ["codex", "x"]}),
+                r"loci search --intent-query=a --intent-query='it'\''s' --no-tools --source=codex --source=x",
+            ),
+            (
+                "search_conversations",
+                json!({"intent_query": "-x", "time_window": {"start": 0}}),
+                "loci search --intent-query='-x' --since 1970-01-01T00:00:00.000Z",
+            ),
+            ("gather_chats", json!({"chatIds": ["a", "b"]}), "loci show a b"),
+            (
+                "code_context",
+                json!({"action": "add", "path": "A.B", "minutes": 5}),
+                "loci code context add A.B --minutes=5",
+            ),
+        ] {
+            assert_eq!(operation_named(name).unwrap().typed(&map(params)), line);
+        }
+    }
+}

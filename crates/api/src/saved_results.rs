@@ -1,0 +1,145 @@
+//! `read_ref` and `cleanup_temp_files`: what became of the answers that were too large for a reply.
+//!
+//! Does not know where they lie.
+
+use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::params::param;
+use crate::schema::properties;
+use crate::search::is_false;
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const READ: Operation = Operation {
+    name: "read_ref",
+    command: "ref",
+    about: "Read on in an answer that was put into a file",
+    answer: "records in their order, as many as a reply may hold, and where to go on",
+    example: "loci ref 975e66ab-20261115T081200-query_tools-0123456789abcdef0123456789abcdef.jsonl --offset 100",
+    words: Some(Words {
+        value: "REF",
+        about: "The path in a file_ref, or the name at its end",
+        into: &["ref"],
+        number: Number::One,
+    }),
+    params: &[
+        param("ref", Shape::Text, "REF", "The path in a file_ref, or the name at its end"),
+        param("offset", Shape::Count, "N", "Leave out this many lines first"),
+        param("limit", Shape::Count, "N", "At most this many lines [default: as many as a reply may hold]"),
+        param(
+            "from_byte",
+            Shape::Count,
+            "N",
+            "Within a line that is longer than a reply: where to go on [default: 0]",
+        ),
+    ],
+    required: &["ref"],
+    shapes: properties::<ReadRef>,
+    handy: &[],
+    read_only: true,
+    rows: &["lines"],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadRef {
+    #[serde(rename = "ref")]
+    pub name: String,
+    pub offset: u64,
+    pub limit: Option<u64>,
+    pub from_byte: u64,
+}
+
+impl Request for ReadRef {
+    const OPERATION: &'static Operation = &READ;
+    type Response = RefRead;
+
+    fn check(&self) -> Result<(), Error> {
+        if self.name.trim().is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "which file? `ref` is missing")
+                .hint("it is the `path` of a file_ref"));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RefRead {
+    pub lines: Vec<serde_json::Value>,
+    pub total_lines: u64,
+    /// Ask again with this `offset`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
+    /// The line at `offset` is longer than a reply: this is a part of its text, not JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+impl Response for RefRead {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.part.is_none()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Part {
+    pub text: String,
+    pub line_bytes: u64,
+    /// Ask again with this `from_byte`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_byte: Option<u64>,
+}
+
+pub const CLEANUP: Operation = Operation {
+    name: "cleanup_temp_files",
+    command: "cleanup",
+    about: "Remove the files that large answers were put into",
+    answer: "how many files were removed and how much room they took",
+    example: "loci cleanup --max-age-days 1",
+    words: None,
+    params: &[
+        param("max_age_days", Shape::Count, "N", "Only those that are older than this [default: 7]"),
+        param("dry_run", Shape::Flag, "", "Only say what would be removed"),
+    ],
+    required: &[],
+    shapes: properties::<Cleanup>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cleanup {
+    pub max_age_days: u64,
+    pub dry_run: bool,
+}
+
+impl Default for Cleanup {
+    fn default() -> Cleanup {
+        Cleanup { max_age_days: 7, dry_run: false }
+    }
+}
+
+impl Request for Cleanup {
+    const OPERATION: &'static Operation = &CLEANUP;
+    type Response = CleanedUp;
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CleanedUp {
+    pub removed: u64,
+    pub bytes: u64,
+    /// What is left, and its size.
+    pub kept: u64,
+    pub kept_bytes: u64,
+    #[serde(skip_serializing_if = "is_false")]
+    pub dry_run: bool,
+}
+
+impl Response for CleanedUp {}

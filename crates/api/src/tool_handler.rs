@@ -1,0 +1,29 @@
+//! Tool calls of an agent: a tool and its parameters in, an envelope out.
+//!
+//! Does not know the protocol that the call came by, nor the engines behind it.
+
+use crate::envelope::Envelope;
+use crate::progress::Progress;
+use crate::{Error, Tool};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The circumstances of a tool call, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct CallContext {
+    /// The session that makes the call; a search leaves it out.
+    pub session: Option<String>,
+    pub progress: Arc<Progress>,
+}
+
+pub trait ToolHandler: Send + Sync {
+    fn call(
+        &self,
+        tool: &'static Tool,
+        params: Map<String, Value>,
+        context: &CallContext,
+    ) -> Result<Envelope, Error>;
+
+    /// Session IDs with this prefix, newest first.
+    fn chat_ids(&self, prefix: &str) -> Vec<String>;
+}

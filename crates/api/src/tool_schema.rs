@@ -1,0 +1,112 @@
+//! What a tool takes and gives back, as JSON Schema: the shapes come from the types, the words from the tables.
+//!
+//! Kept short: an agent pays for a tool's schema in every session. What all questions take is explained once, in the
+//! server's instructions, and stands in each schema without words.
+
+use crate::control::{CONTROL, Control};
+use crate::envelope::Envelope;
+use crate::schema::{of, properties};
+use crate::tools::{Asks, Tool, view_names};
+use crate::views::{FORM, SCOPE};
+use crate::{Param, Shape, ViewRequest};
+use serde_json::{Map, Value, json};
+
+/// The schema of a tool's parameters.
+pub fn input(tool: &Tool) -> Map<String, Value> {
+    let mut known = shapes(tool);
+    let mut properties = Map::new();
+    if tool.asks == Asks::AnyView {
+        properties.insert("view".to_string(), json!({"enum": view_names()}));
+    }
+    for param in tool.params() {
+        let mut shape = known.remove(param.name).unwrap_or_else(|| json!({}));
+        describe(tool, param, &mut shape);
+        properties.insert(param.name.to_string(), shape);
+    }
+    let mut schema = Map::new();
+    schema.insert("type".to_string(), json!("object"));
+    schema.insert("properties".to_string(), Value::Object(properties));
+    let required = required(tool);
+    if !required.is_empty() {
+        schema.insert("required".to_string(), json!(required));
+    }
+    schema.insert("additionalProperties".to_string(), json!(false));
+    schema
+}
+
+/// The schema of every reply, one level deep: in each tool's listing it would be said again all the way down.
+pub fn output() -> Map<String, Value> {
+    let mut schema = of::<Envelope>();
+    schema.remove("additionalProperties");
+    for (_, property) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        if let Value::Object(inner) = property {
+            inner.retain(|word, _| ["type", "enum", "anyOf"].contains(&word.as_str()));
+        }
+    }
+    schema
+}
+
+fn required(tool: &Tool) -> &'static [&'static str] {
+    match tool.asks {
+        Asks::AnyView => &["view"],
+        _ => tool.operation().map_or(&[], |operation| operation.required),
+    }
+}
+
+/// The shapes of its parameters, by name.
+fn shapes(tool: &Tool) -> Map<String, Value> {
+    let mut all = properties::<Control>();
+    all.extend(tool.operation().map_or_else(properties::<ViewRequest>, |operation| (operation.shapes)()));
+    all
+}
+
+/// Words for what only this tool takes; what may be chosen is listed where the type does not list it.
+fn describe(tool: &Tool, param: &Param, shape: &mut Value) {
+    let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name);
+    let control = CONTROL.iter().any(|control| control.name == param.name);
+    if let Some(view) = tool.view().filter(|_| param.name == "by") {
+        *shape = json!({"enum": view.by});
+    } else if let Shape::Choice(words) = param.shape {
+        *shape = json!({"enum": words});
+    } else if !shared && !control && tool.asks != Asks::AnyView {
+        shape["description"] = json!(brief(param.about));
+    }
+}
+
+/// Up to the first colon, bracket or semicolon: the rest is for people, who have the reference.
+fn brief(about: &str) -> &str {
+    about.split(['[', ';']).next().unwrap_or(about).trim_end_matches([' ', '.'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TOOLS;
+
+    #[test]
+    fn every_parameter_has_a_shape_and_nothing_else_is_taken() {
+        for tool in TOOLS {
+            let schema = input(tool);
+            let properties = schema["properties"].as_object().unwrap();
+            for (name, shape) in properties {
+                let typed = ["type", "anyOf", "enum"].iter().any(|word| shape.get(word).is_some());
+                assert!(typed, "{} {name}: {shape}", tool.name);
+            }
+            assert_eq!(schema["additionalProperties"], json!(false));
+            for name in required(tool) {
+                assert!(properties.contains_key(*name), "{} {name}", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_fits_its_schema() {
+        let schema = output();
+        let properties = schema["properties"].as_object().unwrap();
+        assert_eq!(schema["required"], json!(["mode"]));
+        assert_eq!(properties["mode"]["enum"], json!(["inline", "file_ref"]));
+        for name in ["data", "file_ref", "stats", "recalled", "degraded_reason", "next_offset", "notes"] {
+            assert!(properties.contains_key(name), "{name}");
+        }
+    }
+}

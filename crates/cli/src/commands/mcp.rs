@@ -1,0 +1,168 @@
+//! `loci mcp`: the server's flags, and the handler of its tool calls.
+//!
+//! Does not speak the protocol.
+
+use crate::{daemon_client, environment, output};
+use api::resolve_ids::ResolveIds;
+use api::saved_results::Cleanup;
+use api::sessions::ListSessions;
+use api::{CallContext, Envelope, Error, Handle, Set, Tool, ToolHandler};
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
+use record::Clock;
+use serde_json::{Map, Value};
+use service::{Places, Service};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub(crate) const COMMAND: &str = "mcp";
+
+/// For a person who wonders why nothing happens.
+const TYPED: &str = "loci: this talks to an agent, which starts it itself; `loci setup` tells your agents how (Ctrl-C ends it)\n";
+
+pub(crate) struct Serve {
+    sets: Vec<Set>,
+    /// Over HTTP, at this port.
+    http: Option<u16>,
+}
+
+pub(crate) fn command() -> Command {
+    let words = Set::ALL.iter().map(|(_, word, _)| *word).collect::<Vec<_>>();
+    let meanings = Set::ALL.iter().map(|(_, word, about)| format!("  {word:<10} {about}"));
+    Command::new(COMMAND)
+        .about("Serve an agent: every question and operation as a tool, over MCP on standard input and output")
+        .after_help(format!(
+            "Sets of tools:\n{}\n\nExample (Claude Code):\n  claude mcp add loci -- loci mcp\n\n`loci setup` does it for every agent on \
+             this machine.",
+            meanings.collect::<Vec<_>>().join("\n")
+        ))
+        .arg(
+            Arg::new("toolsets")
+                .long("toolsets")
+                .value_name("SETS")
+                .value_delimiter(',')
+                .value_parser(PossibleValuesParser::new(words))
+                .help("Which tools to offer [default: chat,history]"),
+        )
+        .arg(
+            Arg::new("http")
+                .long("http")
+                .value_name("PORT")
+                .num_args(0..=1)
+                .default_missing_value("0")
+                .value_parser(value_parser!(u16))
+                .help("Serve HTTP on loopback instead, at this port or a free one; the address holds a token"),
+        )
+}
+
+impl Serve {
+    pub(crate) fn typed(matches: &ArgMatches) -> Serve {
+        let named = matches.get_many::<String>("toolsets");
+        let all = || Set::USUAL.to_vec();
+        let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::named(word)).collect());
+        Serve { sets, http: matches.get_one::<u16>("http").copied() }
+    }
+
+    pub(crate) fn run(&self) -> ExitCode {
+        if self.http.is_none() && output::can_ask() {
+            output::complain(TYPED);
+        }
+        let handler = Handler::new();
+        handler.tidy();
+        match self.serve(handler) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                output::complain(&format!("loci: error: {error}\n"));
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn serve(&self, handler: Handler) -> Result<(), mcp::Error> {
+        let Some(port) = self.http else { return mcp::serve(Arc::new(handler), &self.sets) };
+        let set = service::env::text(&handler.places, "LOCI_MCP_TOKEN");
+        let token = set.map_or_else(service::token, Ok)?;
+        mcp::serve_http(Arc::new(handler), &self.sets, &mcp::Door { port, token }, |address| {
+            output::complain(&format!("loci: listening at {address}\n"));
+        })
+    }
+}
+
+/// Answers each call on its own: nothing is kept from one to the next.
+struct Handler {
+    places: Places,
+    cwd: PathBuf,
+    exe: PathBuf,
+    threads: usize,
+}
+
+impl Handler {
+    fn new() -> Handler {
+        let places = service::env::places();
+        // Claude Code says where it works; others start us there.
+        let told = service::env::text(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let cwd = told.filter(|dir| dir.is_absolute()).unwrap_or_else(environment::cwd);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(64);
+        Handler { places, cwd, exe: std::env::current_exe().unwrap_or_default(), threads }
+    }
+
+    fn service(&self, context: &CallContext) -> Service {
+        let mut places = self.places.clone();
+        if let Some(session) = &context.session {
+            places.vars.insert("CLAUDE_CODE_SESSION_ID", session.into());
+        }
+        let mut service =
+            Service::new(places, Clock::System, self.cwd.clone(), self.exe.clone(), self.threads);
+        service.progress = context.progress.clone();
+        service.lasts = true;
+        service
+    }
+
+    /// Old answers go when a server starts, and a daemon comes; nobody waits for either.
+    fn tidy(&self) {
+        let service = self.service(&CallContext::default());
+        std::thread::spawn(move || {
+            daemon_client::reach_or_start(&service.places, &service.exe);
+            let _ = service.handle(&Cleanup::default());
+        });
+    }
+}
+
+impl ToolHandler for Handler {
+    fn call(
+        &self,
+        tool: &'static Tool,
+        mut params: Map<String, Value>,
+        context: &CallContext,
+    ) -> Result<Envelope, Error> {
+        let mut service = self.service(context);
+        if service::STARTS.contains(&tool.name) {
+            service.speak_for_agent();
+        }
+        daemon_client::keyed(tool.name, &mut params);
+        let asked = daemon_client::ask_tool(&service, tool, &params);
+        asked.unwrap_or_else(|| service.tool(tool, params))
+    }
+
+    fn chat_ids(&self, prefix: &str) -> Vec<String> {
+        let service = self.service(&CallContext::default());
+        match prefix.trim() {
+            "" => {
+                let found = service.handle(&ListSessions::default());
+                found.map_or_else(
+                    |_| Vec::new(),
+                    |found| found.sessions.into_iter().map(|s| s.chat_id).collect(),
+                )
+            }
+            prefix => {
+                let request =
+                    ResolveIds { chat_id_prefix: Some(prefix.to_string()), ..ResolveIds::default() };
+                let found = service.handle(&request);
+                found.map_or_else(
+                    |_| Vec::new(),
+                    |found| found.chats.into_iter().map(|chat| chat.chat_id).collect(),
+                )
+            }
+        }
+    }
+}

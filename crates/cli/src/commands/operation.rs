@@ -1,0 +1,494 @@
+//! The commands that are operations: arguments become one request, and its response is printed as text or as JSON.
+//!
+//! Does not know what an operation does: the service implements it.
+
+use crate::flags::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
+use crate::output::{self, Shown};
+use crate::{daemon_client, environment};
+use api::control::CONTROL;
+use api::operation::{Handy, Means, Number, Words};
+use api::params::dashed;
+use api::{AnyResponse, Code, Control, Error, Exit, OPERATIONS, Operation, Param, Shape};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use record::Clock;
+use render::{Render, RenderOptions};
+use serde_json::{Map, Value, json};
+use service::Service;
+use std::path::Path;
+
+/// An operation with its parameters.
+pub(crate) struct Invocation {
+    operation: &'static Operation,
+    params: Result<Map<String, Value>, Error>,
+    service: Service,
+    shown: Shown,
+    /// It was said beforehand that what cannot be undone is meant.
+    yes: bool,
+    /// As an agent gets it.
+    hybrid: bool,
+}
+
+/// The operations that change what is not made again by itself: what is said where nobody can be asked, and what is
+/// asked elsewhere.
+const ASKED: &[(&str, &str, &str)] = &[
+    ("forget", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+    (
+        "setup",
+        "this changes files of your agents, and nobody is here to be asked",
+        "Make these changes? [y/N] ",
+    ),
+    ("forget_memory", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+];
+/// The operation that shows whole texts.
+const QUOTING: &str = "gather_chats";
+
+// ---- the command
+
+pub(crate) fn command(operation: &'static Operation) -> Command {
+    let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
+    let mut command = Command::new(name).about(operation.about).after_help(after(operation));
+    if let Some(words) = &operation.words {
+        command = command.arg(positional(words));
+    }
+    for handy in operation.handy {
+        command = command.arg(short_flag(operation, handy));
+    }
+    for param in operation.params {
+        let arg = Arg::new(param.name).long(dashed(param.name)).help(param.about);
+        command = command.arg(shaped(with_letter(arg, param.name), param));
+    }
+    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
+        let arg = Arg::new(control.name).long(dashed(control.name)).help(control.about);
+        command = command.arg(shaped(arg, control));
+    }
+    if asked(operation).is_some() {
+        let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
+        command = command.arg(yes);
+    }
+    command
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(["json", "text"]))
+                .help("How to print [default: text on a terminal, json elsewhere]"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("output")
+                .help("The answer as one line of JSON, the same as -o json"),
+        )
+        .args((operation.name == QUOTING).then(unmasked_flag))
+        .arg(hybrid_flag())
+        .arg(threads_flag())
+}
+
+fn after(operation: &Operation) -> String {
+    let json = format!("As JSON it is one object, the answer of `{}`.", operation.name);
+    format!("Answer: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
+}
+
+const WORDS: &str = "words";
+
+fn positional(words: &Words) -> Arg {
+    let arg = Arg::new(WORDS).value_name(words.value).help(words.about);
+    match words.number {
+        Number::One => arg,
+        Number::InTurn => arg.num_args(1..=words.into.len()),
+        Number::Several | Number::Sentence => arg.num_args(1..).action(ArgAction::Append),
+    }
+}
+
+fn with_letter(arg: Arg, flag: &str) -> Arg {
+    if flag == "limit" { arg.short('n') } else { arg }
+}
+
+fn short_flag(operation: &Operation, handy: &Handy) -> Arg {
+    let arg = with_letter(Arg::new(handy.flag).long(handy.flag).help(handy.about), handy.flag);
+    match (handy.means, param(operation, handy.means.param())) {
+        (Means::Is(name, _), _) => arg.action(ArgAction::SetTrue).conflicts_with(name),
+        (Means::Names(_), Some(param)) if param.shape == Shape::Texts => shaped(arg, param),
+        (Means::Names(name), Some(param)) => shaped(arg, param).conflicts_with(name),
+        (Means::Start(name) | Means::End(name), _) => {
+            arg.value_name(handy.value).conflicts_with(name).allow_hyphen_values(true)
+        }
+        (Means::Names(_), None) => arg,
+    }
+}
+
+fn param(operation: &Operation, name: &str) -> Option<&'static Param> {
+    operation.params.iter().find(|param| param.name == name)
+}
+
+/// The groups of operations.
+pub(crate) const GROUPS: &[(&str, &str)] = &[
+    ("code", "The code base itself: outlines, names, usages, who depends on whom"),
+    ("agent", "Other agents, by name: who they are, and what they were told"),
+    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
+];
+
+pub(crate) fn group_command(bare: Command, group: &str) -> Command {
+    let inside = move |operation: &&Operation| operation.command.split(' ').next() == Some(group);
+    let inside = OPERATIONS.iter().filter(|operation| operation.command.contains(' ')).filter(inside);
+    let examples: Vec<&str> = inside.clone().map(|operation| operation.example).take(3).collect();
+    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(inside.map(command))
+}
+
+// ---- what was typed
+
+/// The operation of a command, which may stand in a group: `loci code outline`.
+pub(crate) fn operation_typed<'m>(
+    name: &str,
+    sub: &'m ArgMatches,
+) -> Option<(&'static Operation, &'m ArgMatches)> {
+    let (typed, sub) = match sub.subcommand() {
+        Some((inner, deeper)) => (format!("{name} {inner}"), deeper),
+        None => (name.to_string(), sub),
+    };
+    OPERATIONS.iter().find(|operation| operation.command == typed).map(|operation| (operation, sub))
+}
+
+pub(crate) fn invocation(operation: &'static Operation, matches: &ArgMatches) -> Invocation {
+    let (service, sound) = environment::service(matches);
+    let shown = match matches.get_one::<String>("output") {
+        Some(word) => Shown::from_word(word),
+        None if matches.get_flag("json") => Shown::Jsonl,
+        None => Shown::default(),
+    };
+    let yes = asked(operation).is_some() && matches.get_flag("yes");
+    let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
+    Invocation { operation, params, service, shown, yes, hybrid: matches.get_flag(HYBRID) }
+}
+
+fn params(
+    operation: &Operation,
+    matches: &ArgMatches,
+    clock: Clock,
+    cwd: &Path,
+) -> Result<Map<String, Value>, Error> {
+    let mut map = Map::new();
+    for param in operation.params {
+        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+    }
+    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
+        map.extend(value(control, control.name, matches).map(|v| (control.name.to_string(), v)));
+    }
+    for handy in operation.handy {
+        say_in_full(operation, handy, matches, clock, &mut map)?;
+    }
+    if let Some(words) = &operation.words {
+        fill(words, matches, &mut map);
+    }
+    // A folder is meant as seen from where it is typed.
+    if let Some(Value::String(project)) = map.get_mut("project") {
+        *project = cwd.join(&*project).to_string_lossy().into_owned();
+    }
+    Ok(map)
+}
+
+fn say_in_full(
+    operation: &Operation,
+    handy: &Handy,
+    matches: &ArgMatches,
+    clock: Clock,
+    map: &mut Map<String, Value>,
+) -> Result<(), Error> {
+    let name = handy.means.param().to_string();
+    match handy.means {
+        Means::Is(_, word) => {
+            if matches.get_flag(handy.flag) {
+                let value = word.parse::<bool>().map_or_else(|_| json!(word), |yes| json!(yes));
+                map.insert(name, value);
+            }
+        }
+        Means::Names(_) => {
+            let given = param(operation, &name).and_then(|param| value(param, handy.flag, matches));
+            match (map.get_mut(&name), given) {
+                (Some(Value::Array(all)), Some(Value::Array(more))) => all.extend(more),
+                (_, Some(given)) => drop(map.insert(name, given)),
+                (_, None) => {}
+            }
+        }
+        Means::Start(_) | Means::End(_) => {
+            let Some(text) = matches.get_one::<String>(handy.flag) else { return Ok(()) };
+            let start = matches!(handy.means, Means::Start(_));
+            let at = if start { clock.moment(text) } else { clock.moment_until(text) };
+            let at = at.ok_or_else(|| unclear(handy.flag, text))?;
+            let span = map.entry(name).or_insert_with(|| json!({}));
+            span[if start { "start" } else { "end" }] = json!(at.0);
+        }
+    }
+    Ok(())
+}
+
+fn unclear(flag: &str, text: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("--{flag} does not understand `{text}`"))
+        .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
+}
+
+/// Words without a flag stand before what flags say.
+fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
+    let mut typed: Vec<String> = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
+    if typed.is_empty() {
+        return;
+    }
+    if words.number == Number::InTurn {
+        for (name, word) in words.into.iter().zip(&typed) {
+            map.entry(*name).or_insert_with(|| json!(word));
+        }
+        return;
+    }
+    if words.number == Number::Sentence {
+        typed = vec![typed.join(" ")];
+    }
+    for name in words.into {
+        let mut all: Vec<Value> = typed.iter().map(|word| json!(word)).collect();
+        match map.get(*name) {
+            Some(Value::Array(more)) => all.extend(more.iter().cloned()),
+            Some(_) => continue,
+            None => {}
+        }
+        let list = words.number == Number::Several || all.len() > 1;
+        let value = if list { Value::Array(all) } else { all.swap_remove(0) };
+        map.insert((*name).to_string(), value);
+    }
+}
+
+// ---- the answer
+
+impl Invocation {
+    pub(crate) fn run(self) -> Exit {
+        match self.answered() {
+            Ok(Some((answer, control))) => self.show(&answer, &control),
+            Ok(None) => Exit::Nothing,
+            Err(error) => output::fail(self.shown, &error),
+        }
+    }
+
+    /// None: the person does not want it done.
+    fn answered(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
+        let mut params = self.params.clone()?;
+        let control = self.service.control(self.operation, &mut params)?;
+        let answer = match asked(self.operation) {
+            Some((_, alone, question)) if !self.yes && !says_dry(&params) => {
+                self.agreed(params, alone, question)?
+            }
+            _ => Some(self.call(params)?),
+        };
+        Ok(answer.map(|answer| (answer, control)))
+    }
+
+    fn call(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
+        daemon_client::keyed(self.operation.name, &mut params);
+        self.service.progress.on_step(output::step);
+        output::with_progress(&self.service, || {
+            let asked = daemon_client::ask(&self.service, self.operation, &params);
+            asked.unwrap_or_else(|| api::call(&self.service, self.operation, params))
+        })
+    }
+
+    /// Shows what would be done, and does it if that is wanted; where nobody can be asked, it is not done.
+    fn agreed(
+        &self,
+        params: Map<String, Value>,
+        alone: &str,
+        question: &str,
+    ) -> Result<Option<AnyResponse>, Error> {
+        let mut dry = params.clone();
+        dry.insert("dry_run".to_string(), json!(true));
+        if !output::can_ask() {
+            let typed = self.operation.typed(&params);
+            return Err(Error::new(Code::InvalidArgument, alone)
+                .hint(format!("{typed} --dry-run"))
+                .hint(format!("{typed} --yes")));
+        }
+        let preview = self.call(dry)?;
+        if !preview.is_pending() {
+            return Ok(Some(preview));
+        }
+        output::say(&preview.render(&self.render_options()))?;
+        if output::ask(question) { self.call(params).map(Some) } else { Ok(None) }
+    }
+
+    fn render_options(&self) -> RenderOptions {
+        let plain = service::env::text(&self.service.places, "NO_COLOR").is_some();
+        let (width, terminal) = output::screen();
+        let home = self.service.places.home.to_string_lossy().into_owned();
+        RenderOptions { clock: self.service.clock, home, width, colour: terminal && !plain }
+    }
+
+    fn text(&self, answer: &AnyResponse, control: &Control) -> Result<String, Error> {
+        // The types hold nothing that JSON cannot.
+        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default() + "\n";
+        if self.hybrid {
+            let envelope = self.service.enclosed(self.operation, answer, control)?;
+            return Ok(json(serde_json::to_string(&envelope)));
+        }
+        if control.alters() {
+            let mut lines = Vec::new();
+            self.service.shaped(self.operation, answer, control, &mut |line| {
+                lines.extend_from_slice(line);
+                true
+            })?;
+            return Ok(String::from_utf8_lossy(&lines).into_owned());
+        }
+        Ok(match self.shown {
+            Shown::Text => answer.render(&self.render_options()),
+            _ => json(serde_json::to_string(answer)),
+        })
+    }
+
+    fn show(&self, answer: &AnyResponse, control: &Control) -> Exit {
+        match self.text(answer, control).and_then(|text| output::say(&text)) {
+            Ok(()) => answer.exit(),
+            Err(error) => output::fail(self.shown, &error),
+        }
+    }
+}
+
+fn asked(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    ASKED.iter().find(|(name, ..)| *name == operation.name)
+}
+
+fn says_dry(params: &Map<String, Value>) -> bool {
+    params.get("dry_run") == Some(&json!(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{command as root, tests::split};
+    use api::search::{ChatFound, Intent, Match, SearchConversations, SearchFound, TimeWindow};
+    use api::{Request, guidance};
+    use record::Stamp;
+
+    /// What a command line asks for, or what it is refused with.
+    fn typed(line: &str) -> Result<(&'static Operation, Map<String, Value>), String> {
+        let words = split(line);
+        let matches = root(words.get(1).map(String::as_str))
+            .try_get_matches_from(&words)
+            .map_err(|e| format!("{line}: {e}"))?;
+        let (name, sub) = matches.subcommand().unwrap();
+        let (operation, sub) = operation_typed(name, sub).unwrap();
+        let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00Z"));
+        params(operation, sub, clock, Path::new("/srv/here")).map(|p| (operation, p)).map_err(|e| e.message)
+    }
+
+    fn searched(line: &str) -> SearchConversations {
+        SearchConversations::read(typed(line).unwrap().1).unwrap()
+    }
+
+    #[test]
+    fn every_example_can_be_typed() {
+        for operation in OPERATIONS {
+            let (found, params) = typed(operation.example).unwrap();
+            assert_eq!(found.name, operation.name);
+            assert!(!params.is_empty() || operation.params.len() < 2, "{}", operation.example);
+        }
+    }
+
+    #[test]
+    fn words_and_flags_say_what_is_looked_for() {
+        for (line, intents) in [
+            ("loci search lost socket", vec!["lost socket"]),
+            ("loci search 'lost socket' daemon", vec!["lost socket daemon"]),
+            ("loci search lost socket --also 'unix, pipe'", vec!["lost socket", "unix, pipe"]),
+            ("loci search --intent-query a --intent-query b", vec!["a", "b"]),
+            ("loci search a --intent-query b --also c", vec!["a", "b", "c"]),
+            ("loci search --intent-query=-x", vec!["-x"]),
+        ] {
+            assert_eq!(searched(line).intent_query.0, intents, "{line}");
+        }
+    }
+
+    #[test]
+    fn short_flags_mean_what_the_long_ones_mean() {
+        for (short, long) in [
+            ("--fuzzy", "--precision-mode fuzzy"),
+            ("--all", "--match all"),
+            ("-n 3", "--limit-chats 3"),
+            ("--limit 3", "--limit-chats=3"),
+            ("--no-tools", "--include-tools-in-search=false"),
+            ("--project .", "--project /srv/here/."),
+        ] {
+            assert_eq!(
+                searched(&format!("loci search x {short}")),
+                searched(&format!("loci search x {long}"))
+            );
+        }
+        let window =
+            searched("loci search x --since 2026-11-01T00:00:00Z --until 2026-11-02T00:00:00Z").time_window;
+        let ms = |text: &str| Some(Stamp::parse(text.as_bytes()).0);
+        let (start, end) = (ms("2026-11-01T00:00:00Z"), ms("2026-11-02T00:00:00Z"));
+        assert_eq!(window, TimeWindow::Span { start, end });
+        assert_eq!(
+            typed("loci resolve ab").unwrap().1,
+            *json!({"chatIdPrefix": "ab", "messageIdPrefix": "ab"}).as_object().unwrap()
+        );
+        assert_eq!(
+            typed("loci show a b --no-tools").unwrap().1,
+            *json!({"chatIds": ["a", "b"], "includeTools": false}).as_object().unwrap()
+        );
+        assert_eq!(
+            typed("loci code context add A.B --minutes 5").unwrap().1,
+            *json!({"action": "add", "path": "A.B", "minutes": 5}).as_object().unwrap()
+        );
+        assert_eq!(
+            typed("loci forget a --chat-ids b,c").unwrap().1,
+            *json!({"chat_ids": ["a", "b", "c"]}).as_object().unwrap()
+        );
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "loci search x --fuzzy --precision-mode basic",
+            "loci search x --since 7d --time-window 30d",
+            "loci search x -n 3 --limit-chats 4",
+            "loci search x --precision-mode exact",
+            "loci search x --since soon",
+            "loci search x --tool Bash",
+            "loci sessions --json -o text",
+            "loci sessions --limit x",
+            "loci code context add A B",
+        ] {
+            assert!(typed(line).is_err(), "{line}");
+        }
+    }
+
+    /// What is suggested as the next step can be typed, and means the suggestion.
+    #[test]
+    fn suggestions_can_be_typed() {
+        let chat = |id: &str| ChatFound { chat_id: id.into(), ..ChatFound::default() };
+        let ask = SearchConversations {
+            intent_query: Intent(vec!["it hangs".into(), "虚拟列表".into()]),
+            time_window: TimeWindow::Span { start: Some(1_794_000_000_000), end: None },
+            project: Some("/srv/a b".into()),
+            matching: Match::All,
+            include_tools_in_search: false,
+            ..SearchConversations::default()
+        };
+        for results in [vec![], vec![chat("7f3a"), chat("8b")]] {
+            let found = SearchFound { confidence: 0.5, results, ..SearchFound::default() };
+            for action in guidance::guide(&ask, &found).next_actions {
+                let operation = api::operation_named(&action.tool).unwrap();
+                let line = operation.typed(&action.args);
+                let (_, params) = typed(&line).unwrap();
+                if operation.name == "gather_chats" {
+                    assert_eq!(params, action.args, "{line}");
+                } else {
+                    let (typed, meant) =
+                        (SearchConversations::read(params), SearchConversations::read(action.args));
+                    assert_eq!(typed.unwrap(), meant.unwrap(), "{line}");
+                }
+            }
+        }
+    }
+}

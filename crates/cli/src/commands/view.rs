@@ -1,0 +1,281 @@
+//! The commands that are views: a flag for each parameter, records on standard output.
+//!
+//! Does not know how a view is computed.
+
+use crate::daemon_client::{self, Asked};
+use crate::environment;
+use crate::flags::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
+use crate::output::{self, Shown, note, plural, with_progress};
+use crate::view_text::Text;
+use api::{Exit, Param, VIEWS, View, ViewRequest};
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use serde_json::{Map, Value};
+use service::{Ending, Format, Service};
+use std::io::{BufWriter, Write};
+
+// ---- the command
+
+pub(crate) fn group_command(bare: Command, group: &str) -> Command {
+    let views = VIEWS.iter().filter(|v| v.group == group);
+    let examples: Vec<&str> = views.clone().map(|v| v.example).take(3).collect();
+    bare.after_help(format!("Examples:\n  {}", examples.join("\n  ")))
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(views.map(view_command))
+}
+
+pub(crate) fn view_command(view: &'static View) -> Command {
+    let mut command = Command::new(view.name).about(view.about).after_help(after(view));
+    for param in view.params().filter_map(api::view_params::param_named) {
+        command = command.arg(flag(view, param));
+    }
+    let output = PossibleValuesParser::new(["jsonl", "tsv", "text"]);
+    command
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FORMAT")
+                .value_parser(output)
+                .help("How to print [default: text on a terminal, jsonl elsewhere]"),
+        )
+        .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
+        .arg(hybrid_flag())
+        .arg(threads_flag())
+}
+
+fn after(view: &View) -> String {
+    let jq = format!("\n\njq: {}", service::JQ_RULE);
+    format!("Order: {}\nFields: {}\n\nExample:\n  {}{jq}", view.order, view.fields.join(", "), view.example)
+}
+
+fn flag(view: &View, param: &'static Param) -> Arg {
+    let mut about = param.about.to_string();
+    if param.name == "by" {
+        about = format!("{about}: {}", view.by.join(", "));
+    }
+    shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
+}
+
+// ---- the request
+
+/// A view with its parameters.
+pub(crate) struct Call {
+    view: &'static View,
+    /// As typed, and understood.
+    params: Map<String, Value>,
+    ask: Result<ViewRequest, api::Error>,
+    service: Service,
+    format: Shown,
+    /// As an agent gets it.
+    hybrid: bool,
+}
+
+pub(crate) fn call(view: &'static View, matches: &ArgMatches) -> Call {
+    let (service, sound) = environment::service(matches);
+    let format =
+        matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
+    let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
+    let ask = sound.and_then(|()| ViewRequest::new(view, params.clone()));
+    Call { view, params, ask, service, format, hybrid }
+}
+
+fn params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
+    let mut map = Map::new();
+    for param in view.params().filter_map(api::view_params::param_named) {
+        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+    }
+    map
+}
+
+impl Call {
+    pub(crate) fn run(&self) -> Exit {
+        let mut out = Out::new(self.format, self.view);
+        match out.answer(self) {
+            Ok(outcome) => out.close(self, &outcome),
+            Err(error) => output::fail(self.format, &error),
+        }
+    }
+}
+
+// ---- the records
+
+/// Standard output. A reader that has gone away is remembered and forgiven; a disk that is full is not.
+struct Pipe {
+    to: BufWriter<std::io::Stdout>,
+    failed: Option<std::io::Error>,
+}
+
+impl Pipe {
+    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(e) = &result
+            && e.kind() != std::io::ErrorKind::BrokenPipe
+            && self.failed.is_none()
+        {
+            self.failed = Some(std::io::Error::new(e.kind(), e.to_string()));
+        }
+        result
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let result = self.to.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let result = self.to.flush();
+        self.note(result)
+    }
+}
+
+struct Out {
+    shown: Shown,
+    view: &'static View,
+    to: Pipe,
+}
+
+impl Out {
+    fn new(shown: Shown, view: &'static View) -> Out {
+        let to = Pipe { to: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failed: None };
+        Out { shown, view, to }
+    }
+
+    fn answer(&mut self, call: &Call) -> Result<Ending, api::Error> {
+        let ask = call.ask.as_ref().map_err(Clone::clone)?;
+        if call.hybrid {
+            return with_progress(&call.service, || enclosed(call, ask));
+        }
+        with_progress(&call.service, || self.print(call, ask))
+    }
+
+    fn print(&mut self, call: &Call, ask: &api::ViewRequest) -> Result<Ending, api::Error> {
+        let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
+        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask, plain));
+        let to = &mut self.to;
+        let mut take = |line: &[u8]| match &mut text {
+            Some(text) => text.line(line, to),
+            None => to.write_all(line).is_ok(),
+        };
+        let asked = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
+        let answered = match daemon_client::ask_view(&call.service, &asked, &mut take) {
+            Ok(answered) => answered,
+            Err(told) => alone(call, ask, &mut told.rest(&mut take)),
+        };
+        if let Some(text) = text {
+            text.finish(to);
+        }
+        // Before an error is told: it stands behind the records that were found.
+        let flushed = to.flush();
+        let ending = answered?;
+        match self.to.failed.take() {
+            Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
+            None => Ok(Ending {
+                printed: if flushed.is_ok() { ending.printed } else { ending.printed.max(1) },
+                ..ending
+            }),
+        }
+    }
+
+    /// What people should know besides the records, and the exit code.
+    fn close(&mut self, call: &Call, ending: &Ending) -> Exit {
+        if ending.lost > 0 && self.view.name != "sources" {
+            note(&lost_note(ending));
+        }
+        let empty = ending.printed == 0 || (self.view.name == "sources" && ending.files == 0);
+        if empty {
+            note(&nothing(call, ending));
+        }
+        match (ending.lost > 0, empty) {
+            (true, _) => Exit::Incomplete,
+            (_, true) => Exit::Nothing,
+            _ => Exit::Found,
+        }
+    }
+}
+
+/// The answer as an agent gets it.
+fn enclosed(call: &Call, ask: &api::ViewRequest) -> Result<Ending, api::Error> {
+    let told = daemon_client::ask_enclosed(&call.service, call.view, &call.params).unwrap_or_else(|| {
+        let (envelope, outcome) = call.service.view(call.view, ask.clone(), &call.view.named())?;
+        Ok((envelope, outcome.ending()))
+    });
+    let (envelope, ending) = told?;
+    output::say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
+    Ok(ending)
+}
+
+/// Without the daemon, or what it left to be told.
+fn alone(
+    call: &Call,
+    ask: &api::ViewRequest,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Ending, api::Error> {
+    let format = if call.format == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
+    call.service.answer(call.view, ask, format, take).map(|outcome| outcome.ending())
+}
+
+fn lost_note(ending: &Ending) -> String {
+    let (places, files) = (plural(ending.lost, "place"), plural(ending.lost_files, "file"));
+    format!("{places} in {files} could not be read; `loci sources --problems` lists them")
+}
+
+/// Says why there is nothing, and what to type next.
+fn nothing(call: &Call, ending: &Ending) -> String {
+    if call.ask.as_ref().is_ok_and(|ask| ask.problems) && ending.files > 0 {
+        return format!("all of {} was read", plural(ending.files as usize, "transcript"));
+    }
+    if ending.looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
+    if ending.files == 0 && ending.sessions == 0 {
+        let places: Vec<String> = ending
+            .looked
+            .iter()
+            .map(|(name, path, there)| {
+                format!(
+                    "  {name:<12} {}{}",
+                    path.display(),
+                    if *there { " (there, but without sessions of this project)" } else { "" }
+                )
+            })
+            .collect();
+        let project = ending.project.as_ref().filter(|_| ending.looked.iter().any(|l| l.2));
+        let head = match project {
+            Some(project) => format!(
+                "no sessions of {} were found; --all-projects asks about every project. Looked in:",
+                project.display()
+            ),
+            None => "no agent has left a history here. Looked in:".to_string(),
+        };
+        return format!("{head}\n{}", places.join("\n"));
+    }
+    let scope = match &ending.project {
+        Some(project) => format!(" in {} (--all-projects asks about everything)", project.display()),
+        None => String::new(),
+    };
+    format!("nothing found for `loci {}`{scope}", call.view.title())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{command, tests::split};
+
+    /// Every example in the help is itself a valid command line.
+    #[test]
+    fn examples_can_be_typed() {
+        for view in VIEWS {
+            let words = split(view.example);
+            let matches = command(words.get(1).map(String::as_str))
+                .try_get_matches_from(&words)
+                .unwrap_or_else(|e| panic!("{}: {e}", view.example));
+            let (_, sub) = matches.subcommand().unwrap();
+            let sub = sub.subcommand().map_or(sub, |(_, deeper)| deeper);
+            ViewRequest::new(view, params(view, sub)).unwrap();
+        }
+        assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
+    }
+}

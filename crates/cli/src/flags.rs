@@ -1,0 +1,84 @@
+//! Flags that several commands share, and the values that were given for them.
+//!
+//! Does not know the commands.
+
+use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
+use api::{Param, Shape};
+use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser, value_parser};
+use serde_json::{Value, json};
+
+/// Only a person at a terminal may ask for it: no other door has it, and nothing that puts text into a file goes with it.
+pub(crate) fn unmasked_flag() -> Arg {
+    Arg::new("unmasked")
+        .long("unmasked")
+        .conflicts_with_all([HYBRID, STATS_FIRST.name])
+        .action(ArgAction::SetTrue)
+        .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
+}
+
+pub(crate) const HYBRID: &str = "hybrid";
+
+pub(crate) fn hybrid_flag() -> Arg {
+    Arg::new(HYBRID)
+        .long(HYBRID)
+        .action(ArgAction::SetTrue)
+        .help("Answer as an agent is answered: one JSON object, with a large answer in a file")
+}
+
+pub(crate) fn threads_flag() -> Arg {
+    Arg::new("threads")
+        .long("threads")
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(1..))
+        .help("Read with this many threads [default: one per core]")
+}
+
+/// How a control is typed: the filter also by its short name, what is about envelopes only with one.
+fn as_control(arg: Arg, param: &Param) -> Arg {
+    match param.name {
+        name if name == JQ_FILTER.name => arg.visible_alias("jq"),
+        name if name == INLINE_THRESHOLD.name => arg.requires(HYBRID),
+        _ => arg,
+    }
+}
+
+/// A flag that takes what the parameter is.
+pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
+    let arg = as_control(arg, param);
+    if param.shape == Shape::Flag {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let text = matches!(param.shape, Shape::Text | Shape::Texts);
+    let arg = arg.value_name(param.value).allow_hyphen_values(text);
+    match param.shape {
+        Shape::List => arg.action(ArgAction::Append).value_delimiter(','),
+        Shape::Texts => arg.action(ArgAction::Append),
+        Shape::Count => arg.value_parser(value_parser!(u64)),
+        Shape::Number => arg.value_parser(value_parser!(f64)),
+        Shape::Choice(words) => {
+            arg.value_parser(PossibleValuesParser::new(words)).hide_possible_values(false)
+        }
+        // A word behind a blank would be taken for its value.
+        Shape::Switch => arg
+            .value_parser(value_parser!(bool))
+            .value_name("true|false")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
+        _ => arg,
+    }
+}
+
+/// What was given for a parameter, under the name its flag has.
+pub(crate) fn value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
+    match param.shape {
+        Shape::Flag => matches.get_flag(flag).then(|| json!(true)),
+        Shape::Switch => matches.get_one::<bool>(flag).map(|b| json!(b)),
+        Shape::Text | Shape::Choice(_) => matches.get_one::<String>(flag).map(|s| json!(s)),
+        Shape::Count => matches.get_one::<u64>(flag).map(|n| json!(n)),
+        Shape::Number => matches.get_one::<f64>(flag).map(|n| json!(n)),
+        Shape::List | Shape::Texts => {
+            matches.get_many::<String>(flag).map(|all| json!(all.collect::<Vec<_>>()))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a model was asked and what it cost, as a person reads it.
+//!
+//! Does not know which model that was.
+
+use crate::Render;
+use crate::format::{grouped, plural, size};
+use crate::options::{Ink, RenderOptions};
+use api::costs::{ClosedDoor, CostLine, Costs, JobLine, Jobs, ModelRun, PlannedCall, is_session};
+use api::terminal_text::{clean, one_line, put, short_id};
+
+impl Render for Jobs {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = String::new();
+        if self.retried > 0 {
+            put(&mut out, format_args!("{} may be asked again\n", plural(self.retried, "question")));
+        }
+        if self.jobs.is_empty() && self.closed.is_empty() && self.retried == 0 {
+            out.push_str("nothing waits, and nothing was set aside\n");
+        }
+        out.extend(self.jobs.iter().map(|job| line(job, options)));
+        out.extend(self.closed.iter().map(|door| closed(door, options)));
+        if self.jobs.iter().any(|job| job.state == "parked") {
+            out.push_str("`loci memory jobs --retry` lets what was set aside be asked again\n");
+        }
+        out
+    }
+}
+
+fn line(job: &JobLine, options: &RenderOptions) -> String {
+    let ink = if job.state == "parked" { Ink::Bad } else { Ink::Warn };
+    let due = job.due.map_or(String::new(), |due| format!("not before {}", options.date(Some(due))));
+    let facts = [
+        one_line(&job.source),
+        job.class.as_deref().map_or(String::new(), one_line),
+        plural(u64::from(job.attempts), "attempt"),
+        due,
+    ];
+    let why =
+        job.error.as_deref().map_or(String::new(), |error| format!("            {}\n", one_line(error)));
+    // What is no session has a name, which says nothing by its first letters.
+    let about = if is_session(&job.source) { short_id(&job.chat_id) } else { one_line(&job.chat_id) };
+    format!("{about:<8}  {}  {}\n{why}", options.paint(ink, &job.state), options.facts(&facts))
+}
+
+fn closed(door: &ClosedDoor, options: &RenderOptions) -> String {
+    let name = one_line(&door.name);
+    format!("{name} is not asked before {}: {}\n", options.date(door.until), one_line(&door.message))
+}
+
+impl Render for Costs {
+    fn render(&self, options: &RenderOptions) -> String {
+        if self.total.calls == 0 {
+            return "no model was asked\n".to_string();
+        }
+        let mut out: String = self.costs.iter().map(|one| row(one, options)).collect();
+        out += &row(&CostLine { group: "all".to_string(), ..self.total.clone() }, options);
+        let cap = self.tokens_per_day.map_or(String::new(), |cap| format!(" of {}", grouped(cap)));
+        put(&mut out, format_args!("within 24 hours: {}{cap} tokens\n", grouped(self.used_today)));
+        out
+    }
+}
+
+fn row(one: &CostLine, options: &RenderOptions) -> String {
+    let unpriced = match one.unpriced {
+        0 => String::new(),
+        many => format!("{} without a price", plural(many, "call")),
+    };
+    let failed = if one.failed == 0 { String::new() } else { format!("{} failed", one.failed) };
+    let facts = [
+        plural(one.calls, "call"),
+        failed,
+        format!("{} + {} tokens", grouped(one.tokens_in), grouped(one.tokens_out)),
+        format!("{} sent", size(one.bytes_sent)),
+        unpriced,
+    ];
+    let group = options.paint(Ink::Bold, &one_line(&one.group));
+    format!("{group}  ${:.4}  {}\n", one.cost, options.facts(&facts))
+}
+
+impl Render for ModelRun {
+    fn render(&self, options: &RenderOptions) -> String {
+        model_run(self, options, "session", !self.planned.is_empty())
+    }
+}
+
+/// What was asked about so many of something, or would be.
+pub(crate) fn model_run(run: &ModelRun, options: &RenderOptions, of: &str, planned: bool) -> String {
+    let mut out = String::new();
+    let name = [run.provider.as_str(), run.model.as_str()].join(" ");
+    let (name, cost) = (one_line(name.trim()), run.cost.map_or(String::new(), |cost| format!("${cost:.4}")));
+    let tokens = format!("{} + {} tokens", grouped(run.tokens_in), grouped(run.tokens_out));
+    if planned && run.tokens_in > 0 {
+        let many = plural(run.planned.len() as u64, of);
+        let many = if run.planned.is_empty() { String::new() } else { format!(" about {many}") };
+        let most = options.facts(&[format!("at most {tokens}"), cost]);
+        put(&mut out, format_args!("{name} would be asked{many}  {most}\n"));
+    } else if run.answered + run.failed > 0 {
+        let failed = if run.failed == 0 { String::new() } else { format!(", {} in vain", run.failed) };
+        let many = plural(run.answered + run.failed, of);
+        put(
+            &mut out,
+            format_args!("{name} was asked about {many}{failed}  {}\n", options.facts(&[tokens, cost])),
+        );
+    }
+    out.extend(run.planned.iter().map(|call| planned_call(call, options)));
+    let left = plural(run.left, of);
+    match (&run.why, run.left) {
+        (Some(why), 0) => put(&mut out, format_args!("no model was asked: {}\n", one_line(why))),
+        (Some(why), _) => put(&mut out, format_args!("{left} not asked about: {}\n", one_line(why))),
+        (None, 1..) => {
+            put(&mut out, format_args!("{left} left for another run; `loci memory jobs` says more\n"));
+        }
+        (None, 0) => {}
+    }
+    out
+}
+
+fn planned_call(call: &PlannedCall, options: &RenderOptions) -> String {
+    let cost = call.cost.map_or(String::new(), |cost| format!("${cost:.4}"));
+    let facts = [one_line(&call.source), format!("at most {} tokens", grouped(call.tokens)), cost];
+    let payload =
+        call.payload.as_deref().map_or(String::new(), |payload| format!("{}\n\n", clean_lines(payload)));
+    format!("  {:<8}  {}\n{payload}", short_id(&call.chat_id), options.facts(&facts))
+}
+
+/// Line by line as it would be sent, but for what would steer the terminal.
+fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}

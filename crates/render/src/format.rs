@@ -1,0 +1,106 @@
+//! Numbers, times and lines as text.
+
+use api::terminal_text::{clean, short_id, width_of};
+
+/// How long each unit is in milliseconds, and up to how many of the next it is used.
+const UNITS: &[(&str, i64, i64)] = &[
+    ("minute", 60_000, 60),
+    ("hour", 3_600_000, 36),
+    ("day", 86_400_000, 60),
+    ("month", 30 * 86_400_000, 24),
+    ("year", 365 * 86_400_000, i64::MAX),
+];
+
+/// None: it has not happened yet.
+pub(crate) fn ago(ms: i64) -> Option<String> {
+    match ms {
+        ..0 => None,
+        0..60_000 => Some("just now".to_string()),
+        _ => {
+            let (name, unit, _) = UNITS.iter().find(|(_, unit, most)| ms / unit < *most)?;
+            Some(format!("{} ago", plural((ms / unit) as u64, name)))
+        }
+    }
+}
+
+pub(crate) fn plural(n: u64, word: &str) -> String {
+    format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// 1234567 as 1,234,567.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `12.3 MB`, in units of 1024.
+pub(crate) fn size(bytes: u64) -> String {
+    let (mut n, mut unit) = (bytes as f64, "bytes");
+    for next in ["KB", "MB", "GB", "TB"] {
+        if n < 1024.0 {
+            break;
+        }
+        (n, unit) = (n / 1024.0, next);
+    }
+    if unit == "bytes" { plural(bytes, "byte") } else { format!("{n:.1} {unit}") }
+}
+
+/// An id as far as one needs it to tell it from the others.
+pub(crate) fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String {
+    let head = short_id(id);
+    if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
+}
+
+/// A character, and whether it belongs to a match.
+pub(crate) type Marked = (char, bool);
+
+/// Lines of at most `width` columns, broken between words where that can be done.
+pub(crate) fn wrapped(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
+    let (mut lines, mut line, mut taken) = (Vec::new(), Vec::<Marked>::new(), 0);
+    for &(c, marked) in text {
+        let wide = width_of(c);
+        // A blank at the end of a line is not seen: it may stand over.
+        if c != ' ' && taken + wide > width && !line.is_empty() {
+            let blank = line.iter().rposition(|(c, _)| *c == ' ').filter(|at| *at > line.len() / 2);
+            let rest = blank.map_or_else(Vec::new, |at| line.split_off(at + 1));
+            taken = rest.iter().map(|(c, _)| width_of(*c)).sum();
+            lines.push(std::mem::replace(&mut line, rest));
+        }
+        taken += wide;
+        line.push((c, marked));
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_told_in_words() {
+        assert_eq!((size(1), size(2048), size(5 << 30)), ("1 byte".into(), "2.0 KB".into(), "5.0 GB".into()));
+        assert_eq!(plural(1_234_567, "line"), "1,234,567 lines");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_wide_characters_fit() {
+        let text = |s: &str| s.chars().map(|c| (c, false)).collect::<Vec<_>>();
+        let shown = |s: &str, width| -> Vec<String> {
+            wrapped(&text(s), width).iter().map(|l| l.iter().map(|(c, _)| *c).collect()).collect()
+        };
+        assert_eq!(shown("one two three", 8), ["one two ", "three"]);
+        assert_eq!(shown("虚拟列表滚动", 8), ["虚拟列表", "滚动"]);
+        assert_eq!(shown("abcdefgh ij", 8), ["abcdefgh ", "ij"]);
+        assert_eq!(shown("", 8), [""]);
+        assert_eq!(told_apart("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
+        assert_eq!(told_apart("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");
+    }
+}

@@ -1,0 +1,241 @@
+//! Whole conversations as transcripts: who said what and when, each call of a tool on one line.
+//!
+//! Does not shorten what a person or an agent said; what a client said in their name is shown by its first lines.
+
+use crate::Render;
+use crate::format::plural;
+use crate::options::{Ink, RenderOptions};
+use crate::search::resume;
+use api::gather_chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, Told, ToolCall};
+use api::terminal_text::{clean, cut, one_line, put};
+use serde_json::Value;
+
+impl Render for Gathered {
+    fn render(&self, options: &RenderOptions) -> String {
+        match self {
+            Gathered::One(one) => one.render(options),
+            Gathered::Several(several) => several.render(options),
+        }
+    }
+}
+
+impl Render for OneChat {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = head(&self.chat, "", options);
+        let mut before = None;
+        for message in &self.messages {
+            out += &said(message, before, "", options);
+            before = Some(message);
+        }
+        out + &notes(&self.notes, options)
+    }
+}
+
+impl Render for SeveralChats {
+    fn render(&self, options: &RenderOptions) -> String {
+        let label = |n: usize| format!("[{}] ", n + 1);
+        let mut out: String =
+            self.meta.iter().map(|meta| head(&meta.chat, &label(meta.chat_idx), options)).collect();
+        let mut before: Option<&Told> = None;
+        for told in &self.narrative {
+            let same = before.filter(|last| last.chat_idx == told.chat_idx).map(|last| &last.message);
+            out += &said(&told.message, same, &label(told.chat_idx), options);
+            before = Some(told);
+        }
+        if !self.common_alignment.is_empty() {
+            put(&mut out, format_args!("\n{}\n", options.paint(Ink::Bold, "Said in several of them:")));
+            out.extend(self.common_alignment.iter().map(|shared| common(shared, options)));
+        }
+        out + &notes(&self.notes, options)
+    }
+}
+
+fn head(chat: &Chat, label: &str, options: &RenderOptions) -> String {
+    let title = one_line(&chat.title);
+    let title = if title.is_empty() { "(no title)" } else { &title };
+    let facts = [
+        options.when(chat.time_range.from),
+        one_line(&chat.source),
+        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
+        plural(chat.message_count, "message"),
+        one_line(&chat.id),
+    ];
+    let mut out =
+        format!("{}\n  {}\n", options.paint(Ink::Bold, &format!("{label}{title}")), options.facts(&facts));
+    if !chat.subagents.is_empty() {
+        let ids: Vec<String> = chat.subagents.iter().map(|id| one_line(id)).collect();
+        let line = format!("subagents, in conversations of their own: {}", ids.join(", "));
+        put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &line)));
+    }
+    out + &resume(chat.resume.as_deref(), chat.archived, options)
+}
+
+/// Lines shown of what nobody typed.
+const HEAD: usize = 3;
+
+/// A message below the one before it. A reply that only calls tools goes on with the reply before.
+fn said(message: &ChatMessage, before: Option<&ChatMessage>, label: &str, options: &RenderOptions) -> String {
+    let goes_on = message.content.is_empty() && before.is_some_and(|last| last.role == message.role);
+    let mut out = if goes_on { String::new() } else { speaker(message, label, options) };
+    let lines: Vec<&str> = message.content.lines().collect();
+    let shown = if message.kind.is_some() { lines.len().min(HEAD) } else { lines.len() };
+    for line in &lines[..shown] {
+        put(&mut out, format_args!("  {}\n", clean(line).trim_end()));
+    }
+    if shown < lines.len() {
+        let more = format!("… {} (all of it with --json)", plural((lines.len() - shown) as u64, "more line"));
+        put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &more)));
+    }
+    for call in message.tools.iter().flat_map(|tools| &tools.calls) {
+        put(&mut out, format_args!("  {}\n", called(call, options)));
+    }
+    out
+}
+
+fn speaker(message: &ChatMessage, label: &str, options: &RenderOptions) -> String {
+    let ink = if message.kind.is_none() { Ink::Role } else { Ink::Dim };
+    let who = one_line(&format!("{label}{}", message.kind.as_deref().unwrap_or(&message.role)));
+    format!(
+        "\n{}  {}\n",
+        options.paint(ink, &who),
+        options.paint(Ink::Dim, &options.date(message.created_at))
+    )
+}
+
+fn called(call: &ToolCall, options: &RenderOptions) -> String {
+    let server = if call.server.is_empty() { String::new() } else { format!("{}: ", call.server) };
+    let line = format!("· {server}{} {}", call.tool, about(&call.args));
+    let line = cut(one_line(&line).trim_end(), options.width.saturating_sub(14).max(20));
+    match call.status.as_deref() {
+        Some("pending") => options.paint(Ink::Dim, &format!("{line}  (no result)")),
+        Some(status) => format!("{}  {}", options.paint(Ink::Dim, &line), options.paint(Ink::Bad, status)),
+        None => options.paint(Ink::Dim, &line),
+    }
+}
+
+/// Which argument says best what a call is about.
+const TELLING: &[&str] = &[
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+];
+
+fn about(args: &Value) -> String {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    TELLING.iter().find_map(|name| args.get(name)).map_or_else(|| text(args), text)
+}
+
+fn common(shared: &Shared, options: &RenderOptions) -> String {
+    let places: Vec<String> = shared.refs.iter().map(|at| format!("[{}]", at.chat_idx + 1)).collect();
+    let width = options.width.saturating_sub(24).max(20);
+    let line = cut(&one_line(&shared.content), width);
+    format!("  {}  {line}  {}\n", shared.role, options.paint(Ink::Dim, &places.join(" ")))
+}
+
+fn notes(notes: &[String], options: &RenderOptions) -> String {
+    let line = |note: &String| format!("{}\n", options.paint(Ink::Dim, &format!("note: {}", one_line(note))));
+    let lines: String = notes.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::gather_chats::{ToolResult, Tools};
+    use api::search::TimeRange;
+    use record::{Clock, Stamp};
+    use serde_json::json;
+
+    #[test]
+    fn a_transcript_is_read_from_top_to_bottom() {
+        let at = Stamp::parse(b"2026-11-14T10:00:00Z").0;
+        let call = |tool: &str, args: Value, status: Option<&str>| ToolCall {
+            server: String::new(),
+            tool: tool.into(),
+            args,
+            status: status.map(String::from),
+        };
+        let message = |role: &str, kind: Option<&str>, content: &str, calls: Vec<ToolCall>| ChatMessage {
+            message_id: "m".into(),
+            created_at: Some(at),
+            role: role.into(),
+            content: content.into(),
+            kind: kind.map(String::from),
+            tools: (!calls.is_empty()).then(|| Tools { calls, results: vec![ToolResult::Text("x".into())] }),
+        };
+        let chat = OneChat {
+            chat: Chat {
+                id: "aaaa1111-2222".into(),
+                title: "Fix it".into(),
+                message_count: 3,
+                time_range: TimeRange { from: Some(at), to: Some(at) },
+                source: "codex".into(),
+                project: Some("/home/ada/loci".into()),
+                resume: Some("codex resume aaaa1111-2222".into()),
+                archived: false,
+                subagents: vec!["ace01".into()],
+            },
+            messages: vec![
+                message("user", Some("context"), "1\n2\n3\n4\n5", vec![]),
+                message("user", None, "Fix\x1b it\n\nplease", vec![]),
+                message(
+                    "assistant",
+                    None,
+                    "Done.",
+                    vec![
+                        call("Bash", json!({"command": "cargo test\n--all"}), Some("error")),
+                        call("shell", json!({"command": ["ls", "-a"]}), Some("pending")),
+                        call("Read", json!({"file_path": "/x/y.rs", "limit": 3}), None),
+                    ],
+                ),
+                message("assistant", None, "", vec![call("odd", json!({"n": 1}), None)]),
+            ],
+            partial: false,
+            notes: vec!["a note".into()],
+        };
+        let options = RenderOptions::plain(Clock::At(Stamp(at + 7_200_000)), "/home/ada");
+        let text = Gathered::One(Box::new(chat)).render(&options);
+        let expected = "Fix it
+  2 hours ago, 14 Nov 10:00 · codex · ~/loci · 3 messages · aaaa1111-2222
+  subagents, in conversations of their own: ace01
+  resume: codex resume aaaa1111-2222
+
+context  14 Nov 10:00
+  1
+  2
+  3
+  … 2 more lines (all of it with --json)
+
+user  14 Nov 10:00
+  Fix it
+
+  please
+
+assistant  14 Nov 10:00
+  Done.
+  · Bash cargo test --all  error
+  · shell ls -a  (no result)
+  · Read /x/y.rs
+  · odd {\"n\":1}
+
+note: a note
+";
+        assert_eq!(text.replace("  \n", "\n"), expected);
+    }
+}

@@ -1,0 +1,33 @@
+//! Responses as text for people: grouped, with relative dates and marked matches. A pure function of the response and the
+//! [`RenderOptions`], so that every interface shows the same text; nothing depends on colour.
+//!
+//! Does not know whether there is a terminal. Scripts read JSON; this text is never parsed.
+
+mod code;
+mod costs;
+mod format;
+mod gather_chats;
+mod mailbox;
+mod maintenance;
+mod memory;
+mod options;
+mod recommend;
+mod saved_results;
+mod search;
+mod setup;
+mod status;
+
+pub use options::RenderOptions;
+
+use api::AnyResponse;
+
+pub trait Render {
+    /// Complete lines, each with its line ending.
+    fn render(&self, options: &RenderOptions) -> String;
+}
+
+impl Render for AnyResponse {
+    fn render(&self, options: &RenderOptions) -> String {
+        api::with_response!(self, response => response.render(options))
+    }
+}

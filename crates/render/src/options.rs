@@ -1,0 +1,122 @@
+//! How a response is rendered: clock, home directory, width and colour.
+//!
+//! Does not know whether there is a terminal.
+
+use crate::format::ago;
+use api::terminal_text::clean;
+use record::{Clock, Stamp};
+
+/// How a response is rendered.
+#[derive(Clone, Debug)]
+pub struct RenderOptions {
+    pub clock: Clock,
+    /// Shown as `~` in paths; empty if unknown.
+    pub home: String,
+    pub width: usize,
+    pub colour: bool,
+}
+
+impl RenderOptions {
+    /// For text inside a response: no colours, lines of a fixed width.
+    pub fn plain(clock: Clock, home: &str) -> RenderOptions {
+        RenderOptions { clock, home: home.to_string(), width: 100, colour: false }
+    }
+}
+
+/// How a piece of text is emphasised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Bold,
+    Dim,
+    Match,
+    Role,
+    Bad,
+    Good,
+    Warn,
+}
+
+impl RenderOptions {
+    pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            Ink::Bold => "1",
+            Ink::Dim => "2",
+            Ink::Match => "1;33",
+            Ink::Role => "36",
+            Ink::Bad => "31",
+            Ink::Good => "32",
+            Ink::Warn => "33",
+        };
+        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    /// A path with `~` for the user's own folder.
+    pub(crate) fn path(&self, path: &str) -> String {
+        let inside = path.strip_prefix(&self.home).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match inside {
+            Some(rest) if !self.home.is_empty() => clean(&format!("~{rest}")),
+            _ => clean(path),
+        }
+    }
+
+    /// `3 days ago, 12 Nov 09:30`.
+    pub(crate) fn when(&self, at: Option<i64>) -> String {
+        let Some(at) = at else { return "at a time that is not known".to_string() };
+        match ago(self.clock.now().0 - at) {
+            Some(words) => format!("{words}, {}", self.date(Some(at))),
+            None => self.date(Some(at)),
+        }
+    }
+
+    /// `12 Nov 09:30`, and the year where it is another than this one.
+    pub(crate) fn date(&self, at: Option<i64>) -> String {
+        let Some([year, month, day, hour, minute]) = at.and_then(|at| self.clock.local(Stamp(at))) else {
+            return String::new();
+        };
+        let this_year = self.clock.local(self.clock.now()).is_some_and(|now| now[0] == year);
+        let month = MONTHS.get(month as usize - 1).unwrap_or(&"");
+        let year = if this_year { String::new() } else { format!(" {year}") };
+        format!("{day} {month}{year} {hour:02}:{minute:02}")
+    }
+
+    /// Facts side by side, those that are empty left out.
+    pub(crate) fn facts(&self, facts: &[String]) -> String {
+        let known: Vec<&str> = facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
+        self.paint(Ink::Dim, &known.join(" · "))
+    }
+}
+
+const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_words() {
+        let now = Stamp::parse(b"2026-11-15T12:00:00Z");
+        let options = RenderOptions::plain(Clock::At(now), "/home/ada");
+        let back = |ms: i64| options.when(Some(now.0 - ms));
+        let (hour, day) = (3_600_000, 86_400_000);
+        for (ms, words) in [
+            (5_000, "just now, 15 Nov 11:59"),
+            (60_000, "1 minute ago, 15 Nov 11:59"),
+            (3 * hour, "3 hours ago, 15 Nov 09:00"),
+            (35 * hour, "35 hours ago, 14 Nov 01:00"),
+            (3 * day, "3 days ago, 12 Nov 12:00"),
+            (90 * day, "3 months ago, 17 Aug 12:00"),
+            (800 * day, "2 years ago, 6 Sep 2024 12:00"),
+            (-hour, "15 Nov 13:00"),
+        ] {
+            assert_eq!(back(ms), words);
+        }
+        assert_eq!(options.when(None), "at a time that is not known");
+    }
+
+    #[test]
+    fn the_home_directory_is_abbreviated() {
+        let options = RenderOptions::plain(Clock::At(Stamp(0)), "/home/ada");
+        assert_eq!(options.path("/home/ada/x"), "~/x");
+        assert_eq!(options.path("/home/adam"), "/home/adam");
+        assert_eq!(RenderOptions { home: String::new(), ..options }.path("/x"), "/x");
+    }
+}

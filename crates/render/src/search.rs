@@ -1,0 +1,328 @@
+//! What was found, session by session: title, when and where, the passages with their matches, how to go on.
+//!
+//! Does not know how sure one may be: it puts the answer's own figure into a word.
+
+use crate::Render;
+use crate::format::{plural, told_apart, wrapped};
+use crate::options::{Ink, RenderOptions};
+use api::resolve_ids::{ChatId, MessageId, Resolved};
+use api::resume::GONE;
+use api::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
+use api::sessions::{SessionLine, Sessions};
+use api::terminal_text::{may_stand, one_line, put};
+use api::{guidance, operation_named};
+
+impl Render for SearchFound {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = String::new();
+        for chat in &self.results {
+            let id = told_apart(&chat.chat_id, self.results.iter().map(|other| other.chat_id.as_str()));
+            out += &found(chat, &id, options);
+            out.push('\n');
+        }
+        out += &verdict(self, options);
+        out += &expanded(self, options);
+        out += &notes(&self.notes, options);
+        if let Some(action) = self.guidance.as_ref().and_then(|guidance| guidance.next_actions.first()) {
+            out += &next(action, options);
+        }
+        out
+    }
+}
+
+fn notes(notes: &[String], options: &RenderOptions) -> String {
+    notes.iter().map(|note| options.paint(Ink::Dim, &format!("note: {}", one_line(note))) + "\n").collect()
+}
+
+fn verdict(response: &SearchFound, options: &RenderOptions) -> String {
+    let as_of = response.as_of.map_or(String::new(), |at| format!(" (as of {})", options.date(Some(at))));
+    if response.results.is_empty() {
+        return format!("nothing was found{as_of}\n");
+    }
+    let many = plural(response.results.len() as u64, "conversation");
+    format!("{many}, confidence: {}{as_of}\n", guidance::word(response.confidence))
+}
+
+/// The words that were added to those of the question.
+fn expanded(response: &SearchFound, options: &RenderOptions) -> String {
+    let added = response.guidance.as_ref().map(|guidance| &guidance.state.expanded_terms);
+    let beside = |(word, others): (&String, &Vec<String>)| {
+        let others = one_line(&others.join(", "));
+        if word == LEARNT { others } else { format!("{others} (for {})", one_line(word)) }
+    };
+    let all: Vec<String> = added.into_iter().flatten().map(beside).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("{}\n", options.paint(Ink::Dim, &format!("also looked for: {}", all.join("; "))))
+}
+
+/// Under this stand words from the person's own conversations: they belong to the question as a whole.
+const LEARNT: &str = "*";
+
+fn found(chat: &ChatFound, id: &str, options: &RenderOptions) -> String {
+    let mut out = header(&chat.title, options);
+    let facts = [
+        options.when(chat.time_range.to.or(chat.time_range.from)),
+        one_line(&chat.source),
+        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
+        plural(chat.hits, "hit"),
+        id.to_string(),
+    ];
+    put(&mut out, format_args!("  {}\n", options.facts(&facts)));
+    for snippet in &chat.snippets {
+        out += &passage(snippet, options);
+    }
+    out + &resume(chat.resume.as_deref(), chat.archived, options)
+}
+
+fn header(title: &str, options: &RenderOptions) -> String {
+    let title = one_line(title);
+    let title = if title.is_empty() { "(no title)" } else { &title };
+    format!("{}\n", options.paint(Ink::Bold, title))
+}
+
+/// How to go on with it in its agent, or why that cannot be done.
+pub(crate) fn resume(command: Option<&str>, archived: bool, options: &RenderOptions) -> String {
+    let line = |text: &str| format!("  {}\n", options.paint(Ink::Dim, text));
+    match command {
+        _ if archived => line(GONE),
+        Some(command) => line(&format!("resume: {}", one_line(command))),
+        None => String::new(),
+    }
+}
+
+/// Who says it; wide enough for the longest.
+fn role(snippet: &Snippet) -> &str {
+    match snippet.source {
+        Origin::Title => "title",
+        Origin::Tool => "tool",
+        Origin::Content => &snippet.role,
+    }
+}
+
+const ROLE: usize = 9;
+const INDENT: usize = 4;
+
+fn passage(snippet: &Snippet, options: &RenderOptions) -> String {
+    let text = marked(snippet);
+    let width = options.width.saturating_sub(INDENT + ROLE + 2).max(20);
+    let mut out = String::new();
+    for (n, line) in wrapped(&text, width).iter().enumerate() {
+        let who = format!("{:<ROLE$}", if n == 0 { one_line(role(snippet)) } else { String::new() });
+        let line = painted(line, options);
+        put(
+            &mut out,
+            format_args!("{:INDENT$}{}  {}\n", "", options.paint(Ink::Role, &who), line.trim_end()),
+        );
+    }
+    out
+}
+
+/// The passage on one line, each character with whether it belongs to a match.
+fn marked(snippet: &Snippet) -> Vec<(char, bool)> {
+    let mut out: Vec<(char, bool)> = Vec::new();
+    for (at, c) in snippet.text.chars().enumerate() {
+        let hit = snippet.highlights.iter().any(|[from, to]| (*from as usize..*to as usize).contains(&at));
+        if c.is_whitespace() {
+            if out.last().is_some_and(|(last, _)| *last != ' ') {
+                out.push((' ', hit));
+            }
+        } else if may_stand(c) {
+            out.push((c, hit));
+        }
+    }
+    out
+}
+
+fn painted(text: &[(char, bool)], options: &RenderOptions) -> String {
+    let same = text.chunk_by(|a, b| a.1 == b.1);
+    same.map(|run| {
+        let shown: String = run.iter().map(|(c, _)| *c).collect();
+        if run[0].1 { options.paint(Ink::Match, &shown) } else { shown }
+    })
+    .collect()
+}
+
+/// The next step as something one can type.
+fn next(action: &NextAction, options: &RenderOptions) -> String {
+    let Some(operation) = operation_named(&action.tool) else { return String::new() };
+    let mut args = action.args.clone();
+    args.shift_remove("iteration"); // a person does not count
+    let typed = one_line(&operation.typed(&args));
+    format!("next: {}\n", options.paint(Ink::Bold, &typed))
+        + &format!("  {}\n", options.paint(Ink::Dim, &action.why))
+}
+
+// ---- lists of conversations
+
+impl Render for Sessions {
+    fn render(&self, options: &RenderOptions) -> String {
+        let ids = || self.sessions.iter().map(|other| other.chat_id.as_str());
+        let lines =
+            self.sessions.iter().map(|line| session(line, &told_apart(&line.chat_id, ids()), options));
+        let listed: String = lines.collect();
+        let listed = if listed.is_empty() { "no conversations\n".to_string() } else { listed };
+        listed + &notes(&self.notes, options)
+    }
+}
+
+fn session(line: &SessionLine, id: &str, options: &RenderOptions) -> String {
+    let failed = if line.errors > 0 { format!(", {} failed", line.errors) } else { String::new() };
+    let facts = [
+        options.when(line.time_range.to.or(line.time_range.from)),
+        one_line(&line.source),
+        line.project.as_deref().map_or(String::new(), |path| options.path(path)),
+        format!("{}, {}{failed}", plural(line.turns, "turn"), plural(line.tool_calls, "call")),
+        id.to_string(),
+    ];
+    let head = header(&line.title, options);
+    format!("{head}  {}\n{}", options.facts(&facts), resume(line.resume.as_deref(), line.archived, options))
+}
+
+impl Render for Resolved {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out: String = self.chats.iter().map(|chat| chat_id(chat, options)).collect();
+        out.extend(self.messages.iter().map(|message| message_id(message, options)));
+        if out.is_empty() {
+            return "no id begins so\n".to_string();
+        }
+        if self.more {
+            out += "and more; give a longer beginning\n";
+        } else if self.ambiguous {
+            out += "several ids begin so: give more of the one that is meant\n";
+        }
+        out
+    }
+}
+
+pub(crate) fn chat_id(chat: &ChatId, options: &RenderOptions) -> String {
+    let facts = [
+        one_line(&chat.title),
+        one_line(&chat.source),
+        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
+    ];
+    format!(
+        "conversation  {}  {}\n",
+        options.paint(Ink::Bold, &one_line(&chat.chat_id)),
+        options.facts(&facts)
+    )
+}
+
+fn message_id(message: &MessageId, options: &RenderOptions) -> String {
+    let facts = [
+        message.role.as_deref().map_or(String::new(), one_line),
+        options.when(message.created_at),
+        format!("in {}", one_line(&message.chat_id)),
+    ];
+    format!(
+        "message       {}  {}\n",
+        options.paint(Ink::Bold, &one_line(&message.message_id)),
+        options.facts(&facts)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::search::{Intent, SearchConversations, TimeRange};
+    use record::{Clock, Stamp};
+    use std::collections::BTreeMap;
+
+    fn options(colour: bool) -> RenderOptions {
+        let clock = Clock::At(Stamp::parse(b"2026-11-15T09:30:00Z"));
+        RenderOptions { clock, home: "/home/ada".to_string(), width: 60, colour }
+    }
+
+    fn answer() -> SearchFound {
+        let at = Stamp::parse(b"2026-11-12T09:30:00Z").0;
+        let snippet = |role: &str, text: &str, highlights: &[[u32; 2]], source| Snippet {
+            message_id: "m".into(),
+            role: role.into(),
+            created_at: Some(at),
+            text: text.into(),
+            source,
+            highlights: highlights.to_vec(),
+        };
+        let chat = ChatFound {
+            chat_id: "7f3a0000-1111".into(),
+            title: "Daemon loses\nits socket".into(),
+            hits: 4,
+            time_range: TimeRange { from: Some(at), to: Some(at) },
+            snippets: vec![
+                snippet(
+                    "user",
+                    "the  daemon\nloses its socket when the \u{1b}[31mlid closes",
+                    &[[22, 28]],
+                    Origin::Content,
+                ),
+                snippet("assistant", "虚拟列表滚动很卡", &[[0, 4]], Origin::Content),
+                snippet("assistant", "bind: address in use", &[], Origin::Tool),
+            ],
+            source: "claude-code".into(),
+            project: Some("/home/ada/loci".into()),
+            resume: Some("cd /home/ada/loci && claude --resume 7f3a0000-1111".into()),
+            archived: false,
+        };
+        let ask = SearchConversations {
+            intent_query: Intent(vec!["lost socket".into()]),
+            ..SearchConversations::default()
+        };
+        SearchFound { confidence: 0.8, results: vec![chat], ..SearchFound::default() }
+            .completed(&ask, BTreeMap::new())
+    }
+
+    const PLAIN: &str = "Daemon loses its socket
+  3 days ago, 12 Nov 09:30 · claude-code · ~/loci · 4 hits · 7f3a0000
+    user       the daemon loses its socket when the [31mlid
+               closes
+    assistant  虚拟列表滚动很卡
+    tool       bind: address in use
+  resume: cd /home/ada/loci && claude --resume 7f3a0000-1111
+
+1 conversation, confidence: sure
+next: loci show 7f3a0000-1111
+  read the conversation that was found
+";
+
+    #[test]
+    fn what_was_found_reads_well_without_colours() {
+        assert_eq!(answer().render(&options(false)), PLAIN);
+    }
+
+    #[test]
+    fn colours_mark_the_matches_and_take_nothing_away() {
+        let coloured = answer().render(&options(true));
+        assert!(coloured.contains("its \x1b[1;33msocket\x1b[0m when"), "{coloured}");
+        assert!(coloured.contains("\x1b[1;33m虚拟列表\x1b[0m滚动很卡"), "{coloured}");
+        let mut bare = String::new();
+        let mut parts = coloured.split('\x1b');
+        bare += parts.next().unwrap();
+        parts.for_each(|part| bare += part.split_once('m').unwrap().1);
+        assert_eq!(bare, PLAIN);
+    }
+
+    #[test]
+    fn added_words_are_said_and_what_is_gone_is_not_resumed() {
+        let mut answer = answer();
+        let words = [("login", vec!["sign-in", "auth"]), ("*", vec!["cookie"])];
+        let words =
+            words.map(|(word, all)| (word.to_string(), all.into_iter().map(str::to_string).collect()));
+        answer.guidance.as_mut().unwrap().state.expanded_terms = words.into();
+        answer.results[0].archived = true;
+        answer.results[0].resume = None;
+        let text = answer.render(&options(false));
+        assert!(text.contains("\nalso looked for: cookie; sign-in, auth (for login)\n"), "{text}");
+        assert!(text.contains("\n  (its transcript is gone; kept by Loci)\n"), "{text}");
+        assert!(!text.contains("resume:"), "{text}");
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_nothing() {
+        let ask =
+            SearchConversations { intent_query: Intent(vec!["x".into()]), ..SearchConversations::default() };
+        let none = SearchFound::default().completed(&ask, BTreeMap::new());
+        let text = none.render(&options(false));
+        assert!(text.starts_with("nothing was found\nnext: loci search x --fuzzy\n"), "{text}");
+    }
+}
