@@ -1,6 +1,6 @@
 //! What a C# tree declares: namespaces, imports and types, each with what a user may rely on apart from what it does.
 //!
-//! Does not know other files: a part of a partial type is told as if it were alone. Members are read in `member`.
+//! Does not know other files: a part of a partial type is told as if it were alone. Members are read in `members`.
 
 use super::kinds::Kind;
 use super::walk::{Walk, after_attributes, child, is_visibility, span, visibility};

@@ -227,7 +227,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// `extension(T source) { … }` is read as a class of that shape; `declare` knows it by the word in the source.
+    /// `extension(T source) { … }` is read as a class of that shape; `declarations` knows it by the word in the source.
     fn extension(&mut self, at: usize) {
         let begins = matches!(self.before(at), "{" | "}" | ";" | "]");
         let open = if self.text(at + 1) == "<" {
