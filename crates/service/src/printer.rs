@@ -1,11 +1,12 @@
 //! From records to bytes: chooses the fields, writes JSON lines or TSV, runs the jq filter, counts limit and
 //! offset, and stops when nobody reads any more.
 
-use crate::reply::refs::RefFile;
-use crate::reply::tally::Tally;
-use crate::{Service, Take, home, query_error};
+use crate::saved_results::RefFile;
+use crate::{Service, Take, query_error};
 use api::{Ask, Code, Error, View};
+use history::home;
 use query::child::Runner;
+use query::tally::Tally;
 use record::{Cell, Line, cell};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use subprocess::{Failed, Finished, Job, Ward};
+use tempfile::TempDir;
 
 /// A script, and a mark in its environment by which everything that comes of it is known.
 struct Fake {

@@ -2,14 +2,16 @@
 //!
 //! Does not know those files. What is shown of them is masked like any other text.
 
-use crate::{Service, home, ingest};
+use crate::Service;
 use api::setup::{SetupAsk, SetupDone};
 use api::{Code, Error, Request};
+use history::error::homeless;
+use history::home;
 use setup::Machine;
 
 pub(crate) fn setup(service: &Service, ask: &SetupAsk) -> Result<SetupDone, Error> {
     ask.check()?;
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     let machine = Machine {
         home: service.places.home.clone(),
         vars: service.places.vars.clone(),
@@ -19,7 +21,7 @@ pub(crate) fn setup(service: &Service, ask: &SetupAsk) -> Result<SetupDone, Erro
     let mut done = setup::setup(&machine, ask).map_err(|error| told(&error))?;
     let changes = done.agents.iter_mut().flat_map(|agent| &mut agent.changes);
     for diff in changes.filter_map(|change| change.diff.as_mut()) {
-        if let Some(veil) = service.masker() {
+        if let Some(veil) = service.history().masker() {
             *diff = veil.text(diff).into_owned();
         }
     }

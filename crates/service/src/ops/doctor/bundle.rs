@@ -6,10 +6,10 @@
 
 use super::super::status;
 use crate::Service;
-use crate::home::{full, mask_key};
 use api::status::StatusAsk;
 use api::upkeep::Checkup;
 use api::{Code, Error};
+use history::home::{full, mask_key};
 use mask::Masker;
 use serde_json::json;
 use std::fs::OpenOptions;

@@ -4,15 +4,18 @@
 //! is not part of the session that sent them out.
 
 use super::super::records::BOTH;
-use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
-use crate::{Service, meant, read_error, remembered};
+use crate::{Service, memory_store};
 use api::memory::Consolidate;
 use api::{Ask, Code, Error};
 use catalogue::Pick;
+use history::call_summary::{CallSummary, shortened};
+use history::error::read_error;
+use history::resolve_session;
+use history::scan::{self, Library, Need, by_session, by_time, gather, is_warm_up};
 use memory::{By, Digest, Said};
 use query::touched::Act;
 use record::row::{SIDECHAIN, USAGE_ONLY};
-use record::{Call, Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
+use record::{Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Source and id.
@@ -37,8 +40,6 @@ pub(super) struct Wanted {
     pub(super) project: String,
 }
 
-/// Of a longer prompt the beginning and the end say what was wanted.
-const LONGEST: usize = 8 << 10;
 /// More than anybody types; beyond it a script did.
 const PROMPTS: usize = 2_000;
 /// Calls that are looked into; the rest is counted.
@@ -73,7 +74,7 @@ impl Plan {
             Ask { all_projects: true, project: ask.project.clone(), since: None, ..Ask::default() };
         // What is known of sessions is enough.
         let need = Need { want: BOTH, pick: Pick::None };
-        let (library, _) = gather(service, &everything, need, by_time, |_, _| false)?;
+        let (library, _) = gather(&service.history(), &everything, need, by_time, |_, _| false)?;
         let mut found = found(&library);
         only_named(&mut found, &ask.chat_ids)?;
         if let Some(since) = ask.since.as_deref().and_then(|text| service.clock.moment(text)) {
@@ -97,10 +98,10 @@ impl Plan {
         service: &Service,
         known_up_to: fn((Stamp, Stamp)) -> Stamp,
     ) -> Result<(), Error> {
-        let Some(store) = remembered::look(service)? else { return Ok(()) };
-        let known = store.made_from().map_err(|error| remembered::told(&error))?;
-        let forgotten = store.forgotten().map_err(|error| remembered::told(&error))?;
-        self.unsaid = store.forgotten_facts().map_err(|error| remembered::told(&error))?;
+        let Some(store) = memory_store::look(service)? else { return Ok(()) };
+        let known = store.made_from().map_err(|error| memory_store::told(&error))?;
+        let forgotten = store.forgotten().map_err(|error| memory_store::told(&error))?;
+        self.unsaid = store.forgotten_facts().map_err(|error| memory_store::told(&error))?;
         let before = self.wanted.len();
         self.wanted.retain(|name, _| !forgotten.contains(name));
         self.forgotten = (before - self.wanted.len()) as u64;
@@ -146,7 +147,7 @@ impl Plan {
             self.ask.session = self.wanted.keys().next().map(|(_, id)| id.clone());
         }
         let wanted = &self.wanted;
-        let (library, rows) = gather(service, &self.ask, BOTH, by_session, |library, joined| {
+        let (library, rows) = gather(&service.history(), &self.ask, BOTH, by_session, |library, joined| {
             let session = library.session(&joined.row);
             session.agent_id.is_none() && wanted.contains_key(&name(session)) && is_said(&joined.row)
         })?;
@@ -175,7 +176,7 @@ fn name(session: &Session) -> Name {
 fn found(library: &Library) -> BTreeMap<Name, Wanted> {
     let mut found: BTreeMap<Name, Wanted> = BTreeMap::new();
     for session in library.facts.iter().flat_map(|facts| &facts.sessions) {
-        if session.agent_id.is_some() || gather::is_empty(session) || !library.scope.holds_session(session) {
+        if session.agent_id.is_some() || scan::is_empty(session) || !library.scope.holds_session(session) {
             continue;
         }
         let wanted = found.entry(name(session)).or_insert_with(|| Wanted {
@@ -205,7 +206,7 @@ fn only_named(found: &mut BTreeMap<Name, Wanted>, prefixes: &[String]) -> Result
             }
             (None, several) => {
                 let ids = several.iter().map(|(_, id)| id.as_str());
-                return Err(meant::one_of(prefix, "sessions", ids));
+                return Err(resolve_session::one_of(prefix, "sessions", ids));
             }
         }
     }
@@ -284,7 +285,7 @@ impl Reader<'_> {
         if kind == Kind::Reply || full {
             return;
         }
-        match self.service.read_message(self.library, row) {
+        match self.service.history().read_message(self.library, row) {
             Ok(message) => {
                 let said =
                     Said { id: message.id, role: Role::User, at: row.at, text: shortened(message.text) };
@@ -308,10 +309,10 @@ impl Reader<'_> {
             return;
         }
         let tool = self.library.name(row).clone();
-        match self.service.read_deed(self.library, row) {
-            Ok(deed) => {
+        match self.service.history().read_call_summary(self.library, row) {
+            Ok(summary) => {
                 if let Some(here) = self.here() {
-                    here.deed(&tool, &deed, failed);
+                    here.add_call(&tool, &summary, failed);
                 }
             }
             Err(_) => self.unread += 1,
@@ -351,7 +352,7 @@ impl Reader<'_> {
     fn turns(&mut self, gathering: &mut Gathering) {
         for row in &gathering.last {
             let role = if row.kind() == Kind::Prompt { Role::User } else { Role::Assistant };
-            match self.service.read_message(self.library, row) {
+            match self.service.history().read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
                     let said = Said { id: message.id, role, at: row.at, text: shortened(message.text) };
@@ -368,7 +369,7 @@ impl Reader<'_> {
                 gathering.digest.unanswered += 1;
                 continue;
             }
-            match self.service.read_message(self.library, row) {
+            match self.service.history().read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
                     gathering.digest.last_reply = shortened(message.text);
@@ -410,51 +411,25 @@ impl Gathering {
     }
 
     /// What failed, or was not allowed, has changed and shown nothing: of it only the command is told, as one that failed.
-    fn deed(&mut self, tool: &str, deed: &Deed, failed: bool) {
+    fn add_call(&mut self, tool: &str, summary: &CallSummary, failed: bool) {
         let digest = &mut self.digest;
         if failed {
             let room = COMMANDS.saturating_sub(digest.failed.len());
-            digest.failed.extend(deed.command.clone().into_iter().take(room));
+            digest.failed.extend(summary.command.clone().into_iter().take(room));
             return;
         }
-        if let Some(file) = &deed.file {
+        if let Some(file) = &summary.file {
             let files = match Act::of(tool) {
                 Some(Act::Edit | Act::Write) => &mut digest.changed,
                 _ => &mut digest.looked_at,
             };
             *files.entry(file.clone()).or_default() += 1;
         }
-        if let Some(command) = deed.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
+        if let Some(command) = summary.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
             digest.commits.extend(committed(command));
             digest.commands.push(command.clone());
         }
     }
-}
-
-/// What a call did, as far as a summary tells: which file, which command. What it gave back is not read.
-#[derive(Debug, Default)]
-pub(crate) struct Deed {
-    pub(crate) file: Option<String>,
-    pub(crate) command: Option<String>,
-}
-
-impl Deed {
-    pub(crate) fn of(call: &Call) -> Deed {
-        let input = call.input.as_bytes();
-        let command = ["command", "cmd", "script"].iter().find_map(|key| text_or_last(input, key.as_bytes()));
-        Deed { file: call.file.clone(), command: command.map(shortened) }
-    }
-}
-
-/// A command is a text, or a list of which the last is what the shell got.
-fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
-    let raw = sources::json::get(input, key)?;
-    if raw.first() == Some(&b'[') {
-        let words: Vec<String> = serde_json::from_slice(raw).ok()?;
-        let shell = words.first().is_some_and(|word| word.ends_with("sh"));
-        return if shell { words.into_iter().next_back() } else { Some(words.join(" ")) };
-    }
-    sources::json::get_text(input, key)
 }
 
 /// The first line of what `git commit -m` was given.
@@ -483,15 +458,6 @@ fn slash(text: &str) -> Option<String> {
     typed.starts_with('/').then_some(typed)
 }
 
-fn shortened(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let (head, tail) =
-            (text.floor_char_boundary(LONGEST * 3 / 4), text.ceil_char_boundary(text.len() - LONGEST / 4));
-        text.replace_range(head..tail, "\n");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -506,20 +472,6 @@ mod tests {
             ("git log", None),
         ] {
             assert_eq!(committed(command).as_deref(), message, "{command}");
-        }
-    }
-
-    #[test]
-    fn commands_are_read_however_a_tool_takes_them() {
-        for (input, command) in [
-            (r#"{"command":"cargo test"}"#, Some("cargo test")),
-            (r#"{"command":["bash","-lc","cargo test"]}"#, Some("cargo test")),
-            (r#"{"command":["cargo","test"]}"#, Some("cargo test")),
-            (r#"{"cmd":"ls"}"#, Some("ls")),
-            (r#"{"file_path":"a"}"#, None),
-        ] {
-            let call = Call { input: input.to_string(), ..Call::default() };
-            assert_eq!(Deed::of(&call).command.as_deref(), command, "{input}");
         }
     }
 

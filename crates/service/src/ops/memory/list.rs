@@ -3,16 +3,17 @@
 //! Does not show facts that wait for a person, or were put away, unless they are asked for.
 
 use super::named::{fact_line, session_line};
-use crate::{Service, remembered, scope};
+use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Request};
+use history::scope;
 use memory::State;
 use std::path::Path;
 
 pub(crate) fn list_memory(service: &Service, ask: &ListMemory) -> Result<Memories, Error> {
     ask.check()?;
-    let Some(store) = remembered::look(service)? else { return Ok(Memories::default()) };
-    let (sessions, facts) = store.all().map_err(|error| remembered::told(&error))?;
+    let Some(store) = memory_store::look(service)? else { return Ok(Memories::default()) };
+    let (sessions, facts) = store.all().map_err(|error| memory_store::told(&error))?;
     let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
     let wants = |kind: &str| ask.kind.as_deref().is_none_or(|wanted| wanted == kind);
     let mut found: Vec<MemoryLine> = Vec::new();
