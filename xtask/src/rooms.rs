@@ -16,7 +16,7 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("search", &[]),
     ("code", &["db"]),
     ("subprocess", &[]),
-    ("mailbox", &["db"]),
+    ("mailbox", &["db", "subprocess"]),
     ("memory", &["record", "db"]),
     ("recommend", &["record", "search"]),
     ("llm", &["record", "db", "mask", "subprocess"]),

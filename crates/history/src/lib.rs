@@ -13,6 +13,7 @@ pub mod error;
 pub mod event_ids;
 pub mod excerpt;
 pub mod freshness;
+pub mod guard;
 pub mod home;
 pub mod ingest;
 pub mod masked_read;

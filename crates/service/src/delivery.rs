@@ -3,13 +3,11 @@
 //!
 //! Does not know who asks; what was accepted is delivered, at least once, and answered once.
 
-mod agent_client;
-
 use crate::ops::mailbox::{failed, open};
-use crate::reply::guard;
 use crate::{Service, config, env};
-use agent_client::{AgentClient, Heard};
 use api::Error;
+use history::guard;
+use mailbox::client::{AgentClient, Heard};
 use mailbox::{Agent, Message, Post, Said, Spool};
 use record::Stamp;
 use serde_json::{Value, json};
@@ -206,4 +204,13 @@ fn surroundings(agent: &Agent, hops: u32) -> BTreeMap<OsString, OsString> {
     vars.insert("LOCI_AGENT".into(), OsString::from(&agent.name));
     vars.insert("LOCI_HOPS".into(), (hops + 1).to_string().into());
     vars
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_client_that_can_be_chosen_is_known() {
+        let known = mailbox::client::CLIENTS.iter().map(|client| client.name);
+        assert!(known.eq(api::mailbox::CLIENTS.iter().copied()));
+    }
 }

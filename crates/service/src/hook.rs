@@ -5,12 +5,11 @@
 //! Looks at no transcript before there is something to say and waits for nobody: what the index does not know yet is not
 //! worth a moment of a person's time. Whatever goes wrong, nothing is said.
 
-use crate::reply::guard;
 use crate::suggestion::{Asker, day, main, own_chats};
 use crate::{Service, env};
 use api::recommend::{Card, THRESHOLD};
 use catalogue::Listed;
-use history::{catalogue_cache, home, scope};
+use history::{catalogue_cache, guard, home, scope};
 use recommend::cards::{Cards, Choice, Pending, Shown, choice};
 use recommend::chinese::has_han;
 use record::{Session, TitleOrigin};

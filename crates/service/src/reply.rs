@@ -4,7 +4,6 @@
 //! Does not know the protocol that carries it.
 
 mod collect;
-pub(crate) mod guard;
 
 use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
@@ -13,6 +12,7 @@ use api::envelope::{Envelope, NOTE, Recalled};
 use api::tools::Asks;
 use api::{Ask, Code, Control, Error, Operation, Request, Tool, View};
 use collect::Collector;
+use history::guard;
 use query::child::Runner;
 use query::tally::Tally;
 use serde_json::{Map, Value, json};

@@ -3,7 +3,6 @@
 //!
 //! Does not write notes: that is `write.rs`.
 
-pub(super) mod harmless;
 mod question;
 mod write;
 

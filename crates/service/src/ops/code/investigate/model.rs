@@ -3,7 +3,7 @@
 //! Does not look for evidence.
 
 use super::super::code_query::at_root;
-use super::super::notes::{self, harmless::harmless};
+use super::super::notes;
 use super::super::tree::name_of;
 use super::Course;
 use super::evidence::{self, Evidence};
@@ -13,7 +13,7 @@ use api::Error;
 use api::code::{Exhibit, Found, SymbolRef};
 use api::spending::INVESTIGATION;
 use code::inquiry::{self, Finding};
-use llm::{Job, MaskedPrompt, Ran};
+use llm::{Job, MaskedPrompt, Ran, harmless};
 use std::collections::BTreeMap;
 
 /// Who answered.

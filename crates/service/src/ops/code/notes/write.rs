@@ -3,7 +3,6 @@
 //!
 //! Does not know how a model is reached, or what a call costs: that is `llm`.
 
-use super::harmless::harmless;
 use super::question::{Question, failed, wanted};
 use super::{read, read_own, stays};
 use crate::model_config::{self, Configured};
@@ -17,7 +16,7 @@ use api::{Code, Error, Request};
 use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
 use code::note::{self, SECTIONS, Said, Sections};
 use code::{Hashes, Note, State};
-use llm::{Ledger, Ran};
+use llm::{Ledger, Ran, harmless};
 use mask::Masker;
 use std::collections::BTreeMap;
 use std::path::Path;

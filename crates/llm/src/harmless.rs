@@ -43,7 +43,7 @@ const OPENERS: &[&str] = &["to", "before", "after", "if", "when", "once", "for"]
 const LEFT_OUT: &str = "(A sentence that reads like an order was left out.)";
 
 /// The text without orders; `shown` is what the model was shown, whose addresses may be named.
-pub(in crate::ops::code) fn harmless(text: &str, shown: &str) -> String {
+pub fn harmless(text: &str, shown: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for sentence in sentences(text) {
         let told = if is_order(sentence, shown) { LEFT_OUT } else { sentence };

@@ -100,7 +100,7 @@ const SPACES: &[&str] = &["antml", "anthropic", "system", "mcp", "loci"];
 const LONGEST: usize = 64;
 
 /// Makes every text in a JSON value harmless.
-pub(crate) fn value(value: &mut Value) {
+pub fn value(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(new) = harmless(text) {
@@ -114,7 +114,7 @@ pub(crate) fn value(value: &mut Value) {
 }
 
 /// The text without what cannot be seen, and with `‹` for the `<` of a tag that could be taken for one of an agent's.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| b == b'\n' || b == b'\t' || (b' '..0x7f).contains(&b) && b != b'<' && b != b'[') {
         return Cow::Borrowed(text);
     }

@@ -7,15 +7,15 @@ use serde::Deserialize;
 use std::ffi::OsString;
 use subprocess::Finished;
 
-pub(super) struct AgentClient {
+pub struct AgentClient {
     /// Also the program's.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     asked: &'static [&'static str],
     /// In front of the conversation's id, to go on with it; `-` stands for standard input where that must be said.
     goes_on: &'static str,
     last: Option<&'static str>,
     /// So much may it print.
-    pub(super) most: usize,
+    pub most: usize,
     heard: fn(&Finished) -> Heard,
     /// What it complains with when it does not know a conversation.
     lost: &'static str,
@@ -24,8 +24,8 @@ pub(super) struct AgentClient {
 /// A reply is read by a person or a model.
 const LONGEST_REPLY: usize = 4 << 20;
 
-/// In the order of `api::mailbox::CLIENTS`.
-const CLIENTS: &[AgentClient] = &[
+/// In the order in which they are offered.
+pub const CLIENTS: &[AgentClient] = &[
     AgentClient {
         name: "claude",
         asked: &["-p", "--output-format", "json"],
@@ -50,7 +50,7 @@ const CLIENTS: &[AgentClient] = &[
 
 /// What came of running a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub enum Heard {
     Reply {
         text: String,
         session: Option<String>,
@@ -64,17 +64,17 @@ pub(super) enum Heard {
 }
 
 impl AgentClient {
-    pub(super) fn named(name: &str) -> Option<&'static AgentClient> {
+    pub fn named(name: &str) -> Option<&'static AgentClient> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    pub(super) fn args(&self, session: Option<&str>) -> Vec<OsString> {
+    pub fn args(&self, session: Option<&str>) -> Vec<OsString> {
         let on = session.map(|id| [self.goes_on, id]);
         let all = self.asked.iter().copied().chain(on.into_iter().flatten()).chain(self.last);
         all.map(OsString::from).collect()
     }
 
-    pub(super) fn heard(&self, finished: &Finished) -> Heard {
+    pub fn heard(&self, finished: &Finished) -> Heard {
         match (self.heard)(finished) {
             Heard::Later(why) | Heard::Never(why) if why.contains(self.lost) => Heard::Forgotten,
             Heard::Reply { text, .. } if text.len() > LONGEST_REPLY => {
@@ -197,11 +197,6 @@ mod tests {
 
     fn reply(text: &str) -> Heard {
         Heard::Reply { text: text.into(), session: Some("s".into()) }
-    }
-
-    #[test]
-    fn every_client_that_can_be_chosen_is_known() {
-        assert!(CLIENTS.iter().map(|client| client.name).eq(api::mailbox::CLIENTS.iter().copied()));
     }
 
     #[test]
