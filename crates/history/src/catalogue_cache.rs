@@ -14,7 +14,7 @@ use sources::{Facts, Names, SOURCES, Transcript};
 
 /// Without a catalogue it is empty, and everything is read.
 #[derive(Default)]
-pub struct CatalogueCache {
+pub(crate) struct CatalogueCache {
     from: Option<From>,
 }
 
@@ -42,20 +42,20 @@ pub fn open(history: &History<'_>) -> Option<Reader> {
 
 impl CatalogueCache {
     /// A catalogue that breaks in the middle is left alone, and everything is read.
-    pub fn new(reader: Option<Reader>, transcripts: &[Transcript], names: &Names) -> CatalogueCache {
+    pub(crate) fn new(reader: Option<Reader>, transcripts: &[Transcript], names: &Names) -> CatalogueCache {
         CatalogueCache { from: reader.and_then(|reader| From::read(reader, transcripts, names).ok()) }
     }
 
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.from.is_some()
     }
 
-    pub fn has(&self, index: usize) -> bool {
+    pub(crate) fn has(&self, index: usize) -> bool {
         self.from.as_ref().is_some_and(|from| from.ids[index].is_some())
     }
 
     /// Other transcripts, read just now, hold events with these keys: whoever tells the same shares them.
-    pub fn meet(&mut self, keys: impl Iterator<Item = u64>) -> Result<(), Error> {
+    pub(crate) fn meet(&mut self, keys: impl Iterator<Item = u64>) -> Result<(), Error> {
         let Some(from) = &mut self.from else { return Ok(()) };
         for file in from.reader.files_with(keys).map_err(read_error)? {
             if let Some(facts) = from.facts.get_mut(&file) {
@@ -66,7 +66,7 @@ impl CatalogueCache {
     }
 
     /// The facts of each transcript of the question, empty where it has to be read; and how many lines were bad.
-    pub fn facts(&mut self, many: usize) -> (Vec<Facts>, u64) {
+    pub(crate) fn facts(&mut self, many: usize) -> (Vec<Facts>, u64) {
         let mut facts: Vec<Facts> = (0..many).map(|_| Facts::default()).collect();
         let Some(from) = &mut self.from else { return (facts, 0) };
         let mut bad = 0;
@@ -85,7 +85,7 @@ impl CatalogueCache {
     }
 
     /// Which transcripts' counts need no counting.
-    pub fn settled(&self, many: usize) -> Vec<bool> {
+    pub(crate) fn settled(&self, many: usize) -> Vec<bool> {
         let known = |from: &From, index: usize| {
             from.ids[index].and_then(|id| from.facts.get(&id)).is_some_and(|facts| !facts.shared)
         };
@@ -93,7 +93,7 @@ impl CatalogueCache {
     }
 
     /// Rows of transcripts that share events with others: they have to be joined.
-    pub fn shared_rows(
+    pub(crate) fn shared_rows(
         &self,
         pick: Pick,
         each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
@@ -101,16 +101,16 @@ impl CatalogueCache {
         self.from.as_ref().map_or(Ok(()), |from| from.rows(true, pick, each))
     }
 
-    pub fn alone(self) -> Option<Alone> {
+    pub(crate) fn alone(self) -> Option<Alone> {
         self.from.map(Alone)
     }
 }
 
 /// What nobody else tells.
-pub struct Alone(From);
+pub(crate) struct Alone(From);
 
 impl Alone {
-    pub fn rows(
+    pub(crate) fn rows(
         &self,
         pick: Pick,
         mut each: impl FnMut(Row) -> Result<(), catalogue::Error>,

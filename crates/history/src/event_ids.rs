@@ -5,7 +5,7 @@
 /// Titles are found like messages; their numbers lie beyond those of all events.
 const TITLES: u64 = 1 << 62;
 
-pub fn title_event(session: u32) -> u64 {
+pub(crate) fn title_event(session: u32) -> u64 {
     TITLES | u64::from(session)
 }
 
@@ -28,7 +28,7 @@ pub fn is_name(event: u64) -> bool {
 /// What the index does not contain yet is numbered apart from the catalogue's events.
 const UNINDEXED: u64 = 1 << 61;
 
-pub fn unindexed_event(number: u64) -> u64 {
+pub(crate) fn unindexed_event(number: u64) -> u64 {
     UNINDEXED | number
 }
 

@@ -76,7 +76,7 @@ impl Memory {
     }
 
     /// Those known that are not among these: deleted by their agents, now or before. None where all are.
-    pub fn absent(&self, met: &[Transcript]) -> Vec<Known> {
+    pub(crate) fn absent(&self, met: &[Transcript]) -> Vec<Known> {
         let present =
             |transcript: &&Transcript| self.0.get(&name_of(transcript)).is_some_and(|known| !known.gone);
         let living = self.0.values().filter(|known| !known.gone).count();
@@ -150,7 +150,7 @@ const LATE: i64 = 20_000_000;
 
 /// Whether nothing seems to have been written since the catalogue was made: neither in the transcripts that were
 /// written last nor beside them, nor in the folder of any project.
-pub fn is_quiet(reader: &Reader) -> bool {
+pub(crate) fn is_quiet(reader: &Reader) -> bool {
     let Ok(Some(caught_up)) = reader.meta(CAUGHT_UP) else { return false };
     let Ok(newest) = reader.newest_files(NEWEST) else { return false };
     let Ok(families) = reader.families() else { return false };

@@ -136,7 +136,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
 }
 
 /// A file of our own, written so that a reader sees the old or the new one, and for its owner alone.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
         let mut file =
@@ -172,7 +172,7 @@ impl Lock {
     }
 
     /// Waits for whoever writes, or until what it has written will do: then there is none.
-    pub fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+    pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
         Lock::await_at(home, &home.lock(), will_do)
     }
 

@@ -55,7 +55,7 @@ const DURABLE: Duration = Duration::from_secs(30);
 const HEAP: usize = 48 << 20;
 
 /// How often others may empty what is derived between bringing it up to date and opening it.
-pub const TRIES: usize = 3;
+pub(crate) const TRIES: usize = 3;
 
 /// Reads everything that is new. Holds the lock that makes it the only writer.
 pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<Caught, Error> {
@@ -82,7 +82,7 @@ fn is_of_one_piece(history: &History<'_>, home: &Home) -> bool {
 }
 
 /// Whether nobody was stopped while forgetting something: what is still there would be shown.
-pub fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) -> bool {
+pub(crate) fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) -> bool {
     let tombstones = Tombstones::read(history.home().as_ref());
     tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
 }
@@ -152,7 +152,7 @@ fn brought_up(history: &History<'_>, home: &Home, rebuild: bool, caught: &mut Ca
     ingest.run(caught)
 }
 
-pub struct Ingest<'s> {
+struct Ingest<'s> {
     history: History<'s>,
     catalogue: Writer,
     index: search::Writer,
@@ -227,7 +227,7 @@ impl<'s> Ingest<'s> {
         Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
     }
 
-    pub fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
+    fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
         let begun = self.history.clock.now();
         let (jobs, moved) = self.jobs(caught)?;
         let progress = self.history.progress;

@@ -56,7 +56,7 @@ impl<'a> History<'a> {
         self.veiled(&api::plain::one_line(text))
     }
 
-    pub fn masked_call(&self, mut call: Call) -> Call {
+    pub(crate) fn masked_call(&self, mut call: Call) -> Call {
         let Some(masker) = self.masker() else { return call };
         replace(&mut call.input, |text| masker.json(text));
         if let Some(output) = &mut call.output {
@@ -68,14 +68,14 @@ impl<'a> History<'a> {
         call
     }
 
-    pub fn masked_message(&self, mut message: Message) -> Message {
+    pub(crate) fn masked_message(&self, mut message: Message) -> Message {
         if let Some(masker) = self.masker() {
             replace(&mut message.text, |text| masker.text(text));
         }
         message
     }
 
-    pub fn mask_title(&self, session: &mut Session) {
+    pub(crate) fn mask_title(&self, session: &mut Session) {
         let (Some(masker), Some((title, _))) = (self.masker(), &mut session.title) else { return };
         if let Cow::Owned(masked) = masker.text(title) {
             *title = Arc::from(masked);

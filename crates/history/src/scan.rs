@@ -177,7 +177,7 @@ fn settle(library: &mut Library, counts: &[Vec<Count>]) {
 }
 
 /// Fills in what the rows of one transcript count, as if none of them were a copy.
-pub fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<str>]) {
+pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<str>]) {
     let mut counts = vec![Count::default(); sessions.len()];
     for row in rows.iter().filter(|row| row.row != RowKind::Result) {
         counts[row.session as usize].add(row);
@@ -341,7 +341,7 @@ fn survey_one(
 }
 
 /// Surveys one transcript; what cannot be read is among its facts.
-pub fn read_through(
+pub(crate) fn read_through(
     history: &History<'_>,
     file: u32,
     transcript: &Transcript,
@@ -358,7 +358,7 @@ pub fn read_through(
 }
 
 /// Surveys only what stands behind an offset. None: this transcript cannot be entered there.
-pub fn read_behind(
+pub(crate) fn read_behind(
     history: &History<'_>,
     from: u64,
     transcript: &Transcript,

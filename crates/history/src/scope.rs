@@ -65,7 +65,7 @@ impl Scope {
             && !self.tombstones.holds(session.source, &session.session_id)
     }
 
-    pub fn holds_row(&self, row: &Row) -> bool {
+    pub(crate) fn holds_row(&self, row: &Row) -> bool {
         (row.at.is_some() || self.since.0 == i64::MIN) && row.at >= self.since && row.at <= self.until
     }
 

@@ -14,12 +14,12 @@ const HEAD: usize = 96 * 1024;
 const TAIL: usize = 32 * 1024;
 
 /// Whether anything was said in it: counts alone and the client's talk with itself are not searched.
-pub fn is_told(row: &Row) -> bool {
+pub(crate) fn is_told(row: &Row) -> bool {
     row.row != RowKind::Result && !row.is(WARM_UP) && !row.is(USAGE_ONLY)
 }
 
 /// Whose words a message of a kind are; of the same role as `to_record::role` says, so that a filter means what is shown.
-pub fn part_of(kind: Kind) -> Part {
+pub(crate) fn part_of(kind: Kind) -> Part {
     match (kind, role(kind)) {
         (Kind::Prompt, _) => Part::Person,
         (_, Role::Assistant) => Part::Assistant,
@@ -28,7 +28,7 @@ pub fn part_of(kind: Kind) -> Part {
     }
 }
 
-pub fn of_call(call: &Call) -> String {
+pub(crate) fn of_call(call: &Call) -> String {
     shortened(all_of_call(call))
 }
 
@@ -80,7 +80,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// What a call asked for and got: a tool's words, or Loci's own coming back.
-pub fn part_of_call(call: &Call) -> Part {
+pub(crate) fn part_of_call(call: &Call) -> Part {
     if is_echo(&call.tool, call) { Part::Echo } else { Part::Tool }
 }
 

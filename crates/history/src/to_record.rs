@@ -85,7 +85,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn of_call(tool: &str, call: Call) -> Failure {
+    pub(crate) fn of_call(tool: &str, call: Call) -> Failure {
         let message = call.error.unwrap_or_default();
         Failure {
             id: call.id,
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    pub fn of_provider(message: Message) -> Failure {
+    pub(crate) fn of_provider(message: Message) -> Failure {
         Failure {
             id: message.id,
             tool: "api".to_string(),

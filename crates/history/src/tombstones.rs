@@ -43,7 +43,7 @@ impl Tombstones {
     }
 
     /// Leaves out of a transcript what a person has asked to forget. That there is such a session stays known.
-    pub fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
+    pub(crate) fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
         let forgotten: Vec<bool> =
             facts.sessions.iter().map(|s| self.holds(s.source, &s.session_id)).collect();
         if !forgotten.contains(&true) {

@@ -43,7 +43,7 @@ fn leave_out_own(history: &History<'_>, found: &mut Found) {
 type Copied = (PathBuf, Transcript);
 
 /// What the archive's folders say of what is in them: another number, and something was kept or removed.
-pub const REMEMBERED: &str = "archived";
+pub(crate) const REMEMBERED: &str = "archived";
 
 /// Whether the archive is as it was when the catalogue was made, so that the catalogue knows everything in it. Listing
 /// ten thousand copies costs as much as looking at the transcripts they were made of; this looks at 257 folders.
@@ -109,7 +109,7 @@ fn known_gone(reader: &Reader) -> FxHashMap<u64, Stored> {
 }
 
 /// The transcript as its agent had it.
-pub fn as_live(stored: &Stored) -> Option<Transcript> {
+fn as_live(stored: &Stored) -> Option<Transcript> {
     Some(Transcript {
         source: SOURCES.iter().position(|source| source.name() == stored.source)?,
         path: stored.path.clone(),

@@ -64,7 +64,7 @@ impl Item {
 }
 
 /// Reads what is new in the transcripts that changed.
-pub struct UnindexedReader<'a> {
+pub(crate) struct UnindexedReader<'a> {
     history: History<'a>,
     reader: Option<&'a Reader>,
     /// What a person has asked to forget is no unindexed, however much is added to it.
@@ -80,7 +80,7 @@ pub struct UnindexedReader<'a> {
 }
 
 impl<'a> UnindexedReader<'a> {
-    pub fn new(
+    pub(crate) fn new(
         history: History<'a>,
         reader: Option<&'a Reader>,
     ) -> Result<UnindexedReader<'a>, catalogue::Error> {
@@ -101,7 +101,7 @@ impl<'a> UnindexedReader<'a> {
     }
 
     /// What several tell is told once, by the original.
-    pub fn finish(mut self) -> Unindexed {
+    pub(crate) fn finish(mut self) -> Unindexed {
         let mut original: FxHashMap<u64, (bool, i64, usize)> = FxHashMap::default();
         for item in &self.unindexed.items {
             let known = original.entry(item.row.key).or_insert(item.seniority);
@@ -111,7 +111,7 @@ impl<'a> UnindexedReader<'a> {
         self.unindexed
     }
 
-    pub fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
+    pub(crate) fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
         let (mut facts, mut rows) = self.survey(transcript, state);
         self.tombstones.sweep(&mut facts, &mut rows);
         if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {

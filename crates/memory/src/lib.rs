@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod command;
 mod derive;
 mod digest;
 mod facts;
@@ -21,6 +22,7 @@ mod words;
 
 pub use answer::{Answer, Claim, Why, read_answer};
 pub use ask::{Ask, ask};
+pub use command::{committed, slash};
 pub use derive::{Derived, derive};
 pub use digest::{Digest, Said};
 pub use facts::Noted;

@@ -99,7 +99,7 @@ impl Service {
             masked: self.masked,
             progress: &self.progress,
             masker: &self.masker,
-            forget_elsewhere: forget_elsewhere,
+            forget_elsewhere,
         }
     }
 

@@ -25,13 +25,11 @@ impl Service {
     /// What memory keeps of a session, or else what can be told from its transcript.
     pub(crate) fn told_of(&self, reader: &Reader, chat: &Chat) -> Summary {
         let kept = self.remembered(&chat.session.session_id).map(|known| known.summary.text);
-        match kept.filter(|text| !text.trim().is_empty()) {
-            Some(kept) => Summary { kept, ..Summary::default() },
-            None => {
-                let excerpt = self.history().excerpt(reader, chat).unwrap_or_default();
-                Summary { excerpt, ..Summary::default() }
-            }
+        if let Some(kept) = kept.filter(|text| !text.trim().is_empty()) {
+            return Summary { kept, ..Summary::default() };
         }
+        let excerpt = self.history().excerpt(reader, chat).unwrap_or_default();
+        Summary { excerpt, ..Summary::default() }
     }
 
     /// What a session may be told of itself unasked.

@@ -12,10 +12,10 @@ use history::call_summary::{CallSummary, shortened};
 use history::error::read_error;
 use history::resolve_session;
 use history::scan::{self, Library, Need, by_session, by_time, gather, is_warm_up};
-use memory::{By, Digest, Said};
+use memory::{Digest, Said};
 use query::touched::Act;
 use record::row::{SIDECHAIN, USAGE_ONLY};
-use record::{Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
+use record::{Kind, Role, Row, RowKind, Session, Stamp, Status};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Source and id.
@@ -258,7 +258,7 @@ impl Reader<'_> {
         let name = name(session);
         let gathering = self.open.entry(name.clone()).or_default();
         gathering.parts += 1;
-        gathering.describe(session);
+        gathering.digest.describe(session);
         self.at = Some((row.key, name));
     }
 
@@ -293,7 +293,7 @@ impl Reader<'_> {
                 if kind == Kind::Prompt {
                     here.digest.prompts.push(said);
                 } else {
-                    here.digest.slashes.extend(slash(&said.text));
+                    here.digest.slashes.extend(memory::slash(&said.text));
                 }
             }
             Err(_) => self.unread += 1,
@@ -390,26 +390,6 @@ impl Reader<'_> {
 }
 
 impl Gathering {
-    fn describe(&mut self, session: &Session) {
-        let digest = &mut self.digest;
-        (digest.source, digest.session_id) = name(session);
-        if digest.project.is_empty() {
-            digest.project = session.place().to_string();
-        }
-        if session.started_at.is_some()
-            && (!digest.started_at.is_some() || session.started_at < digest.started_at)
-        {
-            digest.started_at = session.started_at;
-        }
-        digest.ended_at = digest.ended_at.max(session.ended_at);
-        let titled = session.title.as_ref().and_then(|(title, origin)| match origin {
-            TitleOrigin::Custom => Some((title.to_string(), By::Renamed)),
-            TitleOrigin::Agent => Some((title.to_string(), By::Host)),
-            TitleOrigin::FirstPrompt => None,
-        });
-        digest.titles.extend(titled);
-    }
-
     /// What failed, or was not allowed, has changed and shown nothing: of it only the command is told, as one that failed.
     fn add_call(&mut self, tool: &str, summary: &CallSummary, failed: bool) {
         let digest = &mut self.digest;
@@ -426,60 +406,8 @@ impl Gathering {
             *files.entry(file.clone()).or_default() += 1;
         }
         if let Some(command) = summary.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
-            digest.commits.extend(committed(command));
+            digest.commits.extend(memory::committed(command));
             digest.commands.push(command.clone());
         }
-    }
-}
-
-/// The first line of what `git commit -m` was given.
-fn committed(command: &str) -> Option<String> {
-    let behind = command.split("git commit").nth(1)?;
-    let message = behind.split_once("-m ").or_else(|| behind.split_once("-am "))?.1.trim_start();
-    let quote = message.chars().next().filter(|c| "'\"".contains(*c))?;
-    let inner = &message[1..];
-    // `-m "$(cat <<'EOF' …`: the message begins on the next line.
-    let inner = if inner.starts_with("$(cat <<") { inner.split_once('\n')?.1 } else { inner };
-    let line = inner.lines().next()?.split(quote).next()?.trim();
-    (!line.is_empty()).then(|| line.to_string())
-}
-
-/// `/review 12`, out of what a client wraps around a command.
-fn slash(text: &str) -> Option<String> {
-    let part = |tag: &str| {
-        let from = text.split_once(&format!("<{tag}>"))?.1;
-        Some(from.split_once(&format!("</{tag}>"))?.0.trim().to_string())
-    };
-    let typed = match part("command-name") {
-        Some(name) => format!("{name} {}", part("command-args").unwrap_or_default()),
-        None => text.lines().next().unwrap_or("").to_string(),
-    };
-    let typed = typed.trim().to_string();
-    typed.starts_with('/').then_some(typed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commits_are_found_in_the_commands_that_made_them() {
-        for (command, message) in [
-            ("git commit -m 'Fix pager'", Some("Fix pager")),
-            ("git add -A && git commit -am \"Fix pager\n\nmore\"", Some("Fix pager")),
-            ("git commit -m \"$(cat <<'EOF'\nFix pager\n\nbody\nEOF\n)\"", Some("Fix pager")),
-            ("git commit --amend --no-edit", None),
-            ("git log", None),
-        ] {
-            assert_eq!(committed(command).as_deref(), message, "{command}");
-        }
-    }
-
-    #[test]
-    fn a_slash_command_is_what_was_typed() {
-        let wrapped = "<command-message>x</command-message><command-name>/review</command-name><command-args>12</command-args>";
-        assert_eq!(slash(wrapped).as_deref(), Some("/review 12"));
-        assert_eq!(slash("/clear").as_deref(), Some("/clear"));
-        assert_eq!(slash("hello"), None);
     }
 }
