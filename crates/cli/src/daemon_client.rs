@@ -7,7 +7,7 @@ use api::{AnyResponse, Envelope, Error, Operation, Tool, View};
 use daemon::client::Lost;
 use daemon::{Client, Holder, Homes, Meta, Place, Unreached};
 use serde_json::{Map, Value, json};
-use service::{Ending, Places, Service, Whereabouts};
+use service::{DaemonPaths, Ending, Places, Service};
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where the daemon of these places would be; none without a home.
 pub(crate) fn place(places: &Places) -> Option<Place> {
-    let at = Whereabouts::of(places)?;
+    let at = DaemonPaths::of(places)?;
     Some(Place::of(Homes { runtime: at.runtime.as_deref(), state: &at.state, data: &at.data }))
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Does not run agents, and does not know the time.
 
+pub mod client;
 mod spool;
 
 pub use spool::{Drained, Spool};

@@ -4,7 +4,7 @@
 //! Does not know where any of it was read from.
 
 use crate::entry::By;
-use record::{Role, Stamp};
+use record::{Role, Session, Stamp, TitleOrigin};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,26 @@ pub struct Said {
 }
 
 impl Digest {
+    /// Adds what is known of a session from one of its transcripts.
+    pub fn describe(&mut self, session: &Session) {
+        (self.source, self.session_id) = (session.source.to_string(), session.session_id.to_string());
+        if self.project.is_empty() {
+            self.project = session.place().to_string();
+        }
+        if session.started_at.is_some()
+            && (!self.started_at.is_some() || session.started_at < self.started_at)
+        {
+            self.started_at = session.started_at;
+        }
+        self.ended_at = self.ended_at.max(session.ended_at);
+        let titled = session.title.as_ref().and_then(|(title, origin)| match origin {
+            TitleOrigin::Custom => Some((title.to_string(), By::Renamed)),
+            TitleOrigin::Agent => Some((title.to_string(), By::Host)),
+            TitleOrigin::FirstPrompt => None,
+        });
+        self.titles.extend(titled);
+    }
+
     /// The folder's own name, without its parent path.
     pub fn project_name(&self) -> &str {
         file_name(&self.project)

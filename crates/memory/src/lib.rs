@@ -6,6 +6,7 @@
 mod answer;
 mod ask;
 mod decision;
+mod command;
 mod derive;
 mod digest;
 mod entry;
@@ -23,6 +24,7 @@ mod words;
 
 pub use answer::{Answer, Claim, Why, read_answer};
 pub use ask::{Ask, ask};
+pub use command::{committed, slash};
 pub use derive::{Derived, derive};
 pub use digest::{Digest, Said};
 pub use entry::{By, Evidence, Fact, Finding, Noted, Origin, Remembered, State, Worded, fact_id, normal};

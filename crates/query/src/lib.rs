@@ -9,6 +9,7 @@ pub mod pattern;
 pub mod program;
 pub mod sequences;
 pub mod stats;
+pub mod tally;
 pub mod touched;
 
 use record::{Stamp, Status};

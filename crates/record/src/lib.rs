@@ -7,6 +7,7 @@ pub mod call;
 pub mod cell;
 pub mod clock;
 pub mod coverage;
+pub mod encode;
 pub mod message;
 pub mod row;
 pub mod session;

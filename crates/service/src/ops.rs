@@ -11,7 +11,6 @@ mod gather_chats;
 mod index;
 pub(crate) mod mailbox;
 pub(crate) mod memory;
-mod parallel;
 mod recommend;
 mod records;
 mod resolve_ids;

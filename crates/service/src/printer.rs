@@ -1,12 +1,14 @@
 //! From records to bytes: chooses the fields, writes JSON lines or TSV, runs the jq filter, counts limit and
 //! offset, and stops when nobody reads any more.
 
-use crate::reply::refs::RefFile;
-use crate::reply::tally::Tally;
-use crate::{Service, Take, home, query_error};
-use api::{Code, Error, View, ViewRequest};
+use crate::saved_results::RefFile;
+use crate::{Service, Take, query_error};
+use api::{ViewRequest, Code, Error, View};
+use history::home;
 use query::child::Runner;
-use record::{Cell, Line, cell};
+use query::tally::Tally;
+use record::Line;
+use record::encode::{Encoder, tsv};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -14,54 +16,17 @@ pub enum Format {
     Tsv,
 }
 
-/// How a record becomes a line. Shared by the threads that read records.
-#[derive(Clone)]
-pub(crate) struct Encoder {
-    fields: Vec<String>,
-    tsv: Option<Vec<String>>,
-}
-
-impl Encoder {
-    fn new(view: &View, ask: &ViewRequest, format: Format) -> Encoder {
-        let columns = || {
-            if ask.fields.is_empty() {
-                view.fields.iter().map(ToString::to_string).collect()
-            } else {
-                ask.fields.clone()
-            }
-        };
-        // Filters and counts read JSON, whatever is printed in the end.
-        let tsv = (format == Format::Tsv && !ask.control().alters()).then(columns);
-        Encoder { fields: ask.fields.clone(), tsv }
-    }
-
-    /// The line's bytes, its end included.
-    pub(crate) fn encode(&self, line: &[(&str, Cell<'_>)]) -> Vec<u8> {
-        // Texts make up nearly all of a long line: room for them now saves growing step by step.
-        let texts = line.iter().map(|(_, cell)| cell.size()).sum::<usize>();
-        let mut out = Vec::with_capacity(texts + 512);
-        self.encode_into(line, &mut out);
-        out
-    }
-
-    fn encode_into(&self, line: &[(&str, Cell<'_>)], out: &mut Vec<u8>) {
-        let named = |field: &String| line.iter().find(|(name, _)| name == field);
-        match &self.tsv {
-            Some(columns) => {
-                for (i, column) in columns.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b'\t');
-                    }
-                    if let Some((_, cell)) = named(column) {
-                        cell.write_tsv(out);
-                    }
-                }
-            }
-            None if self.fields.is_empty() => cell::write_object(line, out),
-            None => cell::write_fields(self.fields.iter().filter_map(named), out),
+fn encoder(view: &View, ask: &ViewRequest, format: Format) -> Encoder {
+    let columns = || {
+        if ask.fields.is_empty() {
+            view.fields.iter().map(ToString::to_string).collect()
+        } else {
+            ask.fields.clone()
         }
-        out.push(b'\n');
-    }
+    };
+    // Filters and counts read JSON, whatever is printed in the end.
+    let tsv = (format == Format::Tsv && !ask.control().alters()).then(columns);
+    Encoder { fields: ask.fields.clone(), tsv }
 }
 
 /// Prints lines in the order they are given.
@@ -99,7 +64,7 @@ impl<'a> Printer<'a> {
     ) -> Result<Printer<'a>, Error> {
         let jq = ask.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, ask.slurp));
         let mut printer = Printer {
-            encoder: Encoder::new(view, ask, format),
+            encoder: encoder(view, ask, format),
             take,
             jq: jq.transpose().map_err(|e| query_error(&e))?,
             tsv: format == Format::Tsv,
@@ -244,26 +209,4 @@ impl Counted {
         }
         self.failed.is_none()
     }
-}
-
-fn tsv(json: &[u8]) -> Vec<u8> {
-    let cell = |value: &serde_json::Value| match value {
-        serde_json::Value::Null => Cell::Null,
-        serde_json::Value::String(s) => Cell::text(s.clone()),
-        other => Cell::Json(other.to_string().into()),
-    };
-    let cells = match serde_json::from_slice(json) {
-        Ok(serde_json::Value::Array(items)) => items.iter().map(cell).collect(),
-        Ok(serde_json::Value::Object(map)) => map.values().map(cell).collect(),
-        Ok(other) => vec![cell(&other)],
-        Err(_) => vec![Cell::text(String::from_utf8_lossy(json).into_owned())],
-    };
-    let mut out = Vec::new();
-    for (i, cell) in cells.iter().enumerate() {
-        if i > 0 {
-            out.push(b'\t');
-        }
-        cell.write_tsv(&mut out);
-    }
-    out
 }

@@ -4,9 +4,6 @@
 //! Does not know the protocol that carries it.
 
 mod collect;
-pub(crate) mod guard;
-pub(crate) mod refs;
-pub(crate) mod tally;
 
 use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
@@ -15,7 +12,9 @@ use api::envelope::{Envelope, NOTE, Recalled};
 use api::tools::Asks;
 use api::{AnyResponse, Code, Control, Error, Operation, Request, Tool, View, ViewRequest};
 use collect::Collector;
+use history::guard;
 use query::child::Runner;
+use query::tally::Tally;
 use serde_json::{Map, Value, json};
 
 impl Service {
@@ -151,7 +150,7 @@ impl Service {
         take: crate::Take<'_>,
     ) -> Result<(), Error> {
         let rows = take_rows(operation, &mut serde_json::to_value(answer).unwrap_or_default());
-        let (mut tally, mut lines) = (tally::Tally::new(operation.stats), Vec::new());
+        let (mut tally, mut lines) = (Tally::new(operation.stats), Vec::new());
         self.filtered(&rows, control, &mut |line| {
             tally.add(&serde_json::from_slice(line).unwrap_or_default());
             lines.push(line.to_vec());
@@ -207,10 +206,6 @@ impl Service {
         let limit = self.limits(control)?;
         let collector = Collector::new(self.refs(), limit, query, stats, session.map(str::to_string));
         Ok(collector.counting(control.stats_only))
-    }
-
-    pub(crate) fn refs(&self) -> refs::Refs {
-        refs::Refs::new(&self.places, self.clock)
     }
 
     /// The parameter, then the environment, then the configuration.

@@ -2,14 +2,16 @@
 
 use super::Question;
 use super::records::{BOTH, CALLS, MESSAGES};
-use crate::gather::{Library, by_session, by_time, gather, is_warm_up};
+use crate::Outcome;
 use crate::printer::Printer;
-use crate::{Outcome, read_error};
 use api::Error;
+use history::error::read_error;
+use history::scan::{Library, by_session, by_time, gather, is_warm_up};
 use query::failures::Failures;
 use query::idle::{Idle, Moment};
 use query::sequences::Sequences;
 use query::touched::{Act, Shape, Touched};
+use record::Row;
 
 /// Below this a run of tools is chance.
 const SEQUENCE_LEAST: u64 = 3;
@@ -17,11 +19,11 @@ const CHURN_LEAST: u64 = 5;
 const IDLE_MINUTES: f64 = 5.0;
 
 pub(crate) fn sequences(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (library, rows) = gather(question.service, question.ask, CALLS, by_session, |_, _| true)?;
+    let (library, rows) = gather(&question.service.history(), question.ask, CALLS, by_session, |_, _| true)?;
     let mut sequences = Sequences::new(question.ask.pattern.as_deref());
     for row in rows {
         let row = row.map_err(read_error)?;
-        sequences.add(library.used(&row));
+        sequences.add(used(&library, &row));
     }
     question.print(sequences.lines(question.ask.min_count.unwrap_or(SEQUENCE_LEAST)), printer);
     Ok(library.outcome)
@@ -29,13 +31,14 @@ pub(crate) fn sequences(question: &Question<'_>, printer: &mut Printer<'_>) -> R
 
 pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    let (mut library, rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
-        question.holds_failure(library, &joined.row)
-    })?;
+    let (mut library, rows) =
+        gather(&question.service.history(), question.ask, BOTH, by_time, |library, joined| {
+            question.holds_failure(library, &joined.row)
+        })?;
     let mut failures = Failures::default();
     for row in rows {
         let row = row.map_err(read_error)?;
-        match question.service.read_failure(&library, &row) {
+        match question.service.history().read_failure(&library, &row) {
             Ok(f) if pattern.as_ref().is_none_or(|p| p.matches(&f.message)) => {
                 failures.add(&f.signature, &f.tool, &f.message, &library.session(&row).session_id, row.at);
             }
@@ -61,14 +64,15 @@ pub(crate) fn file_churn(question: &Question<'_>, printer: &mut Printer<'_>) -> 
 
 fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> Result<Outcome, Error> {
     let pattern = question.pattern()?;
-    let (mut library, rows) = gather(question.service, question.ask, CALLS, by_time, |library, joined| {
-        Act::of(library.name(&joined.row)).is_some()
-    })?;
+    let (mut library, rows) =
+        gather(&question.service.history(), question.ask, CALLS, by_time, |library, joined| {
+            Act::of(library.name(&joined.row)).is_some()
+        })?;
     let mut touched = Touched::default();
     for row in rows {
         let row = row.map_err(read_error)?;
         let Some(act) = Act::of(library.name(&row)) else { continue };
-        let file = match question.service.read_call(&library, &row) {
+        let file = match question.service.history().read_call(&library, &row) {
             Ok(call) => call.file.map(|file| absolute(&library.session(&row).cwd, file)),
             Err(problem) => {
                 library.outcome.problems.push(problem);
@@ -80,7 +84,7 @@ fn touched(question: &Question<'_>, printer: &mut Printer<'_>, shape: Shape) -> 
         else {
             continue;
         };
-        touched.add(&file, act, &library.used(&row), shape == Shape::Timeline);
+        touched.add(&file, act, &used(&library, &row), shape == Shape::Timeline);
     }
     question.print(touched.lines(shape), printer);
     Ok(library.outcome)
@@ -108,9 +112,10 @@ impl Question<'_> {
 pub(crate) fn idle(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let main =
         |library: &Library, row: &record::Row| library.session(row).agent_id.is_none() && !is_warm_up(row);
-    let (library, rows) = gather(question.service, question.ask, MESSAGES, by_session, |library, joined| {
-        main(library, &joined.row)
-    })?;
+    let (library, rows) =
+        gather(&question.service.history(), question.ask, MESSAGES, by_session, |library, joined| {
+            main(library, &joined.row)
+        })?;
     let mut idle = Idle::new(question.ask.minutes.unwrap_or(IDLE_MINUTES));
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -119,4 +124,16 @@ pub(crate) fn idle(question: &Question<'_>, printer: &mut Printer<'_>) -> Result
     }
     question.print(idle.lines(), printer);
     Ok(library.outcome)
+}
+
+/// The call of a joined row, as the questions over many calls see it.
+fn used(library: &Library, row: &Row) -> query::Used {
+    query::Used {
+        session: library.session(row).session_id.clone(),
+        run: row.key,
+        turn: row.turn,
+        at: row.at,
+        tool: library.name(row).clone(),
+        status: row.status(),
+    }
 }

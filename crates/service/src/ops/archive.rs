@@ -2,10 +2,12 @@
 //!
 //! Only what a person asks to remove is removed. Does not know what was said.
 
-use crate::home::Lock;
-use crate::{Service, ingest, kept};
+use crate::Service;
 use api::maintenance::{ArchiveRequest, Archived, Kept as Listed, bytes};
 use api::{Code, Error, Handle, Request};
+use history::error::homeless;
+use history::home::Lock;
+use history::transcripts;
 use record::Stamp;
 use sources::archive::{Kept, Store};
 
@@ -20,7 +22,7 @@ impl Handle<ArchiveRequest> for Service {
 
 fn archive(service: &Service, ask: &ArchiveRequest) -> Result<Archived, Error> {
     ask.check()?;
-    let store = kept::store(service).ok_or_else(ingest::homeless)?;
+    let store = transcripts::store(&service.history()).ok_or_else(homeless)?;
     let mut all = store.list().kept;
     let doomed = doomed(service, ask, &mut all);
     let removed: Vec<Listed> = doomed.iter().map(listed).collect();
@@ -92,7 +94,7 @@ fn doomed(service: &Service, ask: &ArchiveRequest, all: &mut Vec<Kept>) -> Vec<K
 }
 
 fn remove(service: &Service, store: &Store, doomed: &[Kept]) -> Result<(), Error> {
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     let _lock = Lock::take(&home)?;
     for kept in doomed {
         store.remove(&kept.path).map_err(|error| Error::new(Code::ReadError, error.to_string()))?;

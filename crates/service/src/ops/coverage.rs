@@ -2,9 +2,9 @@
 
 use super::Question;
 use crate::Outcome;
-use crate::gather::{by_time, gather, is_empty, looked};
 use crate::printer::Printer;
-use api::{Error, ViewRequest};
+use api::{ViewRequest, Error};
+use history::scan::{by_time, gather, is_empty, looked};
 use record::{Cell, Coverage, Line};
 use sources::{SOURCES, Want};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
     let everything =
         ViewRequest { all_projects: true, source: question.ask.source.clone(), ..ViewRequest::default() };
     let want = Want { messages: true, calls: true, fields: true };
-    let (library, _) = gather(question.service, &everything, want, by_time, |_, _| false)?;
+    let (library, _) = gather(&question.service.history(), &everything, want, by_time, |_, _| false)?;
     if question.ask.problems {
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
@@ -48,7 +48,7 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
-    lines.extend(missing(&looked(question.service, question.ask), &seen));
+    lines.extend(missing(&looked(&question.service.history(), question.ask), &seen));
     question.print(lines, printer);
     Ok(library.outcome)
 }

@@ -6,12 +6,13 @@
 
 mod bundle;
 
-use crate::home::{self, Home};
-use crate::look::Memory;
-use crate::{Service, env, kept, shelf};
-use api::maintenance::{Checkup, DoctorRequest, Finding, Severity};
+use crate::{Service, env};
 use api::setup::SetupRequest;
+use api::maintenance::{Checkup, DoctorRequest, Finding, Severity};
 use api::{Error, Handle, Request};
+use history::freshness::Memory;
+use history::home::{self, Home};
+use history::{catalogue_cache, transcripts};
 use sources::{Places, SOURCES};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -116,7 +117,7 @@ fn edit_settings(places: &Places) -> String {
 fn model(patient: &Patient<'_>) -> Option<Told> {
     let service = patient.service;
     crate::config::read(&service.places).ok()?.model.provider?;
-    let model = match crate::model::looked_at(service) {
+    let model = match crate::model_config::looked_at(service) {
         Ok(model) => model?,
         Err(error) => return problem(error.message, edit_settings(&service.places)),
     };
@@ -189,13 +190,15 @@ fn index(patient: &Patient<'_>) -> Option<Told> {
 
 /// Where nothing was ever said there is nothing to index.
 fn is_empty(patient: &Patient<'_>) -> bool {
-    shelf::open(patient.service).and_then(|reader| reader.totals().ok()).is_some_and(|(files, ..)| files == 0)
+    catalogue_cache::open(&patient.service.history())
+        .and_then(|reader| reader.totals().ok())
+        .is_some_and(|(files, ..)| files == 0)
 }
 
 fn freshness(patient: &Patient<'_>) -> Option<Told> {
-    let reader = shelf::open(patient.service)?;
+    let reader = catalogue_cache::open(&patient.service.history())?;
     let memory = Memory::of(&reader).ok()?;
-    let found = kept::find(patient.service, Some(&reader), &[]);
+    let found = transcripts::find(&patient.service.history(), Some(&reader), &[]);
     let behind = found.transcripts.iter().filter(|t| memory.has(t).is_none()).count();
     if behind == 0 {
         return ok("everything that was said is in the index".to_string());
@@ -213,7 +216,7 @@ fn clean_up(patient: &Patient<'_>) -> Option<Told> {
     let service = patient.service;
     let (days, set) = cleanup_days(service);
     let now = service.clock.now().0;
-    let store = kept::store(service)?;
+    let store = transcripts::store(&service.history())?;
     let found = sources::find(&service.places, &["claude-code".to_string()]);
     let left = |changed: i64| days - (now - changed / 1_000_000) / 86_400_000;
     let soon = found.transcripts.iter().filter(|t| left(t.age.changed) <= SOON);
@@ -255,7 +258,7 @@ fn archive(patient: &Patient<'_>) -> Option<Told> {
         Ok(budget) => budget,
         Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
     };
-    let store = kept::store(service)?;
+    let store = transcripts::store(&service.history())?;
     let listed = store.list();
     if let Some(first) = listed.problems.first() {
         let message = format!("{}: {}", first.file.display(), first.note);

@@ -5,15 +5,17 @@
 
 use super::records::BOTH;
 use super::resolve_ids::chat_id;
-use crate::gather::{by_time, gather};
-use crate::home::Lock;
-use crate::reading::{self, Raw};
-use crate::tombstones::Tombstones;
-use crate::{Service, home, ingest, meant, read_error, scope, shelf, words};
-use api::maintenance::{ForgetRequest, Forgotten};
+use crate::Service;
 use api::resolve_ids::ChatId;
+use api::maintenance::{ForgetRequest, Forgotten};
 use api::{Code, Error, Handle, Request, ViewRequest};
 use catalogue::Reader;
+use history::error::{homeless, read_error, store_error};
+use history::home::Lock;
+use history::masked_read::{self, Raw};
+use history::scan::{by_time, gather};
+use history::tombstones::Tombstones;
+use history::{catalogue_cache, home, ingest, resolve_session, scope, search_text};
 use record::Session;
 use std::collections::BTreeMap;
 
@@ -28,10 +30,10 @@ impl Handle<ForgetRequest> for Service {
 
 fn forget(service: &Service, ask: &ForgetRequest) -> Result<Forgotten, Error> {
     ask.check()?;
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     // What is not known cannot be found to be forgotten.
     let lock = Lock::take(&home)?;
-    ingest::catch_up_locked(service, &home, &lock, false)?;
+    ingest::catch_up_locked(&service.history(), &home, &lock, false)?;
     let (doomed, unread) = doomed(service, ask)?;
     let mut forgotten = Forgotten {
         chats: doomed.values().cloned().collect(),
@@ -48,7 +50,7 @@ fn forget(service: &Service, ask: &ForgetRequest) -> Result<Forgotten, Error> {
     let mut tombstones = Tombstones::read(Some(&home));
     let added = tombstones.add(&home, doomed.keys().cloned());
     added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
-    forgotten.archive_files = ingest::forget(service, &home, &lock, &|source, id| {
+    forgotten.archive_files = ingest::forget(&service.history(), &home, &lock, &|source, id| {
         doomed.contains_key(&(source.to_string(), id.to_string()))
     })?;
     let after = super::index::size(&home.data) + super::index::size(&home.cache);
@@ -58,7 +60,7 @@ fn forget(service: &Service, ask: &ForgetRequest) -> Result<Forgotten, Error> {
 
 /// Which are meant, and how much could not be searched for them.
 fn doomed(service: &Service, ask: &ForgetRequest) -> Result<(Doomed, u64), Error> {
-    let reader = shelf::open(service).ok_or_else(ingest::homeless)?;
+    let reader = catalogue_cache::open(&service.history()).ok_or_else(homeless)?;
     let (mut doomed, mut unread) = (Doomed::new(), 0);
     for prefix in &ask.chat_ids {
         let session = called(&reader, prefix.trim())?;
@@ -66,7 +68,7 @@ fn doomed(service: &Service, ask: &ForgetRequest) -> Result<(Doomed, u64), Error
     }
     if let Some(project) = &ask.project {
         let project = scope::real(&service.cwd.join(project));
-        for facts in reader.facts(|_| true).map_err(ingest::store_error)?.values() {
+        for facts in reader.facts(|_| true).map_err(store_error)?.values() {
             let held = facts.sessions.iter().filter(|session| session.is_of(&project));
             doomed.extend(held.map(|session| (name(session), chat_id(session))));
         }
@@ -86,7 +88,7 @@ fn name(session: &Session) -> (String, String) {
 }
 
 fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
-    let found = reader.chats_called(prefix, u32::MAX).map_err(ingest::store_error)?;
+    let found = reader.chats_called(prefix, u32::MAX).map_err(store_error)?;
     let exact: Vec<_> = found.iter().filter(|one| one.id == prefix).collect();
     let found = match (&exact[..], &found[..]) {
         ([one], _) => one.chat,
@@ -97,10 +99,10 @@ fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
         }
         _ => {
             let ids = found.iter().map(|one| one.id.as_str());
-            return Err(meant::one_of(prefix, "conversations", ids));
+            return Err(resolve_session::one_of(prefix, "conversations", ids));
         }
     };
-    let sessions = reader.chat(found).map_err(ingest::store_error)?;
+    let sessions = reader.chat(found).map_err(store_error)?;
     let session = sessions.into_iter().next().map(|chat| chat.session);
     session.ok_or_else(|| Error::new(Code::SessionNotFound, format!("`{prefix}` has gone meanwhile")))
 }
@@ -116,7 +118,7 @@ struct Held {
 fn holding(service: &Service, text: &str) -> Result<Held, Error> {
     let wanted = text.to_lowercase();
     let everything = ViewRequest { all_projects: true, ..ViewRequest::default() };
-    let (library, rows) = gather(service, &everything, BOTH, by_time, |_, _| true)?;
+    let (library, rows) = gather(&service.history(), &everything, BOTH, by_time, |_, _| true)?;
     let (mut held, mut unread) = (BTreeMap::new(), library.outcome.lost() as u64);
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -124,7 +126,7 @@ fn holding(service: &Service, text: &str) -> Result<Held, Error> {
         if held.contains_key(&name(session)) {
             continue;
         }
-        match reading::raw(&library, &row).map(said) {
+        match masked_read::raw(&library, &row).map(said) {
             Ok(said) if said.to_lowercase().contains(&wanted) => {
                 held.insert(name(session), session.clone());
             }
@@ -139,16 +141,16 @@ fn holding(service: &Service, text: &str) -> Result<Held, Error> {
 fn said(record: Raw) -> String {
     match record {
         Raw::Message(message) => message.text,
-        Raw::Call(call) => words::all_of_call(&call),
+        Raw::Call(call) => search_text::all_of_call(&call),
     }
 }
 
 fn events(service: &Service, doomed: &Doomed) -> Result<u64, Error> {
-    let Some(reader) = shelf::open(service) else { return Ok(0) };
+    let Some(reader) = catalogue_cache::open(&service.history()) else { return Ok(0) };
     let mut events = 0;
     for (source, id) in doomed.keys() {
-        if let Some(chat) = reader.chat_number(source, id).map_err(ingest::store_error)? {
-            events += reader.events_of(chat).map_err(ingest::store_error)?;
+        if let Some(chat) = reader.chat_number(source, id).map_err(store_error)? {
+            events += reader.events_of(chat).map_err(store_error)?;
         }
     }
     Ok(events)

@@ -6,16 +6,18 @@
 
 use super::align;
 use super::records::BOTH;
-use crate::gather::{Library, by_session, gather_called, is_warm_up};
-use crate::lines::role;
-use crate::meant::{Called, own_id};
-use crate::{Service, look, meant, read_error};
+use crate::Service;
 use api::gather_chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
     Tools,
 };
 use api::search::{TimeRange, ms};
 use api::{Code, Error, Handle, ViewRequest};
+use history::error::read_error;
+use history::resolve_session::{Called, own_id};
+use history::scan::{Library, by_session, gather_called, is_warm_up};
+use history::to_record::role;
+use history::{freshness, resolve_session};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
@@ -82,11 +84,11 @@ fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
 
 /// The conversation a prefix means, if it means one.
 fn meant(library: &Library, prefix: &str) -> Result<String, Error> {
-    let called = meant::called(library.facts.iter().flat_map(|facts| &facts.sessions), prefix);
+    let called = resolve_session::called(library.facts.iter().flat_map(|facts| &facts.sessions), prefix);
     match called.len() {
         0 => Err(not_found(library, prefix)),
         1 => Ok(called.into_keys().next().unwrap_or_default().to_string()),
-        _ => Err(meant::ambiguous(prefix, &called, SHOWN)),
+        _ => Err(resolve_session::ambiguous(prefix, &called, SHOWN)),
     }
 }
 
@@ -103,7 +105,7 @@ fn not_found(library: &Library, prefix: &str) -> Error {
         return Error::new(Code::SessionNotFound, message).hint("`loci sessions` lists the latest");
     }
     let error = Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left"));
-    meant::named(error, &children, SHOWN)
+    resolve_session::named(error, &children, SHOWN)
 }
 
 fn titled_so(session: &Session) -> &str {
@@ -114,7 +116,8 @@ fn titled_so(session: &Session) -> &str {
 
 fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Read, Error> {
     let ask = ViewRequest { session: Some(prefix.to_string()), ..ViewRequest::default() };
-    let (library, rows) = gather_called(service, &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
+    let (library, rows) =
+        gather_called(&service.history(), &ask, BOTH, by_session, |_, joined| is_said(&joined.row))?;
     let id = meant(&library, prefix)?;
     let mut timeline =
         Timeline { service, library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
@@ -187,7 +190,7 @@ fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
     let resumed = named.filter(|session| session.agent_id.is_none());
     let told = |facts: &Facts| facts.sessions.iter().any(|session| own_id(session) == id);
     let mut holding = library.transcripts.iter().zip(&library.facts).filter(|(_, facts)| told(facts));
-    let archived = holding.all(|(transcript, _)| look::is_kept(transcript));
+    let archived = holding.all(|(transcript, _)| freshness::is_kept(transcript));
     Chat {
         id: id.to_string(),
         title: named.map_or(String::new(), |session| titled_so(session).to_string()),
@@ -223,11 +226,13 @@ struct Timeline<'a> {
 impl Timeline<'_> {
     fn add(&mut self, row: &Row) {
         match row.row {
-            RowKind::Call if self.include_tools => match self.service.read_call(self.library, row) {
-                Ok(call) => self.call(row, &call),
-                Err(problem) => self.lost.push(problem),
-            },
-            RowKind::Message => match self.service.read_message(self.library, row) {
+            RowKind::Call if self.include_tools => {
+                match self.service.history().read_call(self.library, row) {
+                    Ok(call) => self.call(row, &call),
+                    Err(problem) => self.lost.push(problem),
+                }
+            }
+            RowKind::Message => match self.service.history().read_message(self.library, row) {
                 Ok(message) => self.message(row, message),
                 Err(problem) => self.lost.push(problem),
             },

@@ -2,10 +2,12 @@
 //!
 //! Does not know how: that is `ingest`.
 
-use crate::home::Home;
-use crate::{Service, ingest, shelf};
-use api::maintenance::{Index, Indexed};
+use crate::Service;
 use api::{Error, Handle};
+use api::maintenance::{Index, Indexed};
+use history::error::{homeless, store_error};
+use history::home::Home;
+use history::{catalogue_cache, ingest};
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,8 +19,8 @@ impl Handle<Index> for Service {
 
 fn index(service: &Service, ask: &Index) -> Result<Indexed, Error> {
     let started = Instant::now();
-    let home = service.home().ok_or_else(ingest::homeless)?;
-    let caught = ingest::catch_up(service, ask.rebuild)?;
+    let home = service.home().ok_or_else(homeless)?;
+    let caught = ingest::catch_up(&service.history(), ask.rebuild)?;
     let mut done = Indexed {
         added: caught.added,
         changed: caught.changed,
@@ -28,8 +30,8 @@ fn index(service: &Service, ask: &Index) -> Result<Indexed, Error> {
         notes: caught.notes,
         ..sizes(&home)
     };
-    if let Some(reader) = shelf::open(service) {
-        (done.files, done.sessions, done.events) = reader.totals().map_err(ingest::store_error)?;
+    if let Some(reader) = catalogue_cache::open(&service.history()) {
+        (done.files, done.sessions, done.events) = reader.totals().map_err(store_error)?;
     }
     done.seconds = started.elapsed().as_secs_f64();
     Ok(done)

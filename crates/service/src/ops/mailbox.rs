@@ -2,13 +2,14 @@
 //!
 //! Does not hand them out: that is `deliver`.
 
-use crate::home::{self, Home};
-use crate::{Service, env, ingest};
+use crate::{Service, env};
 use api::mailbox::{
     AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
     Removed,
 };
 use api::{Code, Error, Handle, Request};
+use history::error::homeless;
+use history::home::{self, Home};
 use mailbox::{Agent, Letter, Message, Post, Spool, State, Wanted};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ const HOPS: u32 = 4;
 const LOOK: Duration = Duration::from_millis(25);
 
 fn own(service: &Service) -> Result<Home, Error> {
-    service.home().ok_or_else(ingest::homeless)
+    service.home().ok_or_else(homeless)
 }
 
 pub(crate) fn open(home: &Home) -> Result<Post, Error> {
@@ -108,10 +109,16 @@ fn letter(service: &Service, ask: &Dispatch) -> Result<Letter, Error> {
     }
     let key = match &ask.key {
         Some(key) => key.clone(),
-        None => home::token().map_err(crate::read_error)?,
+        None => home::token().map_err(history::error::read_error)?,
     };
     let from = ask.from.clone().or_else(|| env::text(&service.places, "LOCI_AGENT")).unwrap_or_default();
-    Ok(Letter { key, agent: ask.agent.clone(), sender: from, text: service.veiled(&ask.message), hops })
+    Ok(Letter {
+        key,
+        agent: ask.agent.clone(),
+        sender: from,
+        text: service.history().veiled(&ask.message),
+        hops,
+    })
 }
 
 /// Nobody is there to take it in.

@@ -13,12 +13,13 @@ mod named;
 mod show;
 mod stale;
 
-use crate::home::Lock;
-use crate::{Service, ingest, remembered};
+
+use crate::{Service, memory_store};
 use api::memory::{Consolidate, Consolidated, SessionNamed};
 use api::{Error, Handle, Request};
-pub(crate) use digest::Deed;
 use digest::Plan;
+use history::error::homeless;
+use history::home::Lock;
 use memory::{Applied, Finding, Remembered, Store, derive};
 
 impl Handle<Consolidate> for Service {
@@ -29,7 +30,7 @@ impl Handle<Consolidate> for Service {
 
 fn consolidate(service: &Service, ask: &Consolidate) -> Result<Consolidated, Error> {
     ask.check()?;
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     // A rehearsal keeps nobody waiting.
     let lease = if ask.dry_run { None } else { Some(Lock::take_at(&home, &home.memory_lock())?) };
     let mut done = run(service, ask)?;
@@ -51,7 +52,7 @@ pub(crate) fn run(service: &Service, ask: &Consolidate) -> Result<Consolidated, 
 
 /// Derives a session anew, though nothing was said in it since.
 fn again(service: &Service, session_id: &str) -> Result<Consolidated, Error> {
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     let _lease = Lock::take_at(&home, &home.memory_lock())?;
     let ask = Consolidate { chat_ids: vec![session_id.to_string()], ..Consolidate::default() };
     carry_out(service, &ask, Plan::again(service, &ask)?)
@@ -64,49 +65,49 @@ fn carry_out(service: &Service, ask: &Consolidate, plan: Plan) -> Result<Consoli
         dry_run: ask.dry_run,
         ..Consolidated::default()
     };
-    let mut hand = Hand::new(service, ask.dry_run)?;
+    let mut sink = Sink::new(service, ask.dry_run)?;
     done.unread = plan.each(service, &mut |digest| {
         let finding = derive(digest).finding(digest, service.clock.now());
-        let (applied, session) = hand.take(&finding)?;
+        let (applied, session) = sink.take(&finding)?;
         count(&mut done, applied, session);
         Ok(())
     })?;
-    if let Hand::Keeps(mut store) = hand {
+    if let Sink::Store(mut store) = sink {
         stale::mark(&mut store)?;
         // Only a run over everything counts as one: what was named by hand says nothing of the rest.
         if ask.is_of_everything() {
-            store.set_last_run(service.clock.now()).map_err(|error| remembered::told(&error))?;
+            store.set_last_run(service.clock.now()).map_err(|error| memory_store::told(&error))?;
         }
     }
     Ok(done)
 }
 
 /// Who takes what was found: one that keeps it, or one that only says what would be kept.
-enum Hand {
-    Keeps(Store),
+enum Sink {
+    Store(Store),
     /// With what is known already, if anything is.
-    Rehearses(Option<Store>),
+    DryRun(Option<Store>),
 }
 
-impl Hand {
-    fn new(service: &Service, dry_run: bool) -> Result<Hand, Error> {
+impl Sink {
+    fn new(service: &Service, dry_run: bool) -> Result<Sink, Error> {
         if dry_run {
-            remembered::look(service).map(Hand::Rehearses)
+            memory_store::look(service).map(Sink::DryRun)
         } else {
-            remembered::open(service).map(Hand::Keeps)
+            memory_store::open(service).map(Sink::Store)
         }
     }
 
     fn take(&mut self, finding: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
         let taken = match self {
-            Hand::Rehearses(None) => return Ok(memory::first(finding)),
-            Hand::Rehearses(Some(store)) => store.rehearse(finding),
-            Hand::Keeps(store) => store.apply(finding).and_then(|applied| {
+            Sink::DryRun(None) => return Ok(memory::first(finding)),
+            Sink::DryRun(Some(store)) => store.rehearse(finding),
+            Sink::Store(store) => store.apply(finding).and_then(|applied| {
                 let session = store.session(&finding.source, &finding.session_id)?;
                 Ok((applied, session))
             }),
         };
-        taken.map_err(|error| remembered::told(&error))
+        taken.map_err(|error| memory_store::told(&error))
     }
 }
 

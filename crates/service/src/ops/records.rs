@@ -1,14 +1,15 @@
 //! Questions whose records are things that happened: calls, failures, messages, sessions.
 
 use super::Question;
-use super::parallel::{Done, ordered};
-use crate::gather::{self, Library, Need, by_session, by_session_down, by_time, by_time_down, gather};
-use crate::lines;
 use crate::printer::Printer;
-use crate::scope::Scope;
-use crate::{Outcome, Service, read_error};
-use api::{Error, ViewRequest};
+use crate::{Outcome, Service};
+use api::{ViewRequest, Error};
 use catalogue::{Order, Pick};
+use history::error::read_error;
+use history::ordered_read::{Done, ordered};
+use history::scan::{self, Library, Need, by_session, by_session_down, by_time, by_time_down, gather};
+use history::scope::Scope;
+use history::to_record;
 use record::row::USAGE_ONLY;
 use record::{Kind, Row, RowKind, Session, Status, TitleOrigin};
 use sources::Want;
@@ -68,13 +69,14 @@ impl Question<'_> {
 pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (pattern, fields, service) = (question.pattern()?, question.fields(), question.service);
     let order = question.order(by_time, by_time_down);
-    let (mut library, rows) = gather(question.service, question.ask, CALLS, order, |library, joined| {
-        question.holds_call(library, &joined.row)
-    })?;
-    if lines::is_light(&question.ask.fields) && pattern.is_none() {
+    let (mut library, rows) =
+        gather(&question.service.history(), question.ask, CALLS, order, |library, joined| {
+            question.holds_call(library, &joined.row)
+        })?;
+    if to_record::is_light(&question.ask.fields) && pattern.is_none() {
         for row in rows {
             let row = row.map_err(read_error)?;
-            if !printer.record(&lines::call(&library, &row, None, &fields)) {
+            if !printer.record(&to_record::call(&library, &row, None, &fields)) {
                 break;
             }
         }
@@ -82,7 +84,7 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     }
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.read_call(library, row) {
+        match service.history().read_call(library, row) {
             Err(problem) => Done::Lost(problem),
             Ok(call) => {
                 let matches = pattern.as_ref().is_none_or(|p| {
@@ -90,7 +92,7 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
                         || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
                 });
                 if matches {
-                    Done::Line(encoder.encode(&lines::call(library, row, Some(&call), &fields)))
+                    Done::Line(encoder.encode(&to_record::call(library, row, Some(&call), &fields)))
                 } else {
                     Done::Left
                 }
@@ -104,12 +106,13 @@ pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Resu
     let (pattern, service) = (question.pattern()?, question.service);
     let order = question.order(by_time, by_time_down);
     let need = Need { want: BOTH, pick: Pick::Failures };
-    let (mut library, rows) = gather(question.service, question.ask, need, order, |library, joined| {
-        question.holds_failure(library, &joined.row)
-    })?;
+    let (mut library, rows) =
+        gather(&question.service.history(), question.ask, need, order, |library, joined| {
+            question.holds_failure(library, &joined.row)
+        })?;
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.read_failure(library, row) {
+        match service.history().read_failure(library, row) {
             Err(problem) => Done::Lost(problem),
             Ok(failure) => {
                 let named = question.ask.signature.as_ref().is_none_or(|s| *s == failure.signature);
@@ -143,15 +146,15 @@ pub(crate) fn messages(
     let (pattern, service) = (question.pattern()?, question.service);
     let order = question.order(by_session, by_session_down);
     let (mut library, rows) =
-        gather(question.service, question.ask, BOTH, order, |_, joined| spoken(&joined.row, who))?;
+        gather(&question.service.history(), question.ask, BOTH, order, |_, joined| spoken(&joined.row, who))?;
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.read_message(library, row) {
+        match service.history().read_message(library, row) {
             Err(problem) => Done::Lost(problem),
             Ok(message) => {
                 let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
                 if matches {
-                    Done::Line(encoder.encode(&lines::message(library, row, &message)))
+                    Done::Line(encoder.encode(&to_record::message(library, row, &message)))
                 } else {
                     Done::Left
                 }
@@ -162,7 +165,7 @@ pub(crate) fn messages(
 }
 
 fn spoken(row: &Row, who: Who) -> bool {
-    if row.row != RowKind::Message || gather::is_warm_up(row) || row.is(USAGE_ONLY) {
+    if row.row != RowKind::Message || scan::is_warm_up(row) || row.is(USAGE_ONLY) {
         return false;
     }
     match who {
@@ -178,11 +181,12 @@ pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Re
     let scope_of_sessions = ViewRequest { since: None, until: None, ..question.ask.clone() };
     // Only a session that shares events with another needs them: the rest is known of every session.
     let need = Need { want: BOTH, pick: Pick::None };
-    let (mut library, _) = gather(question.service, &scope_of_sessions, need, by_time, |_, joined| {
-        begun.add(&joined.row);
-        false
-    })?;
-    library.scope = Scope::new(question.service, question.ask)?;
+    let (mut library, _) =
+        gather(&question.service.history(), &scope_of_sessions, need, by_time, |_, joined| {
+            begun.add(&joined.row);
+            false
+        })?;
+    library.scope = Scope::new(&question.service.history(), question.ask)?;
     begun.retitle(question.service, &mut library);
     let mut found: Vec<(u32, &Session)> = Vec::new();
     for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
@@ -192,7 +196,7 @@ pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Re
         let title = session.title.as_ref().map_or("", |(title, _)| title);
         library.scope.holds_session(session)
             && library.scope.holds_span(session)
-            && !gather::is_empty(session)
+            && !scan::is_empty(session)
             && pattern.as_ref().is_none_or(|p| p.matches(title))
     });
     found.sort_by_key(|(rank, _)| *rank);
@@ -220,7 +224,7 @@ impl Begun {
 
     fn retitle(&self, service: &Service, library: &mut Library) {
         for ((file, session), row) in self.0.iter().filter(|(_, row)| row.turn > 1) {
-            let Ok(message) = service.read_message(library, row) else { continue };
+            let Ok(message) = service.history().read_message(library, row) else { continue };
             let slot = &mut library.facts[*file as usize].sessions[*session as usize].title;
             if slot.as_ref().is_none_or(|(_, origin)| *origin == TitleOrigin::FirstPrompt) {
                 *slot = Some((Arc::from(sources::survey::title_of(&message.text)), TitleOrigin::FirstPrompt));

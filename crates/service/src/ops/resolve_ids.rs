@@ -2,11 +2,13 @@
 //!
 //! Does not choose among several.
 
-use crate::{Service, ingest, kept, shelf};
+use crate::Service;
 use api::resolve_ids::{ChatId, MessageId, ResolveIds, Resolved};
 use api::search::ms;
 use api::{Error, Handle, Request};
 use catalogue::{Candidate, Reader, event_place};
+use history::error::store_error;
+use history::{catalogue_cache, freshness, ingest, transcripts};
 use record::{RowKind, Session};
 
 /// More than these are not listed: nobody chooses among so many.
@@ -20,11 +22,11 @@ impl Handle<ResolveIds> for Service {
 
 fn resolve_ids(service: &Service, ask: &ResolveIds) -> Result<Resolved, Error> {
     ask.check()?;
-    if let Some(resolved) = resolve(service, ask, ingest::was_whole)? {
+    if let Some(resolved) = resolve(service, ask, freshness::was_whole)? {
         return Ok(resolved);
     }
     // It may have been written a moment ago. Where nothing can be written, what is known is all there is.
-    let _ = ingest::catch_up_soon(service);
+    let _ = ingest::catch_up_soon(&service.history());
     Ok(resolve(service, ask, |_| true)?.unwrap_or_else(|| Resolved::new(Vec::new(), Vec::new())))
 }
 
@@ -34,16 +36,16 @@ fn resolve(
     ask: &ResolveIds,
     will_do: impl Fn(&Reader) -> bool,
 ) -> Result<Option<Resolved>, Error> {
-    let Some(reader) = shelf::open(service).filter(will_do) else { return Ok(None) };
+    let Some(reader) = catalogue_cache::open(&service.history()).filter(will_do) else { return Ok(None) };
     let asked = |prefix: &Option<String>| prefix.as_deref().map(|prefix| prefix.trim().to_string());
     let (mut chats, mut messages) = (Vec::new(), Vec::new());
     if let Some(prefix) = asked(&ask.chat_id_prefix) {
-        for found in reader.chats_called(&prefix, LISTED + 1).map_err(ingest::store_error)? {
+        for found in reader.chats_called(&prefix, LISTED + 1).map_err(store_error)? {
             chats.extend(main_session(&reader, found.chat)?.as_ref().map(chat_id));
         }
     }
     if let Some(prefix) = asked(&ask.message_id_prefix) {
-        for found in reader.messages_called(&prefix, most(&prefix)).map_err(ingest::store_error)? {
+        for found in reader.messages_called(&prefix, most(&prefix)).map_err(store_error)? {
             messages.extend(message_id(service, &reader, &found, &prefix)?);
             if messages.len() > LISTED as usize {
                 break;
@@ -68,7 +70,7 @@ fn is_more<T>(found: &mut Vec<T>) -> bool {
 }
 
 fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {
-    let sessions = reader.chat(chat).map_err(ingest::store_error)?;
+    let sessions = reader.chat(chat).map_err(store_error)?;
     Ok(sessions.into_iter().next().map(|chat| chat.session))
 }
 
@@ -90,17 +92,17 @@ fn message_id(
     prefix: &str,
 ) -> Result<Option<MessageId>, Error> {
     let Some(event) = found.event else { return Ok(None) };
-    let known = reader.events(&[event]).map_err(ingest::store_error)?.pop();
+    let known = reader.events(&[event]).map_err(store_error)?.pop();
     let Some((_, row)) = known else { return Ok(None) };
-    let stored = reader.file(event_place(event).0).map_err(ingest::store_error)?;
-    let transcript = stored.and_then(|stored| kept::as_readable(service, &stored));
-    let whole = transcript.and_then(|transcript| service.said(&transcript, &row)).map(|(id, _)| id);
+    let stored = reader.file(event_place(event).0).map_err(store_error)?;
+    let transcript = stored.and_then(|stored| transcripts::as_readable(&service.history(), &stored));
+    let whole = transcript.and_then(|transcript| service.history().said(&transcript, &row)).map(|(id, _)| id);
     let id = whole.filter(|id| id.starts_with(&found.id)).unwrap_or_else(|| found.id.clone());
     if !id.starts_with(prefix) {
         return Ok(None);
     }
     let Some(session) = main_session(reader, found.chat)? else { return Ok(None) };
-    let role = (row.row == RowKind::Message).then(|| crate::lines::role(row.kind()).word().to_string());
+    let role = (row.row == RowKind::Message).then(|| history::to_record::role(row.kind()).word().to_string());
     Ok(Some(MessageId {
         message_id: id,
         chat_id: session.session_id.to_string(),

@@ -3,28 +3,25 @@
 //! The index is asked, together with what was said since it was made; what it finds is read again from the transcripts
 //! to be quoted. Does not know how conversations are ranked.
 
-use crate::look::{Memory, State};
-use crate::news::{Gazette, News};
-use crate::remembered::{Named, Names};
-use crate::{Service, gather, ingest, kept, scope, shelf};
+use crate::Service;
+use crate::session_names::{Named, Names};
 use api::search::{
     ChatFound, Expand, Match, Mode, Origin, Part as Wanted, Precision, SearchConversations, SearchFound,
     Snippet, Status, TimeRange, ms,
 };
 use api::{Code, Error, Handle, Request};
 use catalogue::{Chat, Reader, event_place};
+use history::error::{index_error, store_error};
+use history::snapshot::Snapshot;
+use history::to_record::role;
+use history::unindexed::Unindexed;
+use history::{event_ids, scan, scope, transcripts};
 use record::{Row, RowKind, Session, Stamp};
 use render::{Render, RenderOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
 use sources::Transcript;
-use sources::walk::Found;
 use std::cell::RefCell;
-
-/// More than this is not read on the spot: the index is brought up to date first.
-const SMALL: u64 = 8 << 20;
-/// Without any index this much is still searched on the spot, where none can be made.
-const BEARABLE: u64 = 256 << 20;
 
 /// So many passages that say the same as others are read and passed over.
 const ALIKE: usize = 16;
@@ -42,7 +39,7 @@ fn search_conversations(service: &Service, ask: &SearchConversations) -> Result<
     let searched = Searched::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
-    found.partial = searched.news.lost > 0 || searched.unfinished;
+    found.partial = searched.unindexed.lost > 0 || searched.unfinished;
     let hits = searched.find(ask)?;
     // No more digits than it is sure of, and than any reader of JSON gives back as they were.
     found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
@@ -54,7 +51,9 @@ fn search_conversations(service: &Service, ask: &SearchConversations) -> Result<
         found.partial = true;
     }
     if found.results.is_empty() && !searched.nothing {
-        found.notes.extend(ask.project.as_deref().and_then(|named| scope::no_folder(service, named)));
+        found
+            .notes
+            .extend(ask.project.as_deref().and_then(|named| scope::no_folder(&service.history(), named)));
     }
     let mut found = found.completed(ask, hits.expanded);
     if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.nothing) {
@@ -71,47 +70,12 @@ fn search_conversations(service: &Service, ask: &SearchConversations) -> Result<
 /// A row, its id and its text.
 type Said = (Row, String, String);
 
-/// What is there to be searched at one moment.
-struct Moment {
-    reader: Option<Reader>,
-    /// Of this very catalogue, if there is one.
-    index: Option<Index>,
-    found: Found,
-    states: Vec<State>,
-    /// How many bytes the index does not know, and whether they can be read on the spot.
-    unknown: u64,
-    fast: bool,
-    /// The index lacks what the catalogue has, or has what should be forgotten.
-    behind: bool,
-}
-
-impl Moment {
-    fn of(service: &Service) -> Result<Moment, Error> {
-        let (reader, index) = open_both(service)?;
-        let found = kept::find(service, reader.as_ref(), &[]);
-        let states = states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
-        let (unknown, fast) = weigh(&found.transcripts, &states);
-        let is_forgotten = |reader| ingest::is_forgotten(service, reader);
-        let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
-        Ok(Moment { reader, index, found, states, unknown, fast, behind })
-    }
-
-    fn is_enough(&self) -> bool {
-        self.index.is_some() && self.fast && self.unknown <= SMALL && !self.behind
-    }
-
-    /// Whether the whole history was in it once.
-    fn is_whole(&self) -> bool {
-        self.index.is_some() && self.reader.as_ref().is_some_and(ingest::was_whole)
-    }
-}
-
 /// One moment of the history, ready to be searched.
 struct Searched<'s> {
     service: &'s Service,
     reader: Option<Reader>,
     index: Option<Index>,
-    news: News,
+    unindexed: Unindexed,
     notes: Vec<String>,
     /// Transcripts that were opened, by the catalogue's number.
     files: RefCell<FxHashMap<u32, Option<Transcript>>>,
@@ -127,35 +91,18 @@ struct Searched<'s> {
 
 impl<'s> Searched<'s> {
     fn open(service: &'s Service) -> Result<Searched<'s>, Error> {
-        let mut moment = Moment::of(service)?;
-        for tried in 0..ingest::TRIES {
-            if moment.is_enough() || (tried > 0 && moment.is_whole()) {
-                break;
-            }
-            let unknown = moment.unknown;
-            drop(moment);
-            let caught_up = ingest::catch_up_soon(service);
-            moment = Moment::of(service)?;
-            match caught_up {
-                Ok(()) => {}
-                Err(error) if unknown > BEARABLE => return Err(missing(&error)),
-                // What cannot be written can perhaps still be searched.
-                Err(_) => break,
-            }
-        }
-        Searched::at(service, moment)
-    }
-
-    fn at(service: &'s Service, moment: Moment) -> Result<Searched<'s>, Error> {
+        let history = service.history();
+        let snapshot = Snapshot::open(&history)?;
+        let unindexed = snapshot.read_unindexed(&history)?;
         // While another process writes, an answer is one of before or after. Only of an index that was never whole can
         // it not be said what is missing.
-        let (behind, unfinished) = (moment.index.is_some() && moment.behind, !moment.is_whole());
-        let has_index = moment.index.is_some();
+        let (behind, unfinished) = (snapshot.index.is_some() && snapshot.behind, !snapshot.is_whole());
+        let has_index = snapshot.index.is_some();
         let mut searched = Searched {
             service,
-            reader: moment.reader.filter(|_| has_index),
-            index: moment.index,
-            news: News::default(),
+            reader: snapshot.reader.filter(|_| has_index),
+            index: snapshot.index,
+            unindexed,
             notes: Vec::new(),
             files: RefCell::default(),
             unread: RefCell::default(),
@@ -167,25 +114,13 @@ impl<'s> Searched<'s> {
         if behind {
             searched.notes.push(BEHIND.to_string());
         }
-        if moment.found.transcripts.is_empty() {
-            searched.notes.push(gather::nowhere(service));
+        if snapshot.found.transcripts.is_empty() {
+            searched.notes.push(scan::nowhere(&history));
             searched.nothing = true;
         }
-        searched.read_news(&moment.found.transcripts, &moment.states)?;
-        let problems = moment.found.problems.iter();
+        let problems = snapshot.found.problems.iter();
         searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
         Ok(searched)
-    }
-
-    fn read_news(&mut self, transcripts: &[Transcript], states: &[State]) -> Result<(), Error> {
-        let mut gazette = Gazette::new(self.service, self.reader.as_ref()).map_err(ingest::store_error)?;
-        for (transcript, state) in transcripts.iter().zip(states) {
-            if !matches!(state, State::Same(_)) {
-                gazette.read(transcript, *state).map_err(ingest::store_error)?;
-            }
-        }
-        self.news = gazette.finish();
-        Ok(())
     }
 
     fn find(&self, ask: &SearchConversations) -> Result<search::Found, Error> {
@@ -216,13 +151,13 @@ impl<'s> Searched<'s> {
             limit_hits_per_chat: usize::MAX,
             text: Some(&text),
         };
-        let mut docs = self.news.docs();
+        let mut docs = self.unindexed.docs();
         docs.extend(named.iter().map(Named::doc));
         let found = match &self.index {
             Some(index) => index.find(&query, &docs),
             None => search::find_among(&query, &docs),
         };
-        found.map_err(|error| ingest::index_error(&error))
+        found.map_err(|error| index_error(&error))
     }
 
     // ---- which conversations may be found
@@ -247,13 +182,15 @@ impl<'s> Searched<'s> {
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
-            let facts = reader.facts(|_| true).map_err(ingest::store_error)?;
+            let facts = reader.facts(|_| true).map_err(store_error)?;
             for facts in facts.values() {
                 let kept = facts.sessions.iter().zip(&facts.chats).filter(|(session, _)| holds(session));
                 only.extend(kept.map(|(_, chat)| *chat));
             }
         }
-        only.extend(self.news.sessions.iter().filter(|(_, session)| holds(session)).map(|(chat, _)| *chat));
+        only.extend(
+            self.unindexed.sessions.iter().filter(|(_, session)| holds(session)).map(|(chat, _)| *chat),
+        );
         allowed.only = Some(only);
         Ok(allowed)
     }
@@ -261,10 +198,12 @@ impl<'s> Searched<'s> {
     fn chats_named(&self, id: &str) -> Result<Vec<u32>, Error> {
         let mut chats = Vec::new();
         if let Some(reader) = &self.reader {
-            let called = reader.chats_called(id, 8).map_err(ingest::store_error)?;
+            let called = reader.chats_called(id, 8).map_err(store_error)?;
             chats.extend(called.into_iter().filter(|c| c.id == id).map(|c| c.chat));
         }
-        chats.extend(self.news.sessions.iter().filter(|(_, s)| *s.session_id == *id).map(|(chat, _)| *chat));
+        chats.extend(
+            self.unindexed.sessions.iter().filter(|(_, s)| *s.session_id == *id).map(|(chat, _)| *chat),
+        );
         Ok(chats)
     }
 
@@ -277,10 +216,11 @@ impl<'s> Searched<'s> {
         ask: &SearchConversations,
     ) -> Result<Option<ChatFound>, Error> {
         let known = match &self.reader {
-            Some(reader) => reader.chat(hit.chat).map_err(ingest::store_error)?,
+            Some(reader) => reader.chat(hit.chat).map_err(store_error)?,
             None => Vec::new(),
         };
-        let Some(main) = known.first().map(|chat| &chat.session).or(self.news.sessions.get(&hit.chat)) else {
+        let Some(main) = known.first().map(|chat| &chat.session).or(self.unindexed.sessions.get(&hit.chat))
+        else {
             return Ok(None);
         };
         let snippets = self.snippets(hit, main, terms, ask);
@@ -288,7 +228,7 @@ impl<'s> Searched<'s> {
         let mut told = known.iter().filter(|chat| chat.session.agent_id.is_none()).peekable();
         let gone = told.peek().is_some()
             && told.all(|chat| chat.gone)
-            && !self.news.sessions.contains_key(&hit.chat);
+            && !self.unindexed.sessions.contains_key(&hit.chat);
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
             title: self.names.title(main),
@@ -334,8 +274,8 @@ impl<'s> Searched<'s> {
         ask: &SearchConversations,
     ) -> Option<Snippet> {
         let window = ask.snippet_window as usize;
-        let called = ingest::is_name(event.event).then(|| self.names.whole(main));
-        if called.is_some() || ingest::titled(event.event).is_some() {
+        let called = event_ids::is_name(event.event).then(|| self.names.whole(main));
+        if called.is_some() || event_ids::titled(event.event).is_some() {
             let title = called.as_deref().unwrap_or_else(|| main.name());
             let cut = search::snippet(title, terms, window);
             let (source, created_at) = (Origin::Title, ms(main.started_at));
@@ -347,7 +287,7 @@ impl<'s> Searched<'s> {
         };
         let cut = search::snippet(&text, terms, window);
         let source = if row.row == RowKind::Call { Origin::Tool } else { Origin::Content };
-        let role = if row.row == RowKind::Call { "assistant" } else { crate::lines::role(row.kind()).word() };
+        let role = if row.row == RowKind::Call { "assistant" } else { role(row.kind()).word() };
         Some(Snippet {
             message_id: id,
             role: role.to_string(),
@@ -368,16 +308,16 @@ impl<'s> Searched<'s> {
     }
 
     fn read(&self, event: u64) -> Option<Said> {
-        if let Some(item) = self.news.item(event) {
+        if let Some(item) = self.unindexed.item(event) {
             return Some((item.row, item.id.clone(), item.text().to_string()));
         }
         let reader = self.reader.as_ref()?;
-        if let Some(number) = ingest::titled(event) {
+        if let Some(number) = event_ids::titled(event) {
             return Some((Row::default(), String::new(), reader.title(number).ok()??));
         }
         let (_, row) = reader.events(&[event]).ok()?.pop()?;
         let transcript = self.transcript(event_place(event).0)?;
-        let (id, text) = self.service.said(&transcript, &row)?;
+        let (id, text) = self.service.history().said(&transcript, &row)?;
         Some((row, id, text))
     }
 
@@ -385,7 +325,7 @@ impl<'s> Searched<'s> {
         let mut files = self.files.borrow_mut();
         let slot = files.entry(file).or_insert_with(|| {
             let stored = self.reader.as_ref()?.file(file).ok()??;
-            kept::as_readable(self.service, &stored)
+            transcripts::as_readable(&self.service.history(), &stored)
         });
         slot.clone()
     }
@@ -434,61 +374,5 @@ fn parts(ask: &SearchConversations) -> Parts {
         system: by("system"),
         tool,
         echo: ask.include_own && tool,
-    }
-}
-
-/// The catalogue, and the text index if it is of that catalogue: one that was opened before the catalogue was emptied
-/// speaks of other files under the same numbers.
-pub(crate) fn open_both(service: &Service) -> Result<(Option<Reader>, Option<Index>), Error> {
-    let index = service.home().and_then(|home| Index::open(&home.index()).ok().flatten());
-    let Some(reader) = shelf::open(service) else { return Ok((None, None)) };
-    let wiped = reader.wiped().map_err(ingest::store_error)?;
-    Ok((Some(reader), index.filter(|index| index.sequence() >= wiped)))
-}
-
-fn states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
-    let Some(reader) = reader else { return Ok(vec![State::New; transcripts.len()]) };
-    let memory = Memory::of(reader).map_err(ingest::store_error)?;
-    let state = |transcript| memory.state(reader, transcript);
-    transcripts.iter().map(state).collect::<Result<_, _>>().map_err(ingest::store_error)
-}
-
-/// How many bytes are unknown, and whether they can be read on the spot: what was rewritten or has gone cannot.
-fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
-    let (mut unknown, mut fast) = (0, true);
-    for (transcript, state) in transcripts.iter().zip(states) {
-        match state {
-            State::Same(_) => {}
-            State::New => unknown += transcript.size,
-            State::Grown(_, mark) => unknown += transcript.size.saturating_sub(mark.consumed),
-            State::Kept(_) | State::Changed(_) => fast = false,
-        }
-    }
-    (unknown, fast)
-}
-
-/// Whether the index lacks what the catalogue has: its writer was stopped in between.
-fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
-    let (Some(reader), Some(index)) = (reader, index) else { return true };
-    reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
-}
-
-fn missing(error: &Error) -> Error {
-    let told =
-        Error::new(Code::IndexMissing, format!("there is no index to search, and none can be made: {error}"));
-    error.hints.iter().fold(told, |told, hint| told.hint(hint.clone()))
-}
-
-impl Service {
-    /// What was said in one record, masked, and its id.
-    pub(crate) fn said(&self, transcript: &Transcript, row: &Row) -> Option<(String, String)> {
-        if row.row == RowKind::Message {
-            let message = self.masked_message(sources::message(transcript, row).ok()?);
-            return Some((message.id, message.text));
-        }
-        let row = Row { file: 0, end_file: 0, ..*row };
-        let call = self.masked_call(sources::call(transcript, transcript, &row).ok()?);
-        let text = crate::words::of_call(&call);
-        Some((call.id, text))
     }
 }

@@ -3,12 +3,14 @@
 //! Reads the transcripts as they stand. Masking does not undo that a secret was written down: it should be replaced.
 
 use super::records::BOTH;
-use crate::gather::{Library, by_time_down, gather};
-use crate::reading::{self, Raw};
-use crate::{Service, read_error, scope};
-use api::maintenance::{SecretKind, SecretPlace, Secrets, SecretsRequest};
+use crate::Service;
 use api::search::ms;
+use api::maintenance::{SecretKind, SecretPlace, Secrets, SecretsRequest};
 use api::{Error, Handle, Request, ViewRequest};
+use history::error::read_error;
+use history::masked_read::{self, Raw};
+use history::scan::{Library, by_time_down, gather};
+use history::scope;
 use mask::Masker;
 use record::Row;
 use std::borrow::Cow;
@@ -29,7 +31,7 @@ fn secrets(service: &Service, ask: &SecretsRequest) -> Result<Secrets, Error> {
         source: ask.source.clone(),
         ..ViewRequest::default()
     };
-    let (library, rows) = gather(service, &question, BOTH, by_time_down, |_, _| true)?;
+    let (library, rows) = gather(&service.history(), &question, BOTH, by_time_down, |_, _| true)?;
     let (masker, unread) = (Masker::new([0; 32]), library.outcome.lost() as u64);
     let mut search = Search { masker, ask, kinds: BTreeMap::new(), places: Vec::new(), unread };
     for row in rows {
@@ -55,7 +57,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn row(&mut self, library: &Library, row: &Row) {
-        let (id, kinds) = match reading::raw(library, row) {
+        let (id, kinds) = match masked_read::raw(library, row) {
             Ok(Raw::Message(message)) => (message.id, self.kinds(&message.text, Masker::text)),
             Ok(Raw::Call(call)) => {
                 let mut kinds = self.kinds(&call.input, Masker::json);

@@ -3,12 +3,15 @@
 //! Looks at no more transcripts than a handful of the newest, so that it costs the same however long the history is:
 //! a conversation that was taken up again after many others is seen by the next search.
 
-use crate::remembered::Names;
-use crate::{Service, gather, ingest, look, scope, shelf};
+use crate::Service;
+use crate::session_names::Names;
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
 use api::{Error, Handle, Request};
 use catalogue::{Chat, Listed, Reader};
+use history::error::store_error;
+use history::freshness::CAUGHT_UP;
+use history::{scan, scope, snapshot};
 
 impl Handle<ListSessions> for Service {
     fn handle(&self, ask: &ListSessions) -> Result<Sessions, Error> {
@@ -19,7 +22,7 @@ impl Handle<ListSessions> for Service {
 fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
     ask.check()?;
     ask.source.iter().try_for_each(|name| scope::known_source(name))?;
-    let reader = current(service)?;
+    let reader = snapshot::current(&service.history())?;
     let project = ask.project.as_ref().map(|named| scope::real(&service.cwd.join(named)));
     let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
     let moment = |text: &Option<String>, until: bool| {
@@ -34,8 +37,8 @@ fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
         limit: ask.limit,
         offset: ask.offset,
     };
-    let chats = reader.newest(&listed).map_err(ingest::store_error)?;
-    let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
+    let chats = reader.newest(&listed).map_err(store_error)?;
+    let as_of = reader.meta(CAUGHT_UP).map_err(store_error)?;
     let names = Names::of(service);
     let notes = if chats.is_empty() { why_none(service, ask, &reader)? } else { Vec::new() };
     Ok(Sessions {
@@ -46,30 +49,16 @@ fn sessions(service: &Service, ask: &ListSessions) -> Result<Sessions, Error> {
 }
 
 fn why_none(service: &Service, ask: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
-    let (files, ..) = reader.totals().map_err(ingest::store_error)?;
+    let (files, ..) = reader.totals().map_err(store_error)?;
     if files == 0 {
-        return Ok(vec![gather::nowhere(service)]);
+        return Ok(vec![scan::nowhere(&service.history())]);
     }
-    Ok(ask.project.as_deref().and_then(|named| scope::no_folder(service, named)).into_iter().collect())
-}
-
-/// The catalogue, brought up to date if a handful of looks says that something was written since.
-pub(crate) fn current(service: &Service) -> Result<Reader, Error> {
-    let will_do = |reader: &Reader| look::is_quiet(reader) && ingest::is_forgotten(service, reader);
-    if let Some(reader) = shelf::open(service).filter(will_do) {
-        return Ok(reader);
-    }
-    for _ in 0..ingest::TRIES {
-        let caught_up = ingest::catch_up_soon(service);
-        match (shelf::open(service), caught_up) {
-            (Some(reader), Ok(())) if ingest::was_whole(&reader) => return Ok(reader),
-            (_, Ok(())) => {}
-            // Where nothing can be written, what is known is shown.
-            (Some(reader), Err(_)) => return Ok(reader),
-            (None, Err(error)) => return Err(error),
-        }
-    }
-    shelf::open(service).ok_or_else(ingest::homeless)
+    Ok(ask
+        .project
+        .as_deref()
+        .and_then(|named| scope::no_folder(&service.history(), named))
+        .into_iter()
+        .collect())
 }
 
 /// A transcript that was deleted may have come back since the catalogue was made.

@@ -2,9 +2,11 @@
 //!
 //! Does not know those files. What is shown of them is masked like any other text.
 
-use crate::{Service, home, ingest};
-use api::setup::{SetupDone, SetupRequest};
+use crate::Service;
+use api::setup::{SetupRequest, SetupDone};
 use api::{Code, Error, Handle, Request};
+use history::error::homeless;
+use history::home;
 use setup::Machine;
 
 impl Handle<SetupRequest> for Service {
@@ -15,7 +17,7 @@ impl Handle<SetupRequest> for Service {
 
 fn setup(service: &Service, ask: &SetupRequest) -> Result<SetupDone, Error> {
     ask.check()?;
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     let machine = Machine {
         home: service.places.home.clone(),
         vars: service.places.vars.clone(),
@@ -25,7 +27,7 @@ fn setup(service: &Service, ask: &SetupRequest) -> Result<SetupDone, Error> {
     let mut done = setup::setup(&machine, ask).map_err(|error| told(&error))?;
     let changes = done.agents.iter_mut().flat_map(|agent| &mut agent.changes);
     for diff in changes.filter_map(|change| change.diff.as_mut()) {
-        if let Some(veil) = service.masker() {
+        if let Some(veil) = service.history().masker() {
             *diff = veil.text(diff).into_owned();
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Does not ask anything.
 
-use crate::{Service, model, remembered};
-use api::costs::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
+use crate::ledger::session_of;
+use crate::{Service, ledger, memory_store, model_config};
 use api::search::ms;
 use api::{Code, Error, Handle, Request};
 use llm::{JobRow, Ledger, Receipt};
@@ -22,10 +22,10 @@ impl Handle<MemoryJobs> for Service {
 fn memory_jobs(service: &Service, ask: &MemoryJobs) -> Result<Jobs, Error> {
     ask.check()?;
     let now = service.clock.now();
-    let Some(ledger) = model::look_at_ledger(service) else { return Ok(Jobs::default()) };
+    let Some(ledger) = ledger::look(service) else { return Ok(Jobs::default()) };
     let retried = if ask.retry { retry(service, &ledger, &ask.chat_ids, now)? } else { 0 };
     let jobs = wanted(service, &ledger, &ask.chat_ids)?;
-    let closed = ledger.closed(now).map_err(|error| model::told(&error))?;
+    let closed = ledger.closed(now).map_err(|error| ledger::told(&error))?;
     Ok(Jobs {
         jobs: jobs.iter().map(|job| line(job, now)).collect(),
         closed: closed
@@ -46,17 +46,17 @@ fn retry(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Resu
         [] => vec![None],
         _ => wanted(service, ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
     };
-    let mut ledger = model::ledger(service)?;
+    let mut ledger = ledger::open(service)?;
     let mut many = 0;
     for one in &about {
-        many += ledger.retry(one.as_deref(), now).map_err(|error| model::told(&error))? as u64;
+        many += ledger.retry(one.as_deref(), now).map_err(|error| ledger::told(&error))? as u64;
     }
     Ok(many)
 }
 
 /// Those of the sessions that were named; each prefix must mean one at least.
 fn wanted(service: &Service, ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
-    let mut jobs = ledger.jobs().map_err(|error| model::told(&error))?;
+    let mut jobs = ledger.jobs().map_err(|error| ledger::told(&error))?;
     let kept = put_away(service, &jobs)?;
     jobs.retain(|job| !kept.contains(&job.key));
     for id in ids {
@@ -77,21 +77,12 @@ pub(crate) fn put_away(service: &Service, jobs: &[JobRow]) -> Result<BTreeSet<St
     if jobs.iter().all(|job| job.state != ANSWERED) {
         return Ok(BTreeSet::new());
     }
-    let heard = remembered::heard(service)?;
+    let heard = memory_store::heard(service)?;
     let is_kept = |job: &&JobRow| {
         let (source, id) = session_of(&job.about);
         job.state == ANSWERED && heard.contains(&(source.to_string(), id.to_string()))
     };
     Ok(jobs.iter().filter(is_kept).map(|job| job.key.clone()).collect())
-}
-
-/// How a session is named in the ledger, and back.
-pub(crate) fn about(source: &str, session_id: &str) -> String {
-    format!("{source} {session_id}")
-}
-
-pub(crate) fn session_of(about: &str) -> (&str, &str) {
-    about.split_once(' ').unwrap_or(("", about))
 }
 
 fn line(job: &JobRow, now: Stamp) -> JobLine {
@@ -119,13 +110,13 @@ impl Handle<MemoryCosts> for Service {
 fn memory_costs(service: &Service, ask: &MemoryCosts) -> Result<Costs, Error> {
     ask.check()?;
     // A configuration that is wrong says so when a model is asked; what was spent is told all the same.
-    let tokens_per_day = model::configured(service).ok().flatten().map(|it| it.tokens_per_day);
-    let Some(ledger) = model::look_at_ledger(service) else {
+    let tokens_per_day = model_config::configured(service).ok().flatten().map(|it| it.tokens_per_day);
+    let Some(ledger) = ledger::look(service) else {
         return Ok(Costs { tokens_per_day, ..Costs::default() });
     };
     let since =
         ask.since.as_deref().and_then(|text| service.clock.moment(text)).unwrap_or(Stamp(i64::MIN + 1));
-    let receipts = ledger.receipts(since).map_err(|error| model::told(&error))?;
+    let receipts = ledger.receipts(since).map_err(|error| ledger::told(&error))?;
     let by = ask.by.as_deref().unwrap_or("day");
     let mut groups: BTreeMap<String, CostLine> = BTreeMap::new();
     let mut total = CostLine::default();
@@ -141,7 +132,7 @@ fn memory_costs(service: &Service, ask: &MemoryCosts) -> Result<Costs, Error> {
             (b.tokens_in + b.tokens_out).cmp(&(a.tokens_in + a.tokens_out)).then(a.group.cmp(&b.group))
         });
     }
-    let used_today = ledger.used(service.clock.now()).map_err(|error| model::told(&error))?;
+    let used_today = ledger.used(service.clock.now()).map_err(|error| ledger::told(&error))?;
     Ok(Costs { total, costs, used_today, tokens_per_day })
 }
 

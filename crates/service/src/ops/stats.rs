@@ -2,10 +2,11 @@
 
 use super::Question;
 use super::records::BOTH;
-use crate::gather::{Library, by_time, gather, is_warm_up};
+use crate::Outcome;
 use crate::printer::Printer;
-use crate::{Outcome, read_error};
 use api::Error;
+use history::error::read_error;
+use history::scan::{Library, by_time, gather, is_warm_up};
 use query::stats::{Stats, rate};
 use record::{Cell, Kind, Line, Row, RowKind, Stamp};
 use std::collections::BTreeSet;
@@ -15,19 +16,20 @@ pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     // Asked about certain calls, only what they tell is counted.
     let of_calls = !question.ask.tool.is_empty() || question.ask.status.is_some();
     let mut total = Total { of_calls, ..Total::default() };
-    let (library, rows) = gather(question.service, question.ask, BOTH, by_time, |library, joined| {
-        let row = &joined.row;
-        if is_warm_up(row) {
-            return false;
-        }
-        if row.row == RowKind::Message {
-            if !total.of_calls {
-                total.message(library, row);
+    let (library, rows) =
+        gather(&question.service.history(), question.ask, BOTH, by_time, |library, joined| {
+            let row = &joined.row;
+            if is_warm_up(row) {
+                return false;
             }
-            return false;
-        }
-        question.holds_call(library, row)
-    })?;
+            if row.row == RowKind::Message {
+                if !total.of_calls {
+                    total.message(library, row);
+                }
+                return false;
+            }
+            question.holds_call(library, row)
+        })?;
     let by = question.ask.by.as_deref().and_then(|by| BY.iter().find(|(name, _)| *name == by));
     let (name, group) =
         by.copied().unwrap_or(("tool", |library: &Library, row: &Row| library.name(row).to_string()));

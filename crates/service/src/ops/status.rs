@@ -3,10 +3,12 @@
 //! Does not judge them: that is `doctor`.
 
 use super::index;
-use crate::home::Home;
-use crate::{Service, ingest, remembered, shelf};
+use crate::{Service, memory_store};
 use api::status::{DaemonState, History, Model, Remembers, Status, StatusRequest, Waiting};
 use api::{Error, Handle, Request};
+use history::error::{homeless, store_error};
+use history::home::Home;
+use history::{catalogue_cache, freshness};
 use llm::Ledger;
 use mailbox::{Post, Spool, State};
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ impl Handle<StatusRequest> for Service {
 
 fn status(service: &Service, ask: &StatusRequest) -> Result<Status, Error> {
     ask.check()?;
-    let home = service.home().ok_or_else(ingest::homeless)?;
+    let home = service.home().ok_or_else(homeless)?;
     Ok(Status {
         version: env!("CARGO_PKG_VERSION").to_string(),
         history: history(service, &home)?,
@@ -36,15 +38,17 @@ fn status(service: &Service, ask: &StatusRequest) -> Result<Status, Error> {
 fn history(service: &Service, home: &Home) -> Result<History, Error> {
     let trees = std::fs::read_dir(home.code()).into_iter().flatten().flatten();
     let code_trees = trees.filter(|entry| entry.path().extension().is_some_and(|e| e == "db")).count() as u64;
-    let Some(reader) = shelf::open(service) else { return Ok(History { code_trees, ..History::default() }) };
-    let (transcripts, sessions, events) = reader.totals().map_err(ingest::store_error)?;
-    let as_of = reader.meta(ingest::CAUGHT_UP).map_err(ingest::store_error)?;
+    let Some(reader) = catalogue_cache::open(&service.history()) else {
+        return Ok(History { code_trees, ..History::default() });
+    };
+    let (transcripts, sessions, events) = reader.totals().map_err(store_error)?;
+    let as_of = reader.meta(freshness::CAUGHT_UP).map_err(store_error)?;
     Ok(History { indexed: true, transcripts, sessions, events, as_of, code_trees })
 }
 
 fn remembers(service: &Service) -> Result<Remembers, Error> {
-    let Some(store) = remembered::look(service)? else { return Ok(Remembers::default()) };
-    let told = |error: memory::Error| remembered::told(&error);
+    let Some(store) = memory_store::look(service)? else { return Ok(Remembers::default()) };
+    let told = |error: memory::Error| memory_store::told(&error);
     let (sessions, facts) = store.all().map_err(told)?;
     let last_run = store.last_run().map_err(told)?;
     Ok(Remembers {

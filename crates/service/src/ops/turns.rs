@@ -2,11 +2,12 @@
 
 use super::Question;
 use super::records::{BOTH, is_failure};
-use crate::gather::{Library, by_session, gather, is_warm_up};
-use crate::lines::{Failure, tokens};
 use crate::printer::Printer;
-use crate::{Outcome, Service, read_error};
+use crate::{Outcome, Service};
 use api::Error;
+use history::error::read_error;
+use history::scan::{Library, by_session, gather, is_warm_up};
+use history::to_record::{Failure, tokens};
 use record::{Cell, Kind, Line, Problem, Row, RowKind, Stamp, Status, Tokens};
 use std::sync::Arc;
 
@@ -86,7 +87,9 @@ fn walk(
     mut each_session: impl FnMut(&Library, Vec<Turn>, &mut Vec<Problem>) -> bool,
 ) -> Result<Outcome, Error> {
     let (mut library, mut rows) =
-        gather(question.service, question.ask, BOTH, by_session, |_, joined| !is_warm_up(&joined.row))?;
+        gather(&question.service.history(), question.ask, BOTH, by_session, |_, joined| {
+            !is_warm_up(&joined.row)
+        })?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
         let next = rows.next().transpose().map_err(read_error)?;
@@ -136,7 +139,7 @@ impl<'q, 'p> Listing<'q, 'p> {
 
 fn text(service: &Service, library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> String {
     let Some(row) = row else { return String::new() };
-    match service.read_message(library, row) {
+    match service.history().read_message(library, row) {
         Ok(message) => message.text,
         Err(problem) => {
             problems.push(problem);
@@ -213,7 +216,7 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
     let outcome = walk(question, Together::Session, |library, turns, problems| {
         for (at, turn) in turns.iter().enumerate() {
             for row in turn.failures.iter().filter(|row| question.holds_failure(library, row)) {
-                let failure = match service.read_failure(library, row) {
+                let failure = match service.history().read_failure(library, row) {
                     Ok(failure) => failure,
                     Err(problem) => {
                         problems.push(problem);

@@ -2,12 +2,13 @@
 
 use super::Question;
 use super::records::MESSAGES;
-use crate::gather::{Library, by_time, gather, is_warm_up};
+use crate::Outcome;
 use crate::prices::Prices;
 use crate::printer::Printer;
-use crate::{Outcome, read_error};
 use api::Error;
 use catalogue::Tally;
+use history::error::read_error;
+use history::scan::{Library, by_time, gather, is_warm_up};
 use record::row::SIDECHAIN;
 use record::{Cell, Line, Row, Tokens};
 use std::collections::BTreeMap;
@@ -25,14 +26,15 @@ const RULES: &[(&str, bool, &str)] = &[
 pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let prices = Prices::load(&question.service.places)?;
     let mut dropped = Tally::default();
-    let (mut library, rows) = gather(question.service, question.ask, MESSAGES, by_time, |_, joined| {
-        if joined.row.tokens.is_zero() {
-            return false;
-        }
-        dropped.streamed += joined.tally.streamed;
-        dropped.replayed += joined.tally.replayed;
-        true
-    })?;
+    let (mut library, rows) =
+        gather(&question.service.history(), question.ask, MESSAGES, by_time, |_, joined| {
+            if joined.row.tokens.is_zero() {
+                return false;
+            }
+            dropped.streamed += joined.tally.streamed;
+            dropped.replayed += joined.tally.replayed;
+            true
+        })?;
     let by = question.ask.by.as_deref().unwrap_or("day");
     let mut groups: BTreeMap<String, Sum> = BTreeMap::new();
     let mut rules: BTreeMap<&str, Sum> = BTreeMap::new();
@@ -46,7 +48,7 @@ pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
             groups.entry(group(&library, &row, by)).or_default().add(row.tokens, price);
         }
         if question.ask.explain {
-            match question.service.read_message(&library, &row) {
+            match question.service.history().read_message(&library, &row) {
                 Ok(message) => listed.push(counted_line(&library, &row, message.id, rule)),
                 Err(problem) => library.outcome.problems.push(problem),
             }

@@ -2,11 +2,11 @@
 //!
 //! Does not know where records come from.
 
-use super::guard;
-use super::refs::{RefFile, Refs};
-use super::tally::Tally;
+use crate::saved_results::{RefFile, Refs};
 use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
 use api::{Control, Operation};
+use history::guard;
+use query::tally::Tally;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 //! Does not know what that does to a window.
 
 use super::access::{self, Access, PATIENTLY, Seen};
-use super::desk::{at_desk, folder_error, root_of};
+use super::code_query::{at_desk, folder_error, root_of};
 use crate::Service;
 use api::code::{CodeContext, Dismiss, InFocus, Marked, Pin, TypeRef, Unpin, UntilThen};
 use api::{Error, Handle, Request};

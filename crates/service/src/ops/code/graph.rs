@@ -2,7 +2,7 @@
 //!
 //! Does not know how a picture is drawn.
 
-use super::desk::{Desk, at_desk};
+use super::code_query::{CodeQuery, at_desk};
 use crate::Service;
 use api::code::{CodeGraph, Drawn};
 use api::{Code, Error, Handle, Request};
@@ -35,13 +35,13 @@ pub(super) fn parsed(text: &str) -> Result<Filter, Error> {
 }
 
 /// The types that a filter names.
-pub(super) fn named(desk: &Desk<'_>, graph: &Graph, filter: &Filter) -> Vec<u32> {
+pub(super) fn named(desk: &CodeQuery<'_>, graph: &Graph, filter: &Filter) -> Vec<u32> {
     let holds = |of: &u32| filter.holds(&|field, word| fits(desk, graph, *of, field, word));
     (0..desk.types()).filter(holds).collect()
 }
 
 /// Whether a word of a filter fits a type.
-fn fits(desk: &Desk<'_>, graph: &Graph, of: u32, field: Field, word: &str) -> bool {
+fn fits(desk: &CodeQuery<'_>, graph: &Graph, of: u32, field: Field, word: &str) -> bool {
     let like = |text: &str| wild(word.as_bytes(), text.to_lowercase().as_bytes());
     let called = |of: u32| like(&desk.simple_name(of)) || like(&desk.name(of));
     match field {

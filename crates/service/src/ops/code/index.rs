@@ -3,9 +3,9 @@
 //! Does not know how anything is read or written.
 
 use super::access::PATIENTLY;
-use super::desk::{at_desk_with, folder_error};
+use super::code_query::{at_desk_with, folder_error};
 use super::tree::{Tree, store_error};
-use super::{desk::root_of, window};
+use super::{code_query::root_of, window};
 use crate::Service;
 use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};

@@ -7,14 +7,15 @@ mod evidence;
 mod model;
 
 use super::access::PATIENTLY;
-use super::desk::{Desk, at_root, folder_error, root_of};
+use super::code_query::{CodeQuery, at_root, folder_error, root_of};
 use super::tree::name_of;
-use crate::home::{self, Lock};
-use crate::{Service, ingest};
+use crate::Service;
 use api::code::{Found, Investigate, Investigation, Step, StreamOp};
 use api::{Code, Error, Handle, Request};
 use code::Digest;
 use code::folder::{Folder, OPS, op_of};
+use history::error::homeless;
+use history::home::{self, Lock};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -101,7 +102,7 @@ fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
         .name("investigation".to_string())
         .spawn(work)
         .map(|_| ())
-        .map_err(crate::read_error)
+        .map_err(history::error::read_error)
 }
 
 impl Handle<StreamOp> for Service {
@@ -228,7 +229,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(desk: &Desk<'_>, ask: &Investigate) -> Result<Case, Error> {
+    fn new(desk: &CodeQuery<'_>, ask: &Investigate) -> Result<Case, Error> {
         let question = ask.question.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut scope: Vec<String> = ask.scope.iter().map(|path| path.trim().to_string()).collect();
         scope.sort();
@@ -257,7 +258,7 @@ impl Case {
 
     /// None: another process is at it.
     fn seize(&self, service: &Service) -> Result<Option<Lock>, Error> {
-        let home = service.home().ok_or_else(ingest::homeless)?;
+        let home = service.home().ok_or_else(homeless)?;
         let ops = home.ops();
         home::make(&ops).map_err(|error| home::unwritable(&ops, &error))?;
         Lock::seize_at(&home, &home.op_lock(&lock_name(&self.root, &self.id)))

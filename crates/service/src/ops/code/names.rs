@@ -2,7 +2,7 @@
 //!
 //! Does not choose among several: it puts the likeliest first.
 
-use super::desk::at_desk;
+use super::code_query::at_desk;
 use crate::Service;
 use api::code::{Meant, ResolveSymbol, SearchSymbols};
 use api::{Error, Handle, Request};

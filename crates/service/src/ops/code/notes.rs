@@ -3,15 +3,14 @@
 //!
 //! Does not write notes: that is `write.rs`.
 
-pub(super) mod harmless;
 mod question;
 mod write;
 
 pub(super) use write::counted;
 pub(crate) use write::write_waiting;
 
-use super::desk::{Desk, at_desk};
-use crate::{Service, model};
+use super::code_query::{CodeQuery, at_desk};
+use crate::{Service, model_config};
 use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Handle, Request};
 use code::folder::{Folder, GROUPS, NAME, group_note_of, note_of};
@@ -58,7 +57,7 @@ fn get_semantic(service: &Service, ask: &GetSemantic) -> Result<Semantic, Error>
 }
 
 /// How the note about a type stands, whether there is one or not.
-fn standing(desk: &Desk<'_>, of: u32, note: Option<&Written>) -> (Note, Vec<String>) {
+fn standing(desk: &CodeQuery<'_>, of: u32, note: Option<&Written>) -> (Note, Vec<String>) {
     match (note, desk.note_state(of).note) {
         (Some(note), _) => note.standing(desk, of),
         (None, waits @ (Note::Pending | Note::Generating)) => (waits, Vec::new()),
@@ -83,14 +82,14 @@ enum Asked {
 }
 
 /// Whether something of a type must stay here: one of its files lies in a folder that is never sent, though the tree may not.
-pub(super) fn stays(desk: &Desk<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+pub(super) fn stays(desk: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
     let lies_off = |file: &String| is_off(&desk.root().join(file).to_string_lossy());
     desk.card(of).is_some_and(|card| card.files.iter().any(lies_off))
 }
 
 fn may_be_asked(
     service: &Service,
-    desk: &Desk<'_>,
+    desk: &CodeQuery<'_>,
     of: u32,
     note: Option<&Written>,
     has_folder: bool,
@@ -98,7 +97,7 @@ fn may_be_asked(
     if note.is_some_and(|note| !note.head.untouched) {
         return Asked::ByHand;
     }
-    let wished = model::wished(service).unwrap_or_else(|error| {
+    let wished = model_config::wished(service).unwrap_or_else(|error| {
         // A configuration that is wrong is no reason not to show what is there.
         desk.note(error.to_string());
         None
@@ -112,7 +111,7 @@ fn may_be_asked(
 }
 
 /// What happens next, in words; nothing where the note holds.
-fn next(desk: &Desk<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
+fn next(desk: &CodeQuery<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
     let now = desk.hashes(of);
     let head = format!(
         "whatever is put at this path is taken for the note, and holds as long as the type does if its first lines are \
@@ -149,20 +148,20 @@ fn next(desk: &Desk<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
 }
 
 /// Why a model could not write the note about a type when it was asked last.
-fn last_error(service: &Service, desk: &Desk<'_>, of: u32) -> Result<Option<String>, Error> {
+fn last_error(service: &Service, desk: &CodeQuery<'_>, of: u32) -> Result<Option<String>, Error> {
     let name = desk.veiled(desk.name(of));
     let failed = question::failed(service, desk)?;
     Ok(failed.into_iter().find(|job| question::is_about(&job.about, &name)).and_then(|job| job.error))
 }
 
 /// The note about a type alone, if there is one that can be read.
-pub(super) fn read_own(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
+pub(super) fn read_own(desk: &CodeQuery<'_>, folder: &Folder, of: u32) -> Option<Written> {
     let own = note_of(&desk.id(of));
     text(desk, folder, &own).map(|text| Written::new(own, text, 0))
 }
 
 /// Its own note, or that of the circle it is part of.
-pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written> {
+pub(super) fn read(desk: &CodeQuery<'_>, folder: &Folder, of: u32) -> Option<Written> {
     let own = read_own(desk, folder, of);
     if own.is_some() {
         return own;
@@ -171,7 +170,7 @@ pub(super) fn read(desk: &Desk<'_>, folder: &Folder, of: u32) -> Option<Written>
     text(desk, folder, &path).map(|text| Written::new(path, text, at))
 }
 
-fn text(desk: &Desk<'_>, folder: &Folder, name: &str) -> Option<String> {
+fn text(desk: &CodeQuery<'_>, folder: &Folder, name: &str) -> Option<String> {
     let bytes = folder.read(name).unwrap_or_else(|error| {
         desk.note(error.to_string());
         None
@@ -180,7 +179,7 @@ fn text(desk: &Desk<'_>, folder: &Folder, name: &str) -> Option<String> {
 }
 
 /// Which note of a circle is about a type, and at which place among its types.
-fn groups(desk: &Desk<'_>, folder: &Folder) -> BTreeMap<u32, (String, usize)> {
+fn groups(desk: &CodeQuery<'_>, folder: &Folder) -> BTreeMap<u32, (String, usize)> {
     let mut found = BTreeMap::new();
     for file in folder.list(GROUPS).unwrap_or_default() {
         let Some(name) = file.strip_suffix(".md").map(group_note_of) else { continue };
@@ -214,13 +213,13 @@ impl Written {
     }
 
     /// The other types that it is about.
-    fn others(&self, desk: &Desk<'_>, of: u32) -> Vec<TypeRef> {
+    fn others(&self, desk: &CodeQuery<'_>, of: u32) -> Vec<TypeRef> {
         let all = self.head.types.iter().filter_map(|id| desk.number(id));
         all.filter(|other| *other != of).map(|other| desk.type_ref(other)).collect()
     }
 
     /// Whether it may be told: it says nothing of a type that must stay here.
-    pub(super) fn may_leave(&self, desk: &Desk<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+    pub(super) fn may_leave(&self, desk: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
         let others = self.head.types.iter().filter_map(|id| desk.number(id));
         others.chain([of]).all(|of| !stays(desk, of, is_off))
     }
@@ -246,7 +245,7 @@ impl Written {
 
     /// Whether it still holds, and why not: what its head says, and what has happened since Loci first saw it. Changes that nobody
     /// else can see leave it true until there are many.
-    pub(super) fn standing(&self, desk: &Desk<'_>, of: u32) -> (Note, Vec<String>) {
+    pub(super) fn standing(&self, desk: &CodeQuery<'_>, of: u32) -> (Note, Vec<String>) {
         let why = self.fits(&desk.hashes(of));
         let since = desk.since(of, &self.text, why.is_empty());
         judged(why, &since)

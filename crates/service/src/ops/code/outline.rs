@@ -2,7 +2,7 @@
 //!
 //! Does not know what it is for: a note may say that.
 
-use super::desk::{Desk, at_desk};
+use super::code_query::{CodeQuery, at_desk};
 use crate::Service;
 use api::code::{GetMemberOutline, GetOutline, Outlined};
 use api::{Code, Error, Handle, Request};
@@ -39,7 +39,7 @@ fn get_member_outline(service: &Service, ask: &GetMemberOutline) -> Result<Outli
     })
 }
 
-fn outlined(desk: &Desk<'_>, symbol: Symbol) -> Outlined {
+fn outlined(desk: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
     let outline = desk.outline_of(symbol);
     let (outline_tokens, source_tokens) = desk.tokens(symbol, &outline);
     desk.asked(symbol.of);

@@ -3,7 +3,7 @@
 //! Does not choose what stays when the budget is short: `code::pack` does.
 
 use super::access::PATIENTLY;
-use super::desk::{Desk, at_desk, folder_error, root_of};
+use super::code_query::{CodeQuery, at_desk, folder_error, root_of};
 use super::graph::{named, parsed};
 use super::notes;
 use crate::Service;
@@ -67,7 +67,7 @@ fn build_pack(service: &Service, ask: &BuildPack) -> Result<PackBuilt, Error> {
 }
 
 /// The texts of everything that may come into a pack.
-fn texts(desk: &Desk<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, Texts> {
+fn texts(desk: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, Texts> {
     let used = named.iter().flat_map(|of| graph.uses(*of)).filter(|of| desk.is_open(**of));
     let all: BTreeSet<u32> = named.iter().chain(used).copied().collect();
     let folder = desk.folder();
@@ -140,7 +140,7 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The types of a pack that are still there.
-pub(super) fn types_of(desk: &Desk<'_>, name: &str) -> Result<BTreeSet<u32>, Error> {
+pub(super) fn types_of(desk: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u32>, Error> {
     let bytes = match desk.folder() {
         Some(folder) => folder.read(&pack_of(name)).map_err(|error| folder_error(&error))?,
         None => None,

@@ -2,7 +2,7 @@
 //!
 //! Does not know what a daemon would: how long it runs, what failed before.
 
-use super::desk::{Desk, at_desk};
+use super::code_query::{CodeQuery, at_desk};
 use super::notes::counted;
 use crate::Service;
 use api::code::{CodeStatus, CodeStatusRequest, InLanguage};
@@ -45,7 +45,7 @@ fn code_status(service: &Service, ask: &CodeStatusRequest) -> Result<CodeStatus,
     })
 }
 
-fn languages(desk: &Desk<'_>) -> Vec<InLanguage> {
+fn languages(desk: &CodeQuery<'_>) -> Vec<InLanguage> {
     let mut count: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (path, its) in desk.files() {
         let Some(language) = language_of(Path::new(&path)) else { continue };

@@ -4,10 +4,10 @@
 //! Does not know what is asked.
 
 use crate::Service;
-use crate::home::{self, Home};
 use api::{Code, Error};
 use code::folder::{Folder, INDEX};
 use code::{Digest, KeepError, Kept, Moment, Refreshed, Store, StoreError};
+use history::home::{self, Home};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -93,7 +93,7 @@ impl Tree {
         patience: Duration,
     ) -> Result<(), KeepError> {
         let pen = folder.pen(patience)?;
-        let veil = |text: &str| service.veiled(text);
+        let veil = |text: &str| service.history().veiled(text);
         // what was told once is not told again
         let nothing = Refreshed::default();
         let news = if std::mem::replace(&mut self.told, true) { &nothing } else { &self.done };

@@ -2,7 +2,7 @@
 //!
 //! Does not know how a name is looked up.
 
-use super::desk::{Desk, at_desk, line_of};
+use super::code_query::{CodeQuery, at_desk, line_of};
 use crate::Service;
 use api::code::{CERTAINTIES, FindUsages, Usage, Used};
 use api::{Error, Handle, Request};
@@ -45,7 +45,7 @@ fn is_sure_enough(certainty: Certainty, least: Option<&str>) -> bool {
 /// A private key of 8,192 bits has a hundred lines.
 const ABOVE: usize = 110;
 
-pub(super) fn told(desk: &Desk<'_>, each: &Mentioned) -> Usage {
+pub(super) fn told(desk: &CodeQuery<'_>, each: &Mentioned) -> Usage {
     let text = desk.text(&each.file);
     let line = line_of(&text, each.at as usize);
     let before = (line as usize).saturating_sub(ABOVE);

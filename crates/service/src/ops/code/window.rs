@@ -3,7 +3,7 @@
 //! Does not choose what fits: `code::fill` does.
 
 use super::access::{BRIEFLY, Seen};
-use super::desk::{Desk, at_desk};
+use super::code_query::{CodeQuery, at_desk};
 use super::{notes, pack};
 use crate::Service;
 use api::code::{GetPromptWindow, InWindow, PromptWindow};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TITLE: &str = "# Prompt window\n\n";
 
 /// Writes the window again as it would be asked for without saying more.
-pub(super) fn rewrite(desk: &Desk<'_>) -> Result<(), Error> {
+pub(super) fn rewrite(desk: &CodeQuery<'_>) -> Result<(), Error> {
     filled(desk, &GetPromptWindow::default()).map(|_| ())
 }
 
@@ -30,7 +30,7 @@ fn get_prompt_window(service: &Service, ask: &GetPromptWindow) -> Result<PromptW
     at_desk(service, ask.root.as_ref(), |desk| filled(desk, ask))
 }
 
-fn filled(desk: &Desk<'_>, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
+fn filled(desk: &CodeQuery<'_>, ask: &GetPromptWindow) -> Result<PromptWindow, Error> {
     let in_pack = ask.pack.as_deref().map_or(Ok(BTreeSet::new()), |name| pack::types_of(desk, name))?;
     let folder = desk.folder();
     let [pinned, focus, recent] = [pinned(desk), focus(desk), recent(desk, &in_pack)]
@@ -62,12 +62,12 @@ fn filled(desk: &Desk<'_>, ask: &GetPromptWindow) -> Result<PromptWindow, Error>
 }
 
 /// Writes the window where it is kept. None: it could not be, which is told.
-fn kept(desk: &Desk<'_>, folder: &Folder, text: &str) -> Option<bool> {
+fn kept(desk: &CodeQuery<'_>, folder: &Folder, text: &str) -> Option<bool> {
     let written = folder.pen(BRIEFLY).and_then(|pen| pen.write(PROMPT_WINDOW, text.as_bytes()));
     written.map_err(|error| desk.note(format!("the window is not kept: {error}"))).ok()
 }
 
-fn pinned(desk: &Desk<'_>) -> Vec<u32> {
+fn pinned(desk: &CodeQuery<'_>) -> Vec<u32> {
     let number = |seen: &Seen| {
         let number = desk.number(&seen.id);
         if number.is_none() {
@@ -80,7 +80,7 @@ fn pinned(desk: &Desk<'_>) -> Vec<u32> {
 
 /// What the work is about: what was said to be and what was asked for last, then what those build upon and use. Each step from the
 /// lead first, then the latest: on a small budget the lead itself is what must not be missing.
-fn focus(desk: &Desk<'_>) -> Vec<u32> {
+fn focus(desk: &CodeQuery<'_>) -> Vec<u32> {
     let access = &desk.access;
     let lead = access.lately().find_map(|seen| desk.number(&seen.id));
     let said = access.in_context(desk.now()).filter_map(|seen| desk.number(&seen.id));
@@ -101,7 +101,7 @@ fn focus(desk: &Desk<'_>) -> Vec<u32> {
     leads
 }
 
-fn recent(desk: &Desk<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
+fn recent(desk: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
     let known = desk.access.lately().filter_map(|seen| desk.number(&seen.id));
     let value = |(age, of): (usize, u32)| (worth(age, desk.used_by(of), in_pack.contains(&of)), of);
     let mut all: Vec<(f64, u32)> = known.enumerate().map(value).collect();
@@ -111,7 +111,7 @@ fn recent(desk: &Desk<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// Everything there is to show of a type: its outline, then the parts of its note.
-fn entry(desk: &Desk<'_>, folder: Option<&Folder>, of: u32) -> Entry {
+fn entry(desk: &CodeQuery<'_>, folder: Option<&Folder>, of: u32) -> Entry {
     let mut texts = vec![desk.outline(of)];
     if let Some(note) = folder.and_then(|folder| notes::read_own(desk, folder, of)) {
         let mut parts = note.parts();

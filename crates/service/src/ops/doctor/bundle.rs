@@ -5,10 +5,10 @@
 //! only those that say nothing about a person are shown.
 
 use crate::Service;
-use crate::home::{full, mask_key};
-use api::maintenance::Checkup;
 use api::status::StatusRequest;
+use api::maintenance::Checkup;
 use api::{Code, Error, Handle};
+use history::home::{full, mask_key};
 use mask::Masker;
 use serde_json::json;
 use std::fs::OpenOptions;

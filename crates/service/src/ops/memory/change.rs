@@ -3,7 +3,7 @@
 //! Does not ask whether it is right: what a person types is their own word, and needs nobody's look.
 
 use super::named::{Named, fact_line, named, session_line, store};
-use crate::{Service, remembered};
+use crate::{Service, memory_store};
 use api::memory::{AcceptMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
 use api::{Code, Error, Handle, Request};
 use memory::{Edit, Fact, State};
@@ -35,9 +35,9 @@ fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryChanged, Err
                 add_tags: ask.add_tag.iter().filter_map(|tag| masked(service, Some(tag))).collect(),
                 remove_tags: ask.remove_tag.clone(),
             };
-            let mut store = remembered::open(service)?;
+            let mut store = memory_store::open(service)?;
             let edited = store.edit_session(&before.source, &before.session_id, &edit, service.clock.now());
-            let line = edited.map_err(|error| remembered::told(&error))?.map(|one| session_line(&one));
+            let line = edited.map_err(|error| memory_store::told(&error))?.map(|one| session_line(&one));
             changed(&session_line(&before), line)
         }
         Named::Fact(before) => {
@@ -56,7 +56,7 @@ fn edit_memory(service: &Service, ask: &EditMemory) -> Result<MemoryChanged, Err
 
 /// What is typed here is kept like everything else: without secrets.
 fn masked(service: &Service, text: Option<&String>) -> Option<String> {
-    text.map(|text| service.veiled_line(text))
+    text.map(|text| service.history().veiled_line(text))
 }
 
 fn wrong(message: &str) -> Error {
@@ -73,10 +73,10 @@ fn pin_memory(service: &Service, ask: &PinMemory) -> Result<MemoryChanged, Error
     ask.check()?;
     match named(&store(service)?, &ask.id)? {
         Named::Session(before) => {
-            let mut store = remembered::open(service)?;
+            let mut store = memory_store::open(service)?;
             let pinned = store
                 .pin_session(&before.source, &before.session_id, !ask.off)
-                .map_err(|error| remembered::told(&error))?;
+                .map_err(|error| memory_store::told(&error))?;
             changed(&session_line(&before), pinned.map(|one| session_line(&one)))
         }
         Named::Fact(before) => on_fact(service, &before, |fact| fact.pinned = !ask.off),
@@ -117,8 +117,8 @@ fn settle(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Er
 }
 
 fn on_fact(service: &Service, before: &Fact, change: impl FnOnce(&mut Fact)) -> Result<MemoryChanged, Error> {
-    let mut store = remembered::open(service)?;
-    let fact = store.edit_fact(&before.id, change).map_err(|error| remembered::told(&error))?;
+    let mut store = memory_store::open(service)?;
+    let fact = store.edit_fact(&before.id, change).map_err(|error| memory_store::told(&error))?;
     changed(&fact_line(before), fact.map(|fact| fact_line(&fact)))
 }
 

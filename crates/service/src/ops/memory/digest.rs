@@ -4,15 +4,18 @@
 //! is not part of the session that sent them out.
 
 use super::super::records::BOTH;
-use crate::gather::{self, Library, Need, by_session, by_time, gather, is_warm_up};
-use crate::{Service, meant, read_error, remembered};
+use crate::{Service, memory_store};
 use api::memory::Consolidate;
 use api::{Code, Error, ViewRequest};
 use catalogue::Pick;
-use memory::{By, Digest, Said};
+use history::call_summary::{CallSummary, shortened};
+use history::error::read_error;
+use history::resolve_session;
+use history::scan::{self, Library, Need, by_session, by_time, gather, is_warm_up};
+use memory::{Digest, Said};
 use query::touched::Act;
 use record::row::{SIDECHAIN, USAGE_ONLY};
-use record::{Call, Kind, Role, Row, RowKind, Session, Stamp, Status, TitleOrigin};
+use record::{Kind, Role, Row, RowKind, Session, Stamp, Status};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Source and id.
@@ -37,8 +40,6 @@ pub(super) struct Wanted {
     pub(super) project: String,
 }
 
-/// Of a longer prompt the beginning and the end say what was wanted.
-const LONGEST: usize = 8 << 10;
 /// More than anybody types; beyond it a script did.
 const PROMPTS: usize = 2_000;
 /// Calls that are looked into; the rest is counted.
@@ -77,7 +78,7 @@ impl Plan {
         };
         // What is known of sessions is enough.
         let need = Need { want: BOTH, pick: Pick::None };
-        let (library, _) = gather(service, &everything, need, by_time, |_, _| false)?;
+        let (library, _) = gather(&service.history(), &everything, need, by_time, |_, _| false)?;
         let mut found = found(&library);
         only_named(&mut found, &ask.chat_ids)?;
         if let Some(since) = ask.since.as_deref().and_then(|text| service.clock.moment(text)) {
@@ -101,10 +102,10 @@ impl Plan {
         service: &Service,
         known_up_to: fn((Stamp, Stamp)) -> Stamp,
     ) -> Result<(), Error> {
-        let Some(store) = remembered::look(service)? else { return Ok(()) };
-        let known = store.made_from().map_err(|error| remembered::told(&error))?;
-        let forgotten = store.forgotten().map_err(|error| remembered::told(&error))?;
-        self.unsaid = store.forgotten_facts().map_err(|error| remembered::told(&error))?;
+        let Some(store) = memory_store::look(service)? else { return Ok(()) };
+        let known = store.made_from().map_err(|error| memory_store::told(&error))?;
+        let forgotten = store.forgotten().map_err(|error| memory_store::told(&error))?;
+        self.unsaid = store.forgotten_facts().map_err(|error| memory_store::told(&error))?;
         let before = self.wanted.len();
         self.wanted.retain(|name, _| !forgotten.contains(name));
         self.forgotten = (before - self.wanted.len()) as u64;
@@ -150,7 +151,7 @@ impl Plan {
             self.ask.session = self.wanted.keys().next().map(|(_, id)| id.clone());
         }
         let wanted = &self.wanted;
-        let (library, rows) = gather(service, &self.ask, BOTH, by_session, |library, joined| {
+        let (library, rows) = gather(&service.history(), &self.ask, BOTH, by_session, |library, joined| {
             let session = library.session(&joined.row);
             session.agent_id.is_none() && wanted.contains_key(&name(session)) && is_said(&joined.row)
         })?;
@@ -179,7 +180,7 @@ fn name(session: &Session) -> Name {
 fn found(library: &Library) -> BTreeMap<Name, Wanted> {
     let mut found: BTreeMap<Name, Wanted> = BTreeMap::new();
     for session in library.facts.iter().flat_map(|facts| &facts.sessions) {
-        if session.agent_id.is_some() || gather::is_empty(session) || !library.scope.holds_session(session) {
+        if session.agent_id.is_some() || scan::is_empty(session) || !library.scope.holds_session(session) {
             continue;
         }
         let wanted = found.entry(name(session)).or_insert_with(|| Wanted {
@@ -209,7 +210,7 @@ fn only_named(found: &mut BTreeMap<Name, Wanted>, prefixes: &[String]) -> Result
             }
             (None, several) => {
                 let ids = several.iter().map(|(_, id)| id.as_str());
-                return Err(meant::one_of(prefix, "sessions", ids));
+                return Err(resolve_session::one_of(prefix, "sessions", ids));
             }
         }
     }
@@ -261,7 +262,7 @@ impl Reader<'_> {
         let name = name(session);
         let gathering = self.open.entry(name.clone()).or_default();
         gathering.parts += 1;
-        gathering.describe(session);
+        gathering.digest.describe(session);
         self.at = Some((row.key, name));
     }
 
@@ -288,7 +289,7 @@ impl Reader<'_> {
         if kind == Kind::Reply || full {
             return;
         }
-        match self.service.read_message(self.library, row) {
+        match self.service.history().read_message(self.library, row) {
             Ok(message) => {
                 let said =
                     Said { id: message.id, role: Role::User, at: row.at, text: shortened(message.text) };
@@ -296,7 +297,7 @@ impl Reader<'_> {
                 if kind == Kind::Prompt {
                     here.digest.prompts.push(said);
                 } else {
-                    here.digest.slashes.extend(slash(&said.text));
+                    here.digest.slashes.extend(memory::slash(&said.text));
                 }
             }
             Err(_) => self.unread += 1,
@@ -312,10 +313,10 @@ impl Reader<'_> {
             return;
         }
         let tool = self.library.name(row).clone();
-        match self.service.read_deed(self.library, row) {
-            Ok(deed) => {
+        match self.service.history().read_call_summary(self.library, row) {
+            Ok(summary) => {
                 if let Some(here) = self.here() {
-                    here.deed(&tool, &deed, failed);
+                    here.add_call(&tool, &summary, failed);
                 }
             }
             Err(_) => self.unread += 1,
@@ -355,7 +356,7 @@ impl Reader<'_> {
     fn turns(&mut self, gathering: &mut Gathering) {
         for row in &gathering.last {
             let role = if row.kind() == Kind::Prompt { Role::User } else { Role::Assistant };
-            match self.service.read_message(self.library, row) {
+            match self.service.history().read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
                     let said = Said { id: message.id, role, at: row.at, text: shortened(message.text) };
@@ -372,7 +373,7 @@ impl Reader<'_> {
                 gathering.digest.unanswered += 1;
                 continue;
             }
-            match self.service.read_message(self.library, row) {
+            match self.service.history().read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
                 Ok(message) => {
                     gathering.digest.last_reply = shortened(message.text);
@@ -393,145 +394,24 @@ impl Reader<'_> {
 }
 
 impl Gathering {
-    fn describe(&mut self, session: &Session) {
-        let digest = &mut self.digest;
-        (digest.source, digest.session_id) = name(session);
-        if digest.project.is_empty() {
-            digest.project = session.place().to_string();
-        }
-        if session.started_at.is_some()
-            && (!digest.started_at.is_some() || session.started_at < digest.started_at)
-        {
-            digest.started_at = session.started_at;
-        }
-        digest.ended_at = digest.ended_at.max(session.ended_at);
-        let titled = session.title.as_ref().and_then(|(title, origin)| match origin {
-            TitleOrigin::Custom => Some((title.to_string(), By::Renamed)),
-            TitleOrigin::Agent => Some((title.to_string(), By::Host)),
-            TitleOrigin::FirstPrompt => None,
-        });
-        digest.titles.extend(titled);
-    }
-
     /// What failed, or was not allowed, has changed and shown nothing: of it only the command is told, as one that failed.
-    fn deed(&mut self, tool: &str, deed: &Deed, failed: bool) {
+    fn add_call(&mut self, tool: &str, summary: &CallSummary, failed: bool) {
         let digest = &mut self.digest;
         if failed {
             let room = COMMANDS.saturating_sub(digest.failed.len());
-            digest.failed.extend(deed.command.clone().into_iter().take(room));
+            digest.failed.extend(summary.command.clone().into_iter().take(room));
             return;
         }
-        if let Some(file) = &deed.file {
+        if let Some(file) = &summary.file {
             let files = match Act::of(tool) {
                 Some(Act::Edit | Act::Write) => &mut digest.changed,
                 _ => &mut digest.looked_at,
             };
             *files.entry(file.clone()).or_default() += 1;
         }
-        if let Some(command) = deed.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
-            digest.commits.extend(committed(command));
+        if let Some(command) = summary.command.as_ref().filter(|_| digest.commands.len() < COMMANDS) {
+            digest.commits.extend(memory::committed(command));
             digest.commands.push(command.clone());
         }
-    }
-}
-
-/// What a call did, as far as a summary tells: which file, which command. What it gave back is not read.
-#[derive(Debug, Default)]
-pub(crate) struct Deed {
-    pub(crate) file: Option<String>,
-    pub(crate) command: Option<String>,
-}
-
-impl Deed {
-    pub(crate) fn of(call: &Call) -> Deed {
-        let input = call.input.as_bytes();
-        let command = ["command", "cmd", "script"].iter().find_map(|key| text_or_last(input, key.as_bytes()));
-        Deed { file: call.file.clone(), command: command.map(shortened) }
-    }
-}
-
-/// A command is a text, or a list of which the last is what the shell got.
-fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
-    let raw = sources::json::get(input, key)?;
-    if raw.first() == Some(&b'[') {
-        let words: Vec<String> = serde_json::from_slice(raw).ok()?;
-        let shell = words.first().is_some_and(|word| word.ends_with("sh"));
-        return if shell { words.into_iter().next_back() } else { Some(words.join(" ")) };
-    }
-    sources::json::get_text(input, key)
-}
-
-/// The first line of what `git commit -m` was given.
-fn committed(command: &str) -> Option<String> {
-    let behind = command.split("git commit").nth(1)?;
-    let message = behind.split_once("-m ").or_else(|| behind.split_once("-am "))?.1.trim_start();
-    let quote = message.chars().next().filter(|c| "'\"".contains(*c))?;
-    let inner = &message[1..];
-    // `-m "$(cat <<'EOF' …`: the message begins on the next line.
-    let inner = if inner.starts_with("$(cat <<") { inner.split_once('\n')?.1 } else { inner };
-    let line = inner.lines().next()?.split(quote).next()?.trim();
-    (!line.is_empty()).then(|| line.to_string())
-}
-
-/// `/review 12`, out of what a client wraps around a command.
-fn slash(text: &str) -> Option<String> {
-    let part = |tag: &str| {
-        let from = text.split_once(&format!("<{tag}>"))?.1;
-        Some(from.split_once(&format!("</{tag}>"))?.0.trim().to_string())
-    };
-    let typed = match part("command-name") {
-        Some(name) => format!("{name} {}", part("command-args").unwrap_or_default()),
-        None => text.lines().next().unwrap_or("").to_string(),
-    };
-    let typed = typed.trim().to_string();
-    typed.starts_with('/').then_some(typed)
-}
-
-fn shortened(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let (head, tail) =
-            (text.floor_char_boundary(LONGEST * 3 / 4), text.ceil_char_boundary(text.len() - LONGEST / 4));
-        text.replace_range(head..tail, "\n");
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commits_are_found_in_the_commands_that_made_them() {
-        for (command, message) in [
-            ("git commit -m 'Fix pager'", Some("Fix pager")),
-            ("git add -A && git commit -am \"Fix pager\n\nmore\"", Some("Fix pager")),
-            ("git commit -m \"$(cat <<'EOF'\nFix pager\n\nbody\nEOF\n)\"", Some("Fix pager")),
-            ("git commit --amend --no-edit", None),
-            ("git log", None),
-        ] {
-            assert_eq!(committed(command).as_deref(), message, "{command}");
-        }
-    }
-
-    #[test]
-    fn commands_are_read_however_a_tool_takes_them() {
-        for (input, command) in [
-            (r#"{"command":"cargo test"}"#, Some("cargo test")),
-            (r#"{"command":["bash","-lc","cargo test"]}"#, Some("cargo test")),
-            (r#"{"command":["cargo","test"]}"#, Some("cargo test")),
-            (r#"{"cmd":"ls"}"#, Some("ls")),
-            (r#"{"file_path":"a"}"#, None),
-        ] {
-            let call = Call { input: input.to_string(), ..Call::default() };
-            assert_eq!(Deed::of(&call).command.as_deref(), command, "{input}");
-        }
-    }
-
-    #[test]
-    fn a_slash_command_is_what_was_typed() {
-        let wrapped = "<command-message>x</command-message><command-name>/review</command-name><command-args>12</command-args>";
-        assert_eq!(slash(wrapped).as_deref(), Some("/review 12"));
-        assert_eq!(slash("/clear").as_deref(), Some("/clear"));
-        assert_eq!(slash("hello"), None);
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! Does not carry what was forgotten: a document that names it would remember it.
 
-use crate::tombstones::Tombstones;
-use crate::{Service, remembered};
+use crate::{Service, memory_store};
 use api::memory::{
     ExportMemory, FORMAT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag, KeptWords,
     MemoryDocument, MemoryImported, VERSION,
 };
 use api::search::ms;
 use api::{Code, Error, Handle, Request};
+use history::tombstones::Tombstones;
 use memory::{By, Evidence, Fact, Origin, Remembered, State, Worded};
 use record::Stamp;
 
@@ -22,8 +22,8 @@ impl Handle<ExportMemory> for Service {
 
 fn export_memory(service: &Service, ask: &ExportMemory) -> Result<MemoryDocument, Error> {
     ask.check()?;
-    let (sessions, facts) = match remembered::look(service)? {
-        Some(store) => store.all().map_err(|error| remembered::told(&error))?,
+    let (sessions, facts) = match memory_store::look(service)? {
+        Some(store) => store.all().map_err(|error| memory_store::told(&error))?,
         None => (Vec::new(), Vec::new()),
     };
     Ok(MemoryDocument {
@@ -63,21 +63,27 @@ fn import_memory(service: &Service, ask: &ImportMemory) -> Result<MemoryImported
     for fact in &mut facts {
         let rests = !fact.evidence.is_empty();
         fact.evidence.retain(|one| !gone.holds(&one.source, &one.session_id));
-        fact.text =
-            if rests && fact.evidence.is_empty() { String::new() } else { service.veiled_line(&fact.text) };
-        fact.symbols = fact.symbols.iter().map(|symbol| service.veiled_line(symbol)).collect();
+        fact.text = if rests && fact.evidence.is_empty() {
+            String::new()
+        } else {
+            service.history().veiled_line(&fact.text)
+        };
+        fact.symbols = fact.symbols.iter().map(|symbol| service.history().veiled_line(symbol)).collect();
     }
     facts.retain(|fact| !fact.text.is_empty());
     let left_out = (before - sessions.len() - facts.len()) as u64;
     // A document may come from anywhere.
     for one in &mut sessions {
-        one.name.text = service.veiled_line(&one.name.text);
-        one.summary.text = service.veiled_line(&one.summary.text);
-        one.tags =
-            one.tags.iter().map(|(tag, by)| (memory::tag_of(&service.veiled_line(tag)), *by)).collect();
+        one.name.text = service.history().veiled_line(&one.name.text);
+        one.summary.text = service.history().veiled_line(&one.summary.text);
+        one.tags = one
+            .tags
+            .iter()
+            .map(|(tag, by)| (memory::tag_of(&service.history().veiled_line(tag)), *by))
+            .collect();
     }
     let imported =
-        remembered::open(service)?.import(&sessions, &facts).map_err(|error| remembered::told(&error))?;
+        memory_store::open(service)?.import(&sessions, &facts).map_err(|error| memory_store::told(&error))?;
     Ok(MemoryImported {
         sessions: imported.sessions,
         facts: imported.facts,

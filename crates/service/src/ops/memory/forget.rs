@@ -3,7 +3,7 @@
 //! Leaves the conversations themselves alone: that is `loci forget`.
 
 use super::named::{Named, fact_line, named, session_line, store};
-use crate::{Service, remembered};
+use crate::{Service, memory_store};
 use api::memory::{ForgetMemory, MemoryForgotten, MemoryLine};
 use api::{Error, Handle, Request};
 use memory::{Fact, Store};
@@ -26,20 +26,20 @@ fn forget_memory(service: &Service, ask: &ForgetMemory) -> Result<MemoryForgotte
     }
     drop(known);
     if !ask.dry_run {
-        let mut store = remembered::open(service)?;
+        let mut store = memory_store::open(service)?;
         for one in &doomed {
             let gone = match one {
                 Named::Session(one) => store.forget_session(&one.source, &one.session_id, true),
                 Named::Fact(fact) => store.forget_fact(fact),
             };
-            gone.map_err(|error| remembered::told(&error))?;
+            gone.map_err(|error| memory_store::told(&error))?;
         }
         // Making names again may wait for somebody else: whoever is killed there has left no byte behind.
-        store.purge().map_err(|error| remembered::told(&error))?;
+        store.purge().map_err(|error| memory_store::told(&error))?;
         drop(store);
         tell_again(service, &doomed);
-        let store = remembered::open(service)?;
-        store.purge().map_err(|error| remembered::told(&error))?;
+        let store = memory_store::open(service)?;
+        store.purge().map_err(|error| memory_store::told(&error))?;
     }
     Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: ask.dry_run })
 }
@@ -66,9 +66,9 @@ fn going(store: &Store, one: &Named) -> Result<Vec<MemoryLine>, Error> {
     };
     let mut lines = vec![session_line(session)];
     for id in
-        store.facts_of(&session.source, &session.session_id).map_err(|error| remembered::told(&error))?
+        store.facts_of(&session.source, &session.session_id).map_err(|error| memory_store::told(&error))?
     {
-        let fact = store.fact(&id).map_err(|error| remembered::told(&error))?;
+        let fact = store.fact(&id).map_err(|error| memory_store::told(&error))?;
         let here = |fact: &Fact| {
             fact.evidence
                 .iter()

@@ -3,9 +3,10 @@
 //! Does not show facts that wait for a person, or were put away, unless they are asked for.
 
 use super::named::{fact_line, session_line};
-use crate::{Service, remembered, scope};
+use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Handle, Request};
+use history::scope;
 use memory::State;
 use std::path::Path;
 
@@ -17,8 +18,8 @@ impl Handle<ListMemory> for Service {
 
 fn list_memory(service: &Service, ask: &ListMemory) -> Result<Memories, Error> {
     ask.check()?;
-    let Some(store) = remembered::look(service)? else { return Ok(Memories::default()) };
-    let (sessions, facts) = store.all().map_err(|error| remembered::told(&error))?;
+    let Some(store) = memory_store::look(service)? else { return Ok(Memories::default()) };
+    let (sessions, facts) = store.all().map_err(|error| memory_store::told(&error))?;
     let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
     let wants = |kind: &str| ask.kind.as_deref().is_none_or(|wanted| wanted == kind);
     let mut found: Vec<MemoryLine> = Vec::new();

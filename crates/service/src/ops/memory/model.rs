@@ -5,14 +5,16 @@
 //! Does not know how a model is reached, or what a call costs: that is `llm`.
 
 use super::digest::Plan;
-use super::{Hand, told};
-use crate::model::{self, Configured};
-use crate::ops::spending::{about, put_away};
-use crate::tombstones::Tombstones;
-use crate::{Service, asking};
+use super::{Sink, told};
+use crate::ledger::about;
+use crate::model_config::{self, Configured};
+use crate::ops::spending::put_away;
+use crate::{Service, ledger, model_run};
 use api::Error;
 use api::costs::{ModelRun, PlannedCall};
 use api::memory::{Consolidate, Consolidated};
+use api::costs::{ModelRun, PlannedCall};
+use history::tombstones::Tombstones;
 use llm::{Job, Ledger, MaskedPrompt, Ran};
 use mask::Masker;
 use memory::{Digest, Finding, Origin, derive};
@@ -21,13 +23,13 @@ use record::Stamp;
 /// What is asked about one session.
 struct Question {
     digest: Digest,
-    asked: memory::Ask,
+    asked: memory::ViewRequest,
     prompt: MaskedPrompt,
     job: Job,
 }
 
 impl Question {
-    fn words(&self) -> asking::Words<'_> {
+    fn words(&self) -> model_run::Words<'_> {
         (&self.prompt, &self.asked.schema, self.asked.max_tokens)
     }
 }
@@ -40,10 +42,10 @@ pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolida
     if ask.no_model {
         return Ok(());
     }
-    match model::configured(service) {
+    match model_config::configured(service) {
         Ok(None) => {}
         Ok(Some(configured)) => {
-            let mut run = asking::run_of(&configured);
+            let mut run = model_run::run_of(&configured);
             let questions = questions(service, ask, &configured, &mut run)?;
             if ask.dry_run {
                 plan(service, ask, &configured, &questions, &mut run)?;
@@ -62,15 +64,15 @@ pub(super) fn improve(service: &Service, ask: &Consolidate, done: &mut Consolida
 
 /// Says of answers that memory holds already that they are put away: a run may have been killed between the two.
 fn settle(service: &Service) -> Result<(), Error> {
-    let Some(known) = model::look_at_ledger(service) else { return Ok(()) };
-    let jobs = known.jobs().map_err(|error| model::told(&error))?;
+    let Some(known) = ledger::look(service) else { return Ok(()) };
+    let jobs = known.jobs().map_err(|error| ledger::told(&error))?;
     drop(known);
     let kept = put_away(service, &jobs)?;
     if kept.is_empty() {
         return Ok(());
     }
-    let (mut ledger, now) = (model::ledger(service)?, service.clock.now());
-    kept.iter().try_for_each(|key| ledger.done(key, now)).map_err(|error| model::told(&error))
+    let (mut ledger, now) = (ledger::open(service)?, service.clock.now());
+    kept.iter().try_for_each(|key| ledger.done(key, now)).map_err(|error| ledger::told(&error))
 }
 
 /// The latest sessions that the model has not seen as they are, and may see.
@@ -83,13 +85,13 @@ fn questions(
     let mut plan = Plan::for_model(service, ask)?;
     run.off = plan.leave_out(&|_, wanted| configured.is_off(&wanted.project));
     // A session that has gone on since is asked about all the same.
-    let resting = asking::resting(service)?;
+    let resting = model_run::resting(service)?;
     let rests = |name: &(String, String), ended: Stamp| {
         resting.iter().any(|job| job.about == about(&name.0, &name.1) && job.changed >= ended)
     };
     run.left = plan.leave_out(&|name, wanted| rests(name, wanted.ended_at));
     run.left += plan.limit(Some(configured.jobs_per_run));
-    let masker = asking::masker(service)?;
+    let masker = model_run::masker(service)?;
     let mut questions = Vec::new();
     plan.each(service, &mut |digest| {
         questions.push(question(digest, &masker));
@@ -115,13 +117,13 @@ fn plan(
     questions: &[Question],
     run: &mut ModelRun,
 ) -> Result<(), Error> {
-    let used = asking::used(service)?;
+    let used = model_run::used(service)?;
     for question in questions.iter().filter(|question| !question.asked.shown.is_empty()) {
-        let Some(price) = asking::weigh(configured, question.words(), (used, ask.payload), run) else {
+        let Some(price) = model_run::weigh(configured, question.words(), (used, ask.payload), run) else {
             continue;
         };
         let (chat_id, source) = (question.digest.session_id.clone(), question.digest.source.clone());
-        let asking::Price { tokens, cost, payload } = price;
+        let model_run::Price { tokens, cost, payload } = price;
         run.planned.push(PlannedCall { chat_id, source, tokens, cost, payload });
     }
     Ok(())
@@ -138,17 +140,17 @@ fn put(
     if questions.is_empty() {
         return Ok(());
     }
-    let Some(_turn) = asking::turn(service)? else {
+    let Some(_turn) = model_run::turn(service)? else {
         run.left += questions.len() as u64;
         run.why = Some("another run is asking the model".to_string());
         return Ok(());
     };
-    let mut ledger = model::ledger(service)?;
+    let mut ledger = ledger::open(service)?;
     let mut asking = Asking {
         service,
         configured,
-        masker: asking::masker(service)?,
-        hand: Hand::new(service, false)?,
+        masker: model_run::masker(service)?,
+        sink: Sink::new(service, false)?,
         run,
         done,
     };
@@ -169,7 +171,7 @@ struct Asking<'a> {
     service: &'a Service,
     configured: &'a Configured,
     masker: Masker,
-    hand: Hand,
+    sink: Sink,
     run: &'a mut ModelRun,
     done: &'a mut Consolidated,
 }
@@ -185,17 +187,18 @@ impl Asking<'_> {
         let judge = |text: &str| {
             memory::read_answer(&masker.json(text), &question.asked).map_err(|why| why.to_string())
         };
-        let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
+        let ran =
+            model_run::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
         match ran {
             Ran::Answered(answer, usage) => {
                 let now = self.service.clock.now();
                 self.keep(&answer.finding(&question.digest, &question.asked, now))?;
-                ledger.done(&question.job.key, now).map_err(|error| model::told(&error))?;
-                asking::spent(self.configured, &usage, self.run);
+                ledger.done(&question.job.key, now).map_err(|error| ledger::told(&error))?;
+                model_run::spent(self.configured, &usage, self.run);
                 self.run.answered += 1;
             }
-            Ran::Failed(failure) => asking::failed(self.configured, failure, self.run),
-            Ran::NotNow(claim) => asking::not_now(&claim, self.run),
+            Ran::Failed(failure) => model_run::failed(self.configured, failure, self.run),
+            Ran::NotNow(claim) => model_run::not_now(&claim, self.run),
         }
         Ok(())
     }
@@ -205,7 +208,7 @@ impl Asking<'_> {
         if Tombstones::read(self.service.home().as_ref()).holds(&finding.source, &finding.session_id) {
             return Ok(());
         }
-        let (applied, session) = self.hand.take(finding)?;
+        let (applied, session) = self.sink.take(finding)?;
         self.done.facts += applied.facts;
         self.done.in_review += applied.in_review;
         let Some(session) = session.filter(|_| applied.changed) else { return Ok(()) };

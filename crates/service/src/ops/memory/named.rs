@@ -2,10 +2,11 @@
 //!
 //! Does not look at sessions of which nothing is remembered.
 
-use crate::{Service, meant, remembered};
+use crate::{Service, memory_store};
 use api::memory::MemoryLine;
 use api::search::ms;
 use api::{Code, Error};
+use history::resolve_session;
 use memory::{By, Fact, Remembered, Store};
 
 pub(super) enum Named {
@@ -15,15 +16,15 @@ pub(super) enum Named {
 
 /// The memory, where one is needed to go on.
 pub(super) fn store(service: &Service) -> Result<Store, Error> {
-    remembered::look(service)?.ok_or_else(|| {
+    memory_store::look(service)?.ok_or_else(|| {
         Error::new(Code::NotFound, "nothing is remembered yet").hint("loci memory consolidate")
     })
 }
 
 pub(super) fn named(store: &Store, id: &str) -> Result<Named, Error> {
     let id = id.trim();
-    let mut sessions = store.sessions(id).map_err(|error| remembered::told(&error))?;
-    let mut facts = store.facts(id).map_err(|error| remembered::told(&error))?;
+    let mut sessions = store.sessions(id).map_err(|error| memory_store::told(&error))?;
+    let mut facts = store.facts(id).map_err(|error| memory_store::told(&error))?;
     if sessions.iter().any(|one| one.session_id == id) {
         sessions.retain(|one| one.session_id == id);
     }
@@ -32,7 +33,7 @@ pub(super) fn named(store: &Store, id: &str) -> Result<Named, Error> {
             .iter()
             .map(|one| one.session_id.as_str())
             .chain(facts.iter().map(|fact| fact.id.as_str()));
-        return Err(meant::one_of(id, "memories", ids));
+        return Err(resolve_session::one_of(id, "memories", ids));
     }
     match (sessions.pop(), facts.pop()) {
         (Some(session), _) => Ok(Named::Session(Box::new(session))),

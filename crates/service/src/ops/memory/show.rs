@@ -3,12 +3,13 @@
 //! Quotes from the transcripts as they are now; what is gone is said to be.
 
 use super::named::{Named, fact_line, named, session_line, store};
-use crate::gather::{by_time, gather};
 use crate::ops::records::MESSAGES;
-use crate::{Service, read_error, remembered};
+use crate::{Service, memory_store};
 use api::memory::{MemoryShown, Quote, ShowMemory};
 use api::search::{TimeRange, ms};
 use api::{Error, Handle, Request, ViewRequest};
+use history::error::read_error;
+use history::scan::{by_time, gather};
 use memory::{Evidence, Fact, Remembered, State, Store};
 use record::{Row, Stamp};
 use std::collections::BTreeMap;
@@ -30,8 +31,8 @@ fn show_memory(service: &Service, ask: &ShowMemory) -> Result<MemoryShown, Error
 
 fn session(store: &Store, one: &Remembered) -> Result<MemoryShown, Error> {
     let mut facts = Vec::new();
-    for id in store.facts_of(&one.source, &one.session_id).map_err(|error| remembered::told(&error))? {
-        facts.extend(store.fact(&id).map_err(|error| remembered::told(&error))?);
+    for id in store.facts_of(&one.source, &one.session_id).map_err(|error| memory_store::told(&error))? {
+        facts.extend(store.fact(&id).map_err(|error| memory_store::told(&error))?);
     }
     facts.retain(|fact| matches!(fact.state, State::Fresh | State::Stale));
     Ok(MemoryShown {
@@ -88,11 +89,11 @@ fn said_in(
         ViewRequest { all_projects: true, session: Some(session.to_string()), ..ViewRequest::default() };
     let heads: Vec<[u8; 24]> = wanted.iter().map(|one| Row::id_head(one.message_id.as_bytes())).collect();
     let (library, rows) =
-        gather(service, &ask, MESSAGES, by_time, |_, joined| heads.contains(&joined.row.id))?;
+        gather(&service.history(), &ask, MESSAGES, by_time, |_, joined| heads.contains(&joined.row.id))?;
     let mut found = BTreeMap::new();
     for row in rows {
         let row = row.map_err(read_error)?;
-        if let Ok(message) = service.read_message(&library, &row) {
+        if let Ok(message) = service.history().read_message(&library, &row) {
             found.insert(message.id, (row.at, message.text));
         }
     }

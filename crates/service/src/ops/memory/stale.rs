@@ -2,18 +2,18 @@
 //!
 //! Looks at names of files alone; what is in them is the code base's to say.
 
-use crate::remembered;
+use crate::memory_store;
 use api::Error;
 use memory::{Fact, State, Store};
 use std::path::Path;
 
 pub(super) fn mark(store: &mut Store) -> Result<(), Error> {
-    let facts = store.facts("").map_err(|error| remembered::told(&error))?;
+    let facts = store.facts("").map_err(|error| memory_store::told(&error))?;
     for (state, stale) in [(State::Fresh, true), (State::Stale, false)] {
         let turned = |fact: &&Fact| fact.state == state && is_gone(fact) == Some(stale);
         let ids: Vec<String> = facts.iter().filter(turned).map(|fact| fact.id.clone()).collect();
         if !ids.is_empty() {
-            store.mark_stale(&ids, stale).map_err(|error| remembered::told(&error))?;
+            store.mark_stale(&ids, stale).map_err(|error| memory_store::told(&error))?;
         }
     }
     Ok(())

@@ -2,12 +2,12 @@
 //!
 //! Does not answer the question.
 
-use super::super::desk::Desk;
+use super::super::code_query::CodeQuery;
 use super::super::{notes, usages};
-use crate::scope;
 use api::Error;
 use api::code::{Coverage, Exhibit};
 use code::{Certainty, Digest, Named, Note, Symbol, investigation};
+use history::scope;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) struct Evidence {
 }
 
 /// The types that paths mean: a type or a member's type, a namespace, a folder or a file of source.
-pub(super) fn scoped(desk: &Desk<'_>, scope: &[String]) -> Result<Vec<String>, Error> {
+pub(super) fn scoped(desk: &CodeQuery<'_>, scope: &[String]) -> Result<Vec<String>, Error> {
     let mut found = BTreeSet::new();
     for path in scope {
         let low = path.to_lowercase();
@@ -50,7 +50,7 @@ pub(super) fn scoped(desk: &Desk<'_>, scope: &[String]) -> Result<Vec<String>, E
 }
 
 /// The folder or file below the root that a path leads to, if it does: `./src`, `.` and a whole path are ways to name one as well.
-fn place(desk: &Desk<'_>, path: &str) -> Option<PathBuf> {
+fn place(desk: &CodeQuery<'_>, path: &str) -> Option<PathBuf> {
     let whole = desk.root().join(path);
     let real = scope::real(&whole);
     let below = whole.strip_prefix(desk.root()).or_else(|_| real.strip_prefix(desk.root())).ok()?;
@@ -58,7 +58,7 @@ fn place(desk: &Desk<'_>, path: &str) -> Option<PathBuf> {
 }
 
 /// The structure of everything that is looked at, in a number.
-pub(super) fn basis(desk: &Desk<'_>, within: Option<&[String]>) -> Digest {
+pub(super) fn basis(desk: &CodeQuery<'_>, within: Option<&[String]>) -> Digest {
     let mut told = String::new();
     desk.had(desk.store().each_card(|card| {
         let id = card.id.to_string();
@@ -71,7 +71,7 @@ pub(super) fn basis(desk: &Desk<'_>, within: Option<&[String]>) -> Digest {
 }
 
 /// What is known of the types that fit best. Where no word fits, what was named as the scope speaks for itself.
-pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>) -> Evidence {
+pub(super) fn gather(desk: &CodeQuery<'_>, question: &str, within: Option<&[String]>) -> Evidence {
     let all = desk.had(desk.store().all_names());
     let inside = |named: &Named| within.is_none_or(|ids| ids.binary_search(&named.id.to_string()).is_ok());
     let types: Vec<Named> = all.into_iter().filter(inside).collect();
@@ -94,7 +94,7 @@ pub(super) fn gather(desk: &Desk<'_>, question: &str, within: Option<&[String]>)
 }
 
 /// Full names of a type and its members.
-pub(super) fn names(desk: &Desk<'_>, of: u32) -> Vec<String> {
+pub(super) fn names(desk: &CodeQuery<'_>, of: u32) -> Vec<String> {
     let name = desk.name(of);
     let members = desk.card(of).map(|card| card.members.clone()).unwrap_or_default();
     let called = members
@@ -103,7 +103,7 @@ pub(super) fn names(desk: &Desk<'_>, of: u32) -> Vec<String> {
     called.chain([name.clone()]).collect()
 }
 
-fn exhibit(desk: &Desk<'_>, of: u32, with_usages: bool) -> Exhibit {
+fn exhibit(desk: &CodeQuery<'_>, of: u32, with_usages: bool) -> Exhibit {
     let symbol = Symbol { of, member: None };
     let note = desk.folder().and_then(|folder| notes::read(desk, &folder, of));
     let note = note.map(|note| {
@@ -119,7 +119,7 @@ fn exhibit(desk: &Desk<'_>, of: u32, with_usages: bool) -> Exhibit {
     }
 }
 
-fn used(desk: &Desk<'_>, symbol: Symbol) -> Vec<api::code::Usage> {
+fn used(desk: &CodeQuery<'_>, symbol: Symbol) -> Vec<api::code::Usage> {
     let mut all = desk.mentions(symbol);
     let own = desk.card(symbol.of).map(|card| card.files.clone()).unwrap_or_default();
     all.retain(|each| each.certainty != Certainty::Possible && !own.contains(&each.file));

@@ -2,18 +2,18 @@
 //!
 //! Does not look for evidence.
 
-use super::super::desk::at_root;
-use super::super::notes::{self, harmless::harmless};
+use super::super::code_query::at_root;
+use super::super::notes;
 use super::super::tree::name_of;
 use super::Course;
 use super::evidence::{self, Evidence};
-use crate::model::Configured;
-use crate::{asking, model};
+use crate::model_config::Configured;
+use crate::{ledger, model_config, model_run};
 use api::Error;
 use api::code::{Exhibit, Found, SymbolRef};
 use api::costs::INVESTIGATION;
 use code::investigation::{self, Finding};
-use llm::{Job, MaskedPrompt, Ran};
+use llm::{Job, MaskedPrompt, Ran, harmless};
 use std::collections::BTreeMap;
 
 /// Who answered.
@@ -43,7 +43,7 @@ pub(super) fn answered(course: &mut Course<'_>, evidence: Evidence) -> Result<Fo
 
 /// The model that may be asked about this tree; none where nobody wants one, and why where it cannot be.
 fn allowed(course: &Course<'_>) -> Result<Option<Configured>, String> {
-    let configured = model::configured(course.service).map_err(|error| error.to_string())?;
+    let configured = model_config::configured(course.service).map_err(|error| error.to_string())?;
     match configured {
         Some(configured) if configured.is_off(&course.case.root.to_string_lossy()) => {
             Err("nothing of this project is sent (`model.projects_off`)".to_string())
@@ -62,7 +62,7 @@ fn ask(
     evidence: &Evidence,
 ) -> Result<Result<Found, String>, Error> {
     let service = course.service;
-    let masker = asking::masker(service)?;
+    let masker = model_run::masker(service)?;
     let (exhibits, names) = leaving(course, configured, evidence)?;
     if exhibits.is_empty() {
         return Ok(Err("nothing of what fits is sent (`model.projects_off`)".to_string()));
@@ -71,7 +71,7 @@ fn ask(
     let prompt = MaskedPrompt::mask(&masker, asked.system, &asked.text);
     let about = format!("{INVESTIGATION} {} {}", name_of(&course.case.root), course.case.id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
-    let Some(_turn) = asking::turn(service)? else {
+    let Some(_turn) = model_run::turn(service)? else {
         return Ok(Err("another run is asking the model".to_string()));
     };
     course.step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
@@ -79,9 +79,9 @@ fn ask(
         investigation::read_finding(&masker.json(text), &|name| there(&names, name))
             .map_err(|why| why.to_string())
     };
-    let mut ledger = model::ledger(service)?;
+    let mut ledger = ledger::open(service)?;
     let words = (&prompt, &asked.schema, asked.max_tokens);
-    let ran = asking::put(service, configured, &mut ledger, &job, words, judge)?;
+    let ran = model_run::put(service, configured, &mut ledger, &job, words, judge)?;
     Ok(match ran {
         Ran::Answered(finding, _) => {
             if finding.unknown > 0 {
@@ -93,12 +93,12 @@ fn ask(
             if !found.cites.is_empty() {
                 course.done(&found)?;
             }
-            ledger.done(&job.key, service.clock.now()).map_err(|error| model::told(&error))?;
+            ledger.done(&job.key, service.clock.now()).map_err(|error| ledger::told(&error))?;
             let proven = Some(found).filter(|found| !found.cites.is_empty());
             proven.ok_or_else(|| "what the answer cites is not there any more".to_string())
         }
         Ran::Failed(failure) => Err(failure.message),
-        Ran::NotNow(claim) => Err(asking::waits(&claim)),
+        Ran::NotNow(claim) => Err(model_run::waits(&claim)),
     })
 }
 

@@ -4,10 +4,10 @@
 //! Does not ask it, and does not word it: `code::note` does.
 
 use super::{Written, read, stays};
-use crate::model::Configured;
-use crate::ops::code::desk::Desk;
+use crate::model_config::Configured;
+use crate::ops::code::code_query::CodeQuery;
 use crate::ops::code::tree::name_of;
-use crate::{Service, asking, model};
+use crate::{Service, ledger, model_run};
 use api::Error;
 use api::code::{NoteLine, TypeRef};
 use api::costs::NOTE;
@@ -46,7 +46,7 @@ const REACHED: &str = "Structure-Dependency";
 impl Question {
     /// None: one of its types is no longer there, or lies where nothing is sent from.
     pub(super) fn new(
-        desk: &Desk<'_>,
+        desk: &CodeQuery<'_>,
         ids: &[String],
         masker: &Masker,
         configured: &Configured,
@@ -96,7 +96,7 @@ impl Question {
         })
     }
 
-    pub(super) fn words(&self) -> asking::Words<'_> {
+    pub(super) fn words(&self) -> model_run::Words<'_> {
         (&self.prompt, &self.asked.schema, self.asked.max_tokens)
     }
 
@@ -111,17 +111,17 @@ impl Question {
     }
 }
 
-fn known(desk: &Desk<'_>, of: u32, text: String) -> Known {
+fn known(desk: &CodeQuery<'_>, of: u32, text: String) -> Known {
     Known { name: desk.name(of), text }
 }
 
 /// The note that lies where the new one would. Of a circle that was another one it says nothing that could be brought up to date.
-fn standing_at(desk: &Desk<'_>, folder: &Folder, of: &[u32], path: &str) -> Option<Written> {
+fn standing_at(desk: &CodeQuery<'_>, folder: &Folder, of: &[u32], path: &str) -> Option<Written> {
     of.iter().filter_map(|of| read(desk, folder, *of)).find(|note| note.path == path)
 }
 
 /// What the types use besides themselves, what they build upon first.
-fn used(desk: &Desk<'_>, of: &[u32]) -> Vec<u32> {
+fn used(desk: &CodeQuery<'_>, of: &[u32]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     for used in of.iter().flat_map(|of| [desk.bases(*of), desk.uses(*of)].concat()) {
         if !of.contains(&used) && !found.contains(&used) {
@@ -132,7 +132,12 @@ fn used(desk: &Desk<'_>, of: &[u32]) -> Vec<u32> {
 }
 
 /// Role and lifecycle of what is used, where a note that holds says so.
-fn dependencies(desk: &Desk<'_>, folder: &Folder, of: &[u32], is_off: &dyn Fn(&str) -> bool) -> Vec<Known> {
+fn dependencies(
+    desk: &CodeQuery<'_>,
+    folder: &Folder,
+    of: &[u32],
+    is_off: &dyn Fn(&str) -> bool,
+) -> Vec<Known> {
     let told = |of: u32| {
         let note = read(desk, folder, of).filter(|note| note.may_leave(desk, of, is_off))?;
         if note.standing(desk, of).0 != Note::Cached {
@@ -146,7 +151,7 @@ fn dependencies(desk: &Desk<'_>, folder: &Folder, of: &[u32], is_off: &dyn Fn(&s
 
 /// What has happened to the types since their note was written: the deepest change, and the members it touched.
 fn change(
-    desk: &Desk<'_>,
+    desk: &CodeQuery<'_>,
     of: &[u32],
     now: &[Base],
     note: &Written,
@@ -170,7 +175,7 @@ fn change(
 }
 
 /// What it was based on is not known any more: its head says how deep the change is. Who cannot tell takes it for a deep one.
-fn by_head(desk: &Desk<'_>, of: u32, note: &Written) -> Option<ChangeClass> {
+fn by_head(desk: &CodeQuery<'_>, of: u32, note: &Written) -> Option<ChangeClass> {
     let id = desk.id(of);
     let at = note.head.types.iter().position(|known| *known == id).unwrap_or(0);
     let now = desk.hashes(of);
@@ -182,7 +187,7 @@ fn by_head(desk: &Desk<'_>, of: u32, note: &Written) -> Option<ChangeClass> {
 }
 
 /// The state by which a note that is wanted is ranked.
-pub(super) fn wanted(desk: &Desk<'_>, of: u32) -> State {
+pub(super) fn wanted(desk: &CodeQuery<'_>, of: u32) -> State {
     let state = desk.note_state(of);
     let note = if state.note == Note::Cached { Note::Stale } else { state.note };
     State { note, ..state }
@@ -202,10 +207,10 @@ pub(super) fn is_about(about: &str, name: &str) -> bool {
 }
 
 /// Questions about notes of this tree that were put in vain.
-pub(super) fn failed(service: &Service, desk: &Desk<'_>) -> Result<Vec<JobRow>, Error> {
-    let Some(ledger) = model::look_at_ledger(service) else { return Ok(Vec::new()) };
+pub(super) fn failed(service: &Service, desk: &CodeQuery<'_>) -> Result<Vec<JobRow>, Error> {
+    let Some(ledger) = ledger::look(service) else { return Ok(Vec::new()) };
     let ours = format!("{NOTE} {} ", name_of(desk.root()));
-    let mut jobs = ledger.jobs().map_err(|error| model::told(&error))?;
+    let mut jobs = ledger.jobs().map_err(|error| ledger::told(&error))?;
     jobs.retain(|job| job.about.starts_with(&ours) && job.error.is_some());
     Ok(jobs)
 }

@@ -3,21 +3,20 @@
 //!
 //! Does not know how a model is reached, or what a call costs: that is `llm`.
 
-use super::harmless::harmless;
 use super::question::{Question, failed, wanted};
 use super::{read, read_own, stays};
-use crate::model::{self, Configured};
+use crate::model_config::{self, Configured};
 use crate::ops::code::access::PATIENTLY;
-use crate::ops::code::desk::{Desk, at_root, folder_error, root_of};
+use crate::ops::code::code_query::{CodeQuery, at_root, folder_error, root_of};
 use crate::ops::code::graph::{named, parsed};
 use crate::ops::code::tree::store_error;
-use crate::{Service, asking};
+use crate::{Service, ledger, model_run};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
 use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
 use code::note::{self, SECTIONS, Said, Sections};
 use code::{Hashes, Note, State};
-use llm::{Ledger, Ran};
+use llm::{Ledger, Ran, harmless};
 use mask::Masker;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,14 +29,16 @@ impl Handle<WriteNotes> for Service {
 
 fn write_notes(service: &Service, ask: &WriteNotes) -> Result<NotesWritten, Error> {
     ask.check()?;
-    let configured = model::configured(service)?.ok_or_else(no_model)?;
+    let configured = model_config::configured(service)?.ok_or_else(no_model)?;
     write(service, ask, &configured, &root_of(service, ask.root.as_ref())?)
 }
 
 /// Writes what waits in the trees that were asked about lately and have a folder for it, in a run that has asked so many questions
 /// already; gives how many notes were written.
 pub(crate) fn write_waiting(service: &Service, asked: u64) -> Result<u64, Error> {
-    let Some(configured) = model::configured(service)?.filter(|model| model.code) else { return Ok(0) };
+    let Some(configured) = model_config::configured(service)?.filter(|model| model.code) else {
+        return Ok(0);
+    };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(asked));
     let (mut written, mut spent, mut failed) = (0, 0, None);
     for (root, _) in service.code_folders() {
@@ -71,8 +72,11 @@ fn write(
     configured: &Configured,
     root: &Path,
 ) -> Result<NotesWritten, Error> {
-    let mut done =
-        NotesWritten { model: asking::run_of(configured), dry_run: ask.dry_run, ..NotesWritten::default() };
+    let mut done = NotesWritten {
+        model: model_run::run_of(configured),
+        dry_run: ask.dry_run,
+        ..NotesWritten::default()
+    };
     let (jobs, off, coverage) = at_root(service, root, |desk| {
         let off =
             |id: &String| desk.number(id).is_some_and(|of| stays(desk, of, &|path| configured.is_off(path)));
@@ -87,7 +91,7 @@ fn write(
         return Ok(done);
     }
     let most = ask.limit.unwrap_or(u64::MAX).min(configured.jobs_per_run);
-    let mut run = Run { service, configured, root, masker: asking::masker(service)?, most, done };
+    let mut run = Run { service, configured, root, masker: model_run::masker(service)?, most, done };
     if ask.dry_run {
         run.rehearse(&jobs, ask.payload)?;
     } else {
@@ -97,7 +101,7 @@ fn write(
 }
 
 /// The notes that are wanted, as lists of ids, the most urgent first.
-fn planned(desk: &Desk<'_>, ask: &WriteNotes) -> Result<Vec<Vec<String>>, Error> {
+fn planned(desk: &CodeQuery<'_>, ask: &WriteNotes) -> Result<Vec<Vec<String>>, Error> {
     let graph = desk.graph();
     let asked = match (&ask.path, &ask.filter) {
         (Some(path), _) => vec![desk.one_type(path)?],
@@ -127,14 +131,14 @@ fn planned(desk: &Desk<'_>, ask: &WriteNotes) -> Result<Vec<Vec<String>>, Error>
 }
 
 /// What was asked for, and what is out of date.
-fn waiting(desk: &Desk<'_>) -> Vec<u32> {
+fn waiting(desk: &CodeQuery<'_>) -> Vec<u32> {
     let asked = desk.asked_for().into_iter().map(|(of, _)| of);
     let stale = all_noted(desk).into_iter().filter(|(_, state)| *state == Note::Stale).map(|(of, _)| of);
     asked.chain(stale).collect()
 }
 
 /// The types about which there is a note, and how it stands.
-fn all_noted(desk: &Desk<'_>) -> Vec<(u32, Note)> {
+fn all_noted(desk: &CodeQuery<'_>) -> Vec<(u32, Note)> {
     let Some(folder) = desk.folder() else { return Vec::new() };
     let own = folder.list(TYPES).unwrap_or_else(|error| {
         desk.note(error.to_string());
@@ -149,7 +153,10 @@ fn all_noted(desk: &Desk<'_>) -> Vec<(u32, Note)> {
 }
 
 /// How many types have a note, how many wait for one or for a better one, and how many were asked about in vain.
-pub(in crate::ops::code) fn counted(service: &Service, desk: &Desk<'_>) -> Result<(u64, u64, u64), Error> {
+pub(in crate::ops::code) fn counted(
+    service: &Service,
+    desk: &CodeQuery<'_>,
+) -> Result<(u64, u64, u64), Error> {
     let noted = all_noted(desk);
     let waits = |state: &Note| *state == Note::Stale;
     let stale = noted.iter().filter(|(_, state)| waits(state)).count();
@@ -167,14 +174,14 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn question(&self, desk: &Desk<'_>, ids: &[String]) -> Option<Question> {
+    fn question(&self, desk: &CodeQuery<'_>, ids: &[String]) -> Option<Question> {
         Question::new(desk, ids, &self.masker, self.configured)
     }
 
     /// Says what would be asked, and what it can come to.
     fn rehearse(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
-        let used = asking::used(self.service)?;
-        let resting = asking::resting(self.service)?;
+        let used = model_run::used(self.service)?;
+        let resting = model_run::resting(self.service)?;
         self.done = at_root(self.service, self.root, |desk| {
             let (mut done, mut planned) = (self.done.clone(), 0);
             for (at, ids) in jobs.iter().enumerate() {
@@ -187,10 +194,10 @@ impl Run<'_> {
                 if let Some(line) = not_asked(&question, &resting) {
                     leave(&mut done, line);
                 } else if let Some(price) =
-                    asking::weigh(self.configured, question.words(), (used, payload), &mut done.model)
+                    model_run::weigh(self.configured, question.words(), (used, payload), &mut done.model)
                 {
                     planned += 1;
-                    let asking::Price { tokens, cost, payload } = price;
+                    let model_run::Price { tokens, cost, payload } = price;
                     done.notes.push(NoteLine {
                         tokens: Some(tokens),
                         cost,
@@ -209,12 +216,12 @@ impl Run<'_> {
         if jobs.is_empty() {
             return Ok(());
         }
-        let Some(_turn) = asking::turn(self.service)? else {
+        let Some(_turn) = model_run::turn(self.service)? else {
             self.done.model.left += jobs.len() as u64;
             self.done.model.why = Some("another run is asking the model".to_string());
             return Ok(());
         };
-        let mut ledger = model::ledger(self.service)?;
+        let mut ledger = ledger::open(self.service)?;
         for (at, ids) in jobs.iter().enumerate() {
             if self.service.progress.stopped() {
                 self.done.model.why = Some("it was called off".to_string());
@@ -231,7 +238,7 @@ impl Run<'_> {
 
     /// Asks about one note, as its types are now.
     fn one(&mut self, ledger: &mut Ledger, ids: &[String]) -> Result<(), Error> {
-        let resting = asking::resting(self.service)?;
+        let resting = model_run::resting(self.service)?;
         let begun = at_root(self.service, self.root, |desk| {
             let Some(question) = self.question(desk, ids) else { return Ok(None) };
             if let Some(line) = not_asked(&question, &resting) {
@@ -253,11 +260,12 @@ impl Run<'_> {
         let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
         self.service.progress.step(&format!("asking about {}", names.join(", ")));
         let judge = |text: &str| self.judged(&question, text);
-        let ran = asking::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
+        let ran =
+            model_run::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
         let Ran::Answered(said, usage) = ran else { return self.in_vain(&question, &stood, ran) };
         let line = self.put_away(&question, &said)?;
-        ledger.done(&question.job.key, self.service.clock.now()).map_err(|error| model::told(&error))?;
-        asking::spent(self.configured, &usage, &mut self.done.model);
+        ledger.done(&question.job.key, self.service.clock.now()).map_err(|error| ledger::told(&error))?;
+        model_run::spent(self.configured, &usage, &mut self.done.model);
         self.done.model.answered += 1;
         self.done.notes.push(line);
         Ok(())
@@ -299,12 +307,12 @@ impl Run<'_> {
         let (outcome, why) = match ran {
             Ran::Failed(failure) => {
                 let why = failure.message.clone();
-                asking::failed(self.configured, failure, &mut self.done.model);
+                model_run::failed(self.configured, failure, &mut self.done.model);
                 ("failed", why)
             }
             Ran::NotNow(claim) => {
-                asking::not_now(&claim, &mut self.done.model);
-                ("waiting", asking::waits(&claim))
+                model_run::not_now(&claim, &mut self.done.model);
+                ("waiting", model_run::waits(&claim))
             }
             Ran::Answered(..) => return Ok(()),
         };
@@ -377,7 +385,7 @@ fn leave(done: &mut NotesWritten, line: NoteLine) {
 }
 
 /// Of those that are still there.
-fn numbers<'i>(desk: &Desk<'_>, ids: &'i [String]) -> impl Iterator<Item = (&'i String, u32)> {
+fn numbers<'i>(desk: &CodeQuery<'_>, ids: &'i [String]) -> impl Iterator<Item = (&'i String, u32)> {
     ids.iter().filter_map(|id| Some((id, desk.number(id)?)))
 }
 
@@ -395,7 +403,7 @@ fn not_asked(question: &Question, resting: &[llm::JobRow]) -> Option<NoteLine> {
 
 /// Takes away what the new note stands for: notes of its types alone, and of circles that are another one now.
 fn clear(
-    desk: &Desk<'_>,
+    desk: &CodeQuery<'_>,
     folder: &Folder,
     pen: &Pen<'_>,
     question: &Question,
@@ -420,7 +428,7 @@ fn clear(
 }
 
 /// The types have this note now; false where one of them is not any more what it was asked about.
-fn ended(desk: &Desk<'_>, question: &Question, text: &str) -> Result<bool, Error> {
+fn ended(desk: &CodeQuery<'_>, question: &Question, text: &str) -> Result<bool, Error> {
     let mut all = true;
     for (id, base) in question.ids.iter().zip(&question.bases) {
         let Some(of) = desk.number(id) else { continue };

@@ -1,0 +1,63 @@
+//! What a tool call did, without what it returned: the file it touched and the command it ran.
+//!
+//! Does not read transcripts.
+
+use record::Call;
+
+/// Of a longer prompt the beginning and the end say what was wanted.
+const LONGEST: usize = 8 << 10;
+
+/// What a call did, as far as a summary tells: which file, which command. What it gave back is not read.
+#[derive(Debug, Default)]
+pub struct CallSummary {
+    pub file: Option<String>,
+    pub command: Option<String>,
+}
+
+impl CallSummary {
+    pub fn of(call: &Call) -> CallSummary {
+        let input = call.input.as_bytes();
+        let command = ["command", "cmd", "script"].iter().find_map(|key| text_or_last(input, key.as_bytes()));
+        CallSummary { file: call.file.clone(), command: command.map(shortened) }
+    }
+}
+
+/// A command is a text, or a list of which the last is what the shell got.
+fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
+    let raw = sources::json::get(input, key)?;
+    if raw.first() == Some(&b'[') {
+        let words: Vec<String> = serde_json::from_slice(raw).ok()?;
+        let shell = words.first().is_some_and(|word| word.ends_with("sh"));
+        return if shell { words.into_iter().next_back() } else { Some(words.join(" ")) };
+    }
+    sources::json::get_text(input, key)
+}
+
+/// The beginning and the end of a longer text.
+pub fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let (head, tail) =
+            (text.floor_char_boundary(LONGEST * 3 / 4), text.ceil_char_boundary(text.len() - LONGEST / 4));
+        text.replace_range(head..tail, "\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_however_a_tool_takes_them() {
+        for (input, command) in [
+            (r#"{"command":"cargo test"}"#, Some("cargo test")),
+            (r#"{"command":["bash","-lc","cargo test"]}"#, Some("cargo test")),
+            (r#"{"command":["cargo","test"]}"#, Some("cargo test")),
+            (r#"{"cmd":"ls"}"#, Some("ls")),
+            (r#"{"file_path":"a"}"#, None),
+        ] {
+            let call = Call { input: input.to_string(), ..Call::default() };
+            assert_eq!(CallSummary::of(&call).command.as_deref(), command, "{input}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the catalogue knows of the transcripts a question is about, so that only those that changed are read again.
+//! The answer is the same, byte for byte, with the cache empty.
+//!
+//! Does not answer questions: it stands in for the survey.
+
+use crate::History;
+use crate::error::read_error;
+use crate::freshness::Memory;
+use api::Error;
+use catalogue::{Pick, Reader};
+use record::Row;
+use rustc_hash::FxHashMap;
+use sources::{Facts, Names, SOURCES, Transcript};
+
+/// Without a catalogue it is empty, and everything is read.
+#[derive(Default)]
+pub(crate) struct CatalogueCache {
+    from: Option<From>,
+}
+
+struct From {
+    reader: Reader,
+    /// The catalogue's number of each transcript of the question that it knows as it is now.
+    ids: Vec<Option<u32>>,
+    /// Places in the question's list, by the catalogue's number.
+    places: FxHashMap<u32, u32>,
+    facts: FxHashMap<u32, catalogue::Facts>,
+    names: FxHashMap<u32, u32>,
+}
+
+/// Opens the catalogue to read, if there is one that can be, as of this moment, whoever writes to it or empties it
+/// meanwhile. A damaged one is as good as none: `loci doctor` tells. A writer waits for its readers in the end, so
+/// whoever is about to write lets go of it first.
+pub fn open(history: &History<'_>) -> Option<Reader> {
+    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    // What cannot be masked as it was stored is read anew: the catalogue's titles are masked.
+    let path = history.home().filter(|_| history.masked)?.catalogue();
+    let reader = Reader::open(&path, &names).ok().flatten()?;
+    // The moment is that of the first look.
+    reader.hold().and_then(|()| reader.sequence()).is_ok().then_some(reader)
+}
+
+impl CatalogueCache {
+    /// A catalogue that breaks in the middle is left alone, and everything is read.
+    pub(crate) fn new(reader: Option<Reader>, transcripts: &[Transcript], names: &Names) -> CatalogueCache {
+        CatalogueCache { from: reader.and_then(|reader| From::read(reader, transcripts, names).ok()) }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.from.is_some()
+    }
+
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.from.as_ref().is_some_and(|from| from.ids[index].is_some())
+    }
+
+    /// Other transcripts, read just now, hold events with these keys: whoever tells the same shares them.
+    pub(crate) fn meet(&mut self, keys: impl Iterator<Item = u64>) -> Result<(), Error> {
+        let Some(from) = &mut self.from else { return Ok(()) };
+        for file in from.reader.files_with(keys).map_err(read_error)? {
+            if let Some(facts) = from.facts.get_mut(&file) {
+                facts.shared = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The facts of each transcript of the question, empty where it has to be read; and how many lines were bad.
+    pub(crate) fn facts(&mut self, many: usize) -> (Vec<Facts>, u64) {
+        let mut facts: Vec<Facts> = (0..many).map(|_| Facts::default()).collect();
+        let Some(from) = &mut self.from else { return (facts, 0) };
+        let mut bad = 0;
+        for (id, place) in &from.places {
+            let Some(known) = from.facts.get_mut(id) else { continue };
+            bad += known.bad;
+            let slot = &mut facts[*place as usize];
+            slot.sessions = std::mem::take(&mut known.sessions);
+            (slot.birth, slot.abandoned) = (known.birth, std::mem::take(&mut known.abandoned));
+            slot.problems = std::mem::take(&mut known.problems);
+            if known.shared {
+                slot.sessions.iter_mut().for_each(|session| session.models.clear());
+            }
+        }
+        (facts, bad)
+    }
+
+    /// Which transcripts' counts need no counting.
+    pub(crate) fn settled(&self, many: usize) -> Vec<bool> {
+        let known = |from: &From, index: usize| {
+            from.ids[index].and_then(|id| from.facts.get(&id)).is_some_and(|facts| !facts.shared)
+        };
+        (0..many).map(|index| self.from.as_ref().is_some_and(|from| known(from, index))).collect()
+    }
+
+    /// Rows of transcripts that share events with others: they have to be joined.
+    pub(crate) fn shared_rows(
+        &self,
+        pick: Pick,
+        each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
+    ) -> Result<(), Error> {
+        self.from.as_ref().map_or(Ok(()), |from| from.rows(true, pick, each))
+    }
+
+    pub(crate) fn alone(self) -> Option<Alone> {
+        self.from.map(Alone)
+    }
+}
+
+/// What nobody else tells.
+pub(crate) struct Alone(From);
+
+impl Alone {
+    pub(crate) fn rows(
+        &self,
+        pick: Pick,
+        mut each: impl FnMut(Row) -> Result<(), catalogue::Error>,
+    ) -> Result<(), Error> {
+        self.0.rows(false, pick, &mut each)
+    }
+}
+
+impl From {
+    fn read(reader: Reader, transcripts: &[Transcript], names: &Names) -> Result<From, catalogue::Error> {
+        let memory = Memory::of(&reader)?;
+        let ids: Vec<Option<u32>> = transcripts.iter().map(|t| memory.has(t)).collect();
+        let places: FxHashMap<u32, u32> =
+            ids.iter().enumerate().filter_map(|(at, id)| Some(((*id)?, at as u32))).collect();
+        let facts = reader.facts(|id| places.contains_key(&id))?;
+        let numbers = reader.names()?.into_iter();
+        let names = numbers.map(|(id, name)| (id as u32, names.number(&name))).collect();
+        Ok(From { reader, ids, places, facts, names })
+    }
+
+    fn rows(
+        &self,
+        shared: bool,
+        pick: Pick,
+        each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
+    ) -> Result<(), Error> {
+        let mut files: Vec<u32> =
+            self.facts.iter().filter(|(_, facts)| facts.shared == shared).map(|(id, _)| *id).collect();
+        files.sort_unstable();
+        let placed = |row: Row| {
+            let file = self.places[&row.file];
+            let end_file = if row.end == Row::NOWHERE { 0 } else { file };
+            let name = self.names.get(&row.name).copied().unwrap_or(u32::MAX);
+            Row { file, end_file, name, ..row }
+        };
+        self.reader.rows(&files, pick, |row| each(placed(row))).map_err(read_error)
+    }
+}

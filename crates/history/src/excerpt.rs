@@ -1,0 +1,120 @@
+//! What a session was about, from its transcript alone: what the person asked first and last, the files that were changed, and
+//! how it ended. The same every time.
+//!
+//! Does not understand any of it, and does not know what memory says.
+
+use crate::{History, transcripts};
+use catalogue::{Chat, Pick, Reader};
+use record::{Kind, Row, RowKind, Stamp, Status};
+use sources::Transcript;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Excerpt {
+    pub asked: String,
+    /// The last thing that was asked, where it is another.
+    pub last: String,
+    pub files: Vec<String>,
+    pub ended: String,
+}
+
+/// Characters of each part: together well below what an agent cuts off (ten thousand).
+const ASKED: usize = 400;
+const ENDED: usize = 1200;
+/// Files that are named, and calls that are read to find them.
+const FILES: usize = 8;
+const CALLS: usize = 24;
+/// Tools that change files, whatever their agent.
+const WRITERS: &[&str] = &[
+    "Edit",
+    "Write",
+    "MultiEdit",
+    "NotebookEdit",
+    "apply_patch",
+    "write_file",
+    "replace",
+    "edit",
+    "write",
+    "patch",
+];
+
+impl History<'_> {
+    pub fn excerpt(&self, reader: &Reader, chat: &Chat) -> Option<Excerpt> {
+        let stored = reader.file(chat.file).ok()??;
+        let transcript = transcripts::as_readable(self, &stored)?;
+        let rows = rows(reader, chat)?;
+        let said = |row: &Row| Some(self.said(&transcript, row)?.1).filter(|text| !text.trim().is_empty());
+        let prompts: Vec<&Row> = rows.iter().filter(|row| is(row, Kind::Prompt)).collect();
+        let asked = prompts.iter().find_map(|row| said(row)).unwrap_or_default();
+        let last = prompts.iter().skip(1).rev().find_map(|row| said(row)).unwrap_or_default();
+        // A reply that came before the last request is no end.
+        let end = rows.iter().rev().take_while(|row| !is(row, Kind::Prompt));
+        let ended = end.filter(|row| is(row, Kind::Reply)).find_map(said).unwrap_or_default();
+        Some(Excerpt {
+            asked: cut(&asked, ASKED),
+            last: cut(&last, ASKED),
+            files: self.files(reader, &transcript, &rows),
+            ended: cut(&ended, ENDED),
+        })
+    }
+
+    /// The files that were changed last, by the end of their paths.
+    fn files(&self, reader: &Reader, transcript: &Transcript, rows: &[Row]) -> Vec<String> {
+        let names = reader.names().unwrap_or_default();
+        let writers: BTreeSet<u32> = names
+            .iter()
+            .filter(|(_, name)| WRITERS.contains(&name.as_str()))
+            .map(|(id, _)| *id as u32)
+            .collect();
+        // An edit that failed or was not allowed has changed nothing.
+        let wrote = |row: &&Row| writers.contains(&row.name) && row.status() != Status::Error;
+        let calls = rows.iter().rev().filter(|row| row.row == RowKind::Call).filter(wrote);
+        let mut files: Vec<String> = Vec::new();
+        for row in calls.take(CALLS) {
+            let row = Row { file: 0, end_file: 0, ..*row };
+            let call = sources::call(transcript, transcript, &row).ok().map(|call| self.masked_call(call));
+            let Some(path) = call.and_then(|call| call.file) else { continue };
+            let name = short(&path);
+            if !files.contains(&name) && files.len() < FILES {
+                files.push(name);
+            }
+        }
+        files
+    }
+}
+
+/// What belongs to the conversation itself, in its order.
+fn rows(reader: &Reader, chat: &Chat) -> Option<Vec<Row>> {
+    let mut rows = Vec::new();
+    let (from, to) = (chat.session.started_at, chat.session.ended_at);
+    let within = |at: Stamp| !at.is_some() || (from.or(at) <= at && at <= to.or(at));
+    reader
+        .rows(&[chat.file], Pick::All, |row| {
+            if within(row.at) {
+                rows.push(row);
+            }
+            Ok(())
+        })
+        .ok()?;
+    Some(rows)
+}
+
+fn is(row: &Row, kind: Kind) -> bool {
+    row.row == RowKind::Message && row.kind() == kind
+}
+
+/// The last two parts of a path tell which file.
+fn short(path: &str) -> String {
+    let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    parts.reverse();
+    parts.join("/")
+}
+
+/// On one line, and said where it is cut.
+pub fn cut(text: &str, most: usize) -> String {
+    let line = api::terminal_text::one_line(text);
+    match line.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

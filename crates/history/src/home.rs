@@ -1,0 +1,281 @@
+//! Where Loci keeps its own files: what is kept (`data`), what can be made again (`cache`), and the lock that says
+//! who writes.
+//!
+//! Does not know what the files hold.
+
+use api::{Code, Error};
+use sources::Places;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Debug)]
+pub struct Home {
+    pub data: PathBuf,
+    pub cache: PathBuf,
+}
+
+impl Home {
+    /// None without a home: nothing is ever kept below the working directory.
+    pub fn of(places: &Places) -> Option<Home> {
+        let dir = |var, default| {
+            let dir = places.xdg(var, default);
+            dir.is_absolute().then(|| dir.join("loci"))
+        };
+        Some(Home { data: dir("XDG_DATA_HOME", ".local/share")?, cache: dir("XDG_CACHE_HOME", ".cache")? })
+    }
+
+    pub fn catalogue(&self) -> PathBuf {
+        self.cache.join("catalogue.db")
+    }
+
+    pub fn index(&self) -> PathBuf {
+        self.cache.join("search")
+    }
+
+    /// What is known of source trees, a file for each.
+    pub fn code(&self) -> PathBuf {
+        self.cache.join("code")
+    }
+
+    pub fn archive(&self) -> PathBuf {
+        self.data.join("archive")
+    }
+
+    /// What is remembered.
+    pub fn memory(&self) -> PathBuf {
+        self.data.join("memory.db")
+    }
+
+    pub fn key(&self) -> PathBuf {
+        self.data.join("mask.key")
+    }
+
+    pub fn tombstones(&self) -> PathBuf {
+        self.data.join("forgotten")
+    }
+
+    /// Held while memory is consolidated.
+    pub fn memory_lock(&self) -> PathBuf {
+        self.data.join("memory.lock")
+    }
+
+    /// What was asked of models, and what it cost.
+    pub fn ledger(&self) -> PathBuf {
+        self.data.join("ledger.db")
+    }
+
+    /// Where a model that is a command runs: empty, and nobody's project.
+    pub fn nowhere(&self) -> PathBuf {
+        self.cache.join("nowhere")
+    }
+
+    /// Held while an investigation is under way.
+    pub fn op_lock(&self, name: &str) -> PathBuf {
+        self.ops().join(format!("{name}.lock"))
+    }
+
+    pub fn ops(&self) -> PathBuf {
+        self.cache.join("ops")
+    }
+
+    /// Held while a model is asked: two that ask at once would pay twice.
+    pub fn model_lock(&self) -> PathBuf {
+        self.data.join("model.lock")
+    }
+
+    /// Messages between agents.
+    pub fn post(&self) -> PathBuf {
+        self.data.join("post.db")
+    }
+
+    /// Messages that were left while nobody was there to take them in.
+    pub fn spool(&self) -> PathBuf {
+        self.data.join("pending.jsonl")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.data.join("writer.lock")
+    }
+
+    /// Makes both directories, readable by their owner alone.
+    pub fn make(&self) -> Result<(), Error> {
+        [&self.data, &self.cache].into_iter().try_for_each(|dir| make(dir).map_err(|e| unwritable(dir, &e)))
+    }
+}
+
+/// A directory for its owner alone. One that others may enter is closed to them.
+pub fn make(dir: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let meta = std::fs::metadata(dir)?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+pub fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return full(path);
+    }
+    Error::new(Code::ReadError, format!("{}: {error}", path.display()))
+        .hint("Loci keeps its files below XDG_DATA_HOME and XDG_CACHE_HOME; both must be writable")
+}
+
+pub fn full(path: &Path) -> Error {
+    Error::new(Code::DiskFull, format!("there is no room left to write {}", path.display()))
+        .hint("free some space and run it again: what was kept is intact; `loci archive` says what the archive takes")
+}
+
+/// How much room is left where a directory lies.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(dir).ok()?;
+    Some(told.f_bavail * told.f_frsize)
+}
+
+/// A file of our own, written so that a reader sees the old or the new one, and for its owner alone.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = (|| {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)?;
+        // The new name is on the disk with its folder; a tombstone must not be lost to a power cut.
+        File::open(path.parent().unwrap_or(path))?.sync_all()
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Held by the one writer; the kernel takes it back however the process ends.
+pub struct Lock {
+    _file: File,
+}
+
+/// How long a second writer waits for the first.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+impl Lock {
+    /// Waits for whoever writes.
+    pub fn take(home: &Home) -> Result<Lock, Error> {
+        loop {
+            if let Some(lock) = Lock::take_unless(home, || false)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Waits for whoever writes, or until what it has written will do: then there is none.
+    pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+        Lock::await_at(home, &home.lock(), will_do)
+    }
+
+    /// Waits for whoever holds another lock of ours.
+    pub fn take_at(home: &Home, path: &Path) -> Result<Lock, Error> {
+        loop {
+            if let Some(lock) = Lock::await_at(home, path, || false)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    fn await_at(home: &Home, path: &Path, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = Lock::seize_at(home, path)? {
+                return Ok(Some(lock));
+            }
+            if will_do() {
+                return Ok(None);
+            }
+            if Instant::now() > until {
+                return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(path)))
+                    .hint("wait for it, or stop it, and run this again"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// None: another process holds it.
+    pub fn seize_at(home: &Home, path: &Path) -> Result<Option<Lock>, Error> {
+        home.make()?;
+        let fail = |error| unwritable(path, &error);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+        // Whoever held it may have taken its file away between the two: then this one is nobody's any more.
+        let own = file.metadata().map_err(fail)?;
+        if !std::fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
+            return Ok(None);
+        }
+        // Only for the one who is told to wait; on a full disk the lock holds without it.
+        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = write!(file, "{}", std::process::id());
+        Ok(Some(Lock { _file: file }))
+    }
+}
+
+impl Lock {
+    /// Whether a process is at work under this lock now.
+    pub fn is_held(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+fn holder(lock: &Path) -> String {
+    let mut pid = String::new();
+    let read = File::open(lock).and_then(|mut file| file.read_to_string(&mut pid));
+    if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
+}
+
+/// A word of 32 letters that nobody can guess.
+pub fn token() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+/// The key that placeholders of secrets are made with: made once, at the first secret. Where it cannot be kept it is
+/// nothing but zeros, so that the same question still gives the same bytes.
+pub fn mask_key(home: Option<&Home>) -> [u8; 32] {
+    home.and_then(own_key).unwrap_or([0; 32])
+}
+
+/// The same where nobody else may have it; none where it cannot be kept.
+pub fn own_key(home: &Home) -> Option<[u8; 32]> {
+    read_key(&home.key()).or_else(|| make_key(home))
+}
+
+fn read_key(path: &Path) -> Option<[u8; 32]> {
+    std::fs::read(path).ok()?.try_into().ok()
+}
+
+fn make_key(home: &Home) -> Option<[u8; 32]> {
+    let mut key = [0; 32];
+    File::open("/dev/urandom").ok()?.read_exact(&mut key).ok()?;
+    make(&home.data).ok()?;
+    // Linked, not renamed: of two that make one at once, both go on with the first.
+    let beside = home.data.join(format!("mask.key.{}", std::process::id()));
+    write_whole(&beside, &key).ok()?;
+    let _ = std::fs::hard_link(&beside, home.key());
+    let _ = std::fs::remove_file(&beside);
+    read_key(&home.key())
+}

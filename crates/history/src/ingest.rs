@@ -1,0 +1,660 @@
+//! Brings everything derived up to date: what is new in the transcripts is masked, kept in the archive, entered in the
+//! catalogue and made searchable. It can be stopped at any moment and goes on from there.
+//!
+//! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
+//! it lacks is told to it again. Does not answer questions.
+
+mod moved;
+mod open;
+mod stages;
+mod text;
+
+use crate::error::{homeless, index_error, store_error};
+use crate::event_ids::title_event;
+use crate::freshness::{self, CAUGHT_UP, Memory, State, was_whole};
+use crate::home::{Home, Lock};
+use crate::scan::{count_alone, read_through};
+use crate::search_text::is_told;
+use crate::tombstones::Tombstones;
+use crate::{History, catalogue_cache, transcripts};
+use api::{Code, Error};
+use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
+use record::{Problem, ProblemKind, Row};
+use rustc_hash::FxHashSet;
+use sources::archive::Store;
+use sources::{Facts, Names, SOURCES, Transcript, Want};
+pub use stages::Text;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use text::Told;
+
+/// What catching up came to.
+#[derive(Debug, Default)]
+pub struct Caught {
+    pub files: u64,
+    pub added: u64,
+    pub changed: u64,
+    pub gone: u64,
+    pub told: u64,
+    pub bytes: u64,
+    pub problems: Vec<Problem>,
+    /// Something was damaged and has been made again.
+    pub notes: Vec<String>,
+}
+
+const BOTH: Want = Want { calls: true, messages: true, fields: false };
+/// What is entered in the catalogue in one piece: a kill costs no more than reading this much again.
+const BATCH: u64 = 16 << 20;
+/// The text index is made durable when this much time has passed. Each time costs the disk a moment and closes segments
+/// that are merged again later; a kill costs no more than reading as much again.
+const DURABLE: Duration = Duration::from_secs(30);
+/// Memory for words that are not on the disk yet. With 64 MB, indexing took 324 MB in all in the first 4 GB of a long history.
+const HEAP: usize = 48 << 20;
+
+/// How often others may empty what is derived between bringing it up to date and opening it.
+pub(crate) const TRIES: usize = 3;
+
+/// Reads everything that is new. Holds the lock that makes it the only writer.
+pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<Caught, Error> {
+    let home = history.home().ok_or_else(homeless)?;
+    let lock = Lock::take(&home)?;
+    catch_up_locked(history, &home, &lock, rebuild)
+}
+
+/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do once
+/// it is of one piece. While a first index is made, or one is made again, it holds a part of the history at best.
+pub fn catch_up_soon(history: &History<'_>) -> Result<(), Error> {
+    let home = history.home().ok_or_else(homeless)?;
+    match Lock::take_unless(&home, || is_of_one_piece(history, &home))? {
+        Some(lock) => catch_up_locked(history, &home, &lock, false).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Whether the whole history was in it once, and the index has what the catalogue has.
+fn is_of_one_piece(history: &History<'_>, home: &Home) -> bool {
+    let Some(reader) = catalogue_cache::open(history) else { return false };
+    let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
+    was_whole(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
+}
+
+/// Whether nobody was stopped while forgetting something: what is still there would be shown.
+pub(crate) fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) -> bool {
+    let tombstones = Tombstones::read(history.home().as_ref());
+    tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
+}
+
+/// Takes sessions out of archive, catalogue and index, so that none of their words is left on the disk, and says how
+/// many copies held them. Whatever else their transcripts hold is read again; tombstones must stand already.
+pub fn forget(
+    history: &History<'_>,
+    home: &Home,
+    _lock: &Lock,
+    doomed: &dyn Fn(&str, &str) -> bool,
+) -> Result<u64, Error> {
+    let mut caught = Caught::default();
+    let mut ingest = Ingest::open(*history, home, false, &mut caught)?;
+    (history.forget_elsewhere)(home, doomed)?;
+    // The catalogue last: as long as it has something of them, whoever comes next begins here again.
+    let copies = ingest.forget_copies(doomed)?;
+    let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
+    ingest.catalogue.begin().map_err(store_error)?;
+    ingest.catalogue.soil().map_err(store_error)?;
+    let mut heirs = BTreeSet::new();
+    for file in &files {
+        ingest.index.drop_file(*file);
+        heirs.append(&mut ingest.catalogue.reset(*file).map_err(store_error)?);
+    }
+    heirs.retain(|heir| !files.contains(heir));
+    ingest.tell_again(heirs, &mut caught)?;
+    ingest.catalogue.commit().map_err(store_error)?;
+    ingest.run(&mut caught)?;
+    Ok(copies)
+}
+
+pub fn catch_up_locked(
+    history: &History<'_>,
+    home: &Home,
+    lock: &Lock,
+    rebuild: bool,
+) -> Result<Caught, Error> {
+    let mut caught = Caught::default();
+    let forgotten = finish_forgetting(history, home, lock);
+    let Err(error) = forgotten.and_then(|()| brought_up(history, home, rebuild, &mut caught)) else {
+        return Ok(caught);
+    };
+    // Damage may show only where it is met, in the middle of the work.
+    let Some(damage) = open::damage(home) else { return Err(error) };
+    let mut caught = Caught { notes: vec![open::damaged(&damage)], ..Caught::default() };
+    open::set_aside(home, &home.catalogue())?;
+    brought_up(history, home, false, &mut caught)?;
+    Ok(caught)
+}
+
+fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<(), Error> {
+    let tombstones = Tombstones::read(Some(home));
+    let Some(reader) = catalogue_cache::open(history).filter(|_| !tombstones.is_empty()) else {
+        return Ok(());
+    };
+    let unfinished = tombstones.unfinished(&reader).map_err(store_error)?;
+    drop(reader);
+    if unfinished.is_empty() {
+        return Ok(());
+    }
+    forget(history, home, lock, &|source, id| unfinished.holds(source, id)).map(|_| ())
+}
+
+fn brought_up(history: &History<'_>, home: &Home, rebuild: bool, caught: &mut Caught) -> Result<(), Error> {
+    let mut ingest = Ingest::open(*history, home, rebuild, caught)?;
+    ingest.run(caught)
+}
+
+struct Ingest<'s> {
+    history: History<'s>,
+    catalogue: Writer,
+    index: search::Writer,
+    store: Store,
+    tombstones: Tombstones,
+    names: Names,
+    /// Everything that is kept could be looked at, so that the catalogue will know all of it.
+    knows_archive: bool,
+}
+
+/// One transcript's turn.
+enum Job {
+    Read {
+        transcript: Transcript,
+        original: PathBuf,
+        state: State,
+    },
+    /// The catalogue has it, the text index may not.
+    Retell {
+        stored: Stored,
+        transcript: Transcript,
+    },
+}
+
+/// What a thread that reads tells the one that writes.
+enum Heard {
+    Surveyed(text::Shared, SyncSender<Applied>),
+    Again(u32, SyncSender<Known>),
+    Told(Vec<Told>),
+    Touched(u32, Vec<(u32, String)>),
+    Trouble(Problem),
+    Failed(Error),
+    Done,
+}
+
+/// What the index is to have of a transcript: events, all rows, and the conversation of each session.
+type Known = (Vec<Fresh>, Vec<Row>, Vec<u32>);
+
+struct Surveyed {
+    transcript: Transcript,
+    original: PathBuf,
+    state: State,
+    mark: Mark,
+    facts: Facts,
+    rows: Vec<Row>,
+}
+
+impl<'s> Ingest<'s> {
+    fn open(
+        history: History<'s>,
+        home: &Home,
+        rebuild: bool,
+        caught: &mut Caught,
+    ) -> Result<Ingest<'s>, Error> {
+        let mut catalogue = open::catalogue(home, caught)?;
+        let rules = i64::from(mask::RULES_VERSION);
+        let is_masked = catalogue.reader().meta("rules").map_err(store_error)? == Some(rules);
+        if !is_masked && !rebuild && catalogue.sequence() > 0 {
+            caught.notes.push("the rules for secrets are new: everything is read again".to_string());
+        }
+        if rebuild || (!is_masked && catalogue.sequence() > 0) {
+            catalogue = open::emptied(home, catalogue, caught)?;
+        }
+        if rebuild || !is_masked {
+            catalogue.set("rules", rules).map_err(store_error)?;
+        }
+        let index = open::index(&history, home, catalogue.sequence(), caught)?;
+        let store = Store::new(home.archive());
+        store.sweep();
+        let tombstones = Tombstones::read(Some(home));
+        let names = Names::default();
+        Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
+    }
+
+    fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
+        let begun = self.history.clock.now();
+        let (jobs, moved) = self.jobs(caught)?;
+        let progress = self.history.progress;
+        progress.of.store(jobs.len() as u64, Relaxed);
+        let mut since = Instant::now();
+        for batch in batches(jobs) {
+            self.catalogue.begin().map_err(store_error)?;
+            if let Err(error) = self.batch(&batch, caught) {
+                self.catalogue.roll_back();
+                return Err(error);
+            }
+            let sequence = self.catalogue.commit().map_err(store_error)?;
+            if since.elapsed() > DURABLE {
+                self.index.commit(sequence).map_err(|e| index_error(&e))?;
+                since = Instant::now();
+            }
+        }
+        self.supersede(&moved, caught)?;
+        self.catalogue.set(CAUGHT_UP, begun.0).map_err(store_error)?;
+        self.close()
+    }
+
+    /// A copy whose transcript stands at another place now, all of it, is needed no more.
+    fn supersede(&mut self, moved: &[moved::Moved], caught: &mut Caught) -> Result<(), Error> {
+        let told = moved.iter().filter(|it| it.is_told(&self.store));
+        let needless: Vec<&Transcript> = told.map(|it| &it.copy).collect();
+        let gone: Vec<catalogue::Known> = {
+            let memory = Memory::of(self.catalogue.reader()).map_err(store_error)?;
+            needless.iter().filter_map(|copy| memory.known(copy)).collect()
+        };
+        for copy in needless {
+            let removed = self.store.remove(&copy.path);
+            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+        }
+        self.lose(&gone, caught)
+    }
+
+    /// Makes everything last: first what is kept, then what was derived from it.
+    fn close(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        if let Some(home) = self.history.home().filter(|_| self.knows_archive) {
+            self.catalogue
+                .set(transcripts::REMEMBERED, transcripts::print(&home.archive()))
+                .map_err(store_error)?;
+        }
+        if self.index.sequence() != self.catalogue.sequence() {
+            self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
+        }
+        if self.catalogue.is_unclean().map_err(store_error)? {
+            self.index.purge().map_err(|error| index_error(&error))?;
+            return self.catalogue.vacuum().map_err(store_error);
+        }
+        self.catalogue.settle();
+        Ok(())
+    }
+
+    /// Out of the archive: a copy that holds nothing else goes as a whole.
+    fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+        let mut files = 0;
+        for copy in self.store.list().kept {
+            let is = |session: &record::Session| doomed(&copy.source, &session.session_id);
+            if copy.sessions.iter().any(is) {
+                let removed = self.store.forget(&copy.path, &is);
+                removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+                files += 1;
+            }
+        }
+        Ok(files)
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        let sequence = self.catalogue.sequence();
+        if self.settled()? == sequence {
+            return Ok(());
+        }
+        self.store.settle().map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+        self.catalogue.set("settled", sequence as i64).map_err(store_error)
+    }
+
+    /// Up to which change the archive was seen to be on the disk.
+    fn settled(&self) -> Result<u64, Error> {
+        Ok(self.catalogue.reader().meta("settled").map_err(store_error)?.unwrap_or(0) as u64)
+    }
+
+    /// Transcripts whose copies a power cut may have taken: those that were kept and not seen to be on the disk.
+    fn unsettled(&self) -> Result<FxHashSet<u32>, Error> {
+        let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
+        Ok(since.into_iter().map(|stored| stored.id).collect())
+    }
+
+    fn is_whole(&self, transcript: &Transcript) -> bool {
+        freshness::is_kept(transcript) || matches!(self.store.kept(transcript), Ok(Some(_)))
+    }
+
+    /// What there is to do, the oldest first: of two that tell the same, the original is heard before its copy.
+    fn jobs(&mut self, caught: &mut Caught) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
+        let reader = self.catalogue.reader();
+        let mut found = transcripts::find(&self.history, Some(reader), &[]);
+        caught.files = found.transcripts.len() as u64;
+        self.knows_archive = found.problems.is_empty();
+        caught.problems.append(&mut found.problems);
+        let memory = Memory::of(reader).map_err(store_error)?;
+        let mut late: rustc_hash::FxHashMap<u32, Stored> = rustc_hash::FxHashMap::default();
+        for stored in self.catalogue.since(self.index.sequence()).map_err(store_error)? {
+            late.insert(stored.id, stored);
+        }
+        let unsettled = self.unsettled()?;
+        let gone = memory.gone(found.transcripts.iter());
+        let copies: Vec<Transcript> =
+            found.transcripts.iter().filter(|transcript| freshness::is_kept(transcript)).cloned().collect();
+        found.transcripts.sort_by(|a, b| (a.age.changed, &a.path).cmp(&(b.age.changed, &b.path)));
+        let mut jobs = Vec::new();
+        for transcript in found.transcripts {
+            let mut state = memory.state(reader, &transcript).map_err(store_error)?;
+            if let State::Same(id) = state
+                && unsettled.contains(&id)
+                && !self.is_whole(&transcript)
+            {
+                state = State::Changed(id);
+            }
+            if let State::Same(id) = state {
+                if let Some(stored) = late.remove(&id) {
+                    jobs.push(Job::Retell { stored, transcript });
+                }
+                continue;
+            }
+            if let State::Grown(id, _) | State::Kept(id) = state
+                && late.remove(&id).is_some()
+            {
+                state = State::Changed(id); // the index may lack more of it than what is new
+            }
+            let original = self.original(&transcript);
+            jobs.push(Job::Read { transcript, original, state });
+        }
+        let moved = moved::among(&jobs, copies);
+        self.lose(&gone, caught)?;
+        Ok((jobs, moved))
+    }
+
+    fn original(&self, transcript: &Transcript) -> PathBuf {
+        if !freshness::is_kept(transcript) {
+            return transcript.path.clone();
+        }
+        let kept = self.store.kept_named(sources::archive::name(transcript));
+        kept.map_or_else(|_| transcript.path.clone(), |kept| kept.original)
+    }
+
+    /// Transcripts that are gone without a copy: nothing can be shown of them any more.
+    fn lose(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.catalogue.begin().map_err(store_error)?;
+        let lost = self.lose_all(gone, caught);
+        if lost.is_err() {
+            self.catalogue.roll_back();
+        }
+        lost
+    }
+
+    fn lose_all(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+        let mut heirs = BTreeSet::new();
+        for known in gone {
+            self.index.drop_file(known.id);
+            heirs.append(&mut self.catalogue.drop_file(known.id).map_err(store_error)?);
+            caught.gone += 1;
+        }
+        heirs.retain(|heir| gone.iter().all(|known| known.id != *heir));
+        self.tell_again(heirs, caught)?;
+        // First out of the index: once the catalogue has forgotten a file nobody knows what to take out.
+        self.index.commit(self.index.sequence()).map_err(|e| index_error(&e))?;
+        self.catalogue.commit().map_err(store_error)?;
+        Ok(())
+    }
+
+    /// What others told before and these repeat is told by these from now on.
+    fn tell_again(&mut self, heirs: BTreeSet<u32>, caught: &mut Caught) -> Result<(), Error> {
+        let mut jobs = Vec::new();
+        for heir in heirs {
+            let stored = self.catalogue.reader().file(heir).map_err(store_error)?;
+            let readable = stored.and_then(|stored| {
+                let transcript = transcripts::as_readable(&self.history, &stored)?;
+                Some(Job::Retell { stored, transcript })
+            });
+            jobs.extend(readable);
+        }
+        if jobs.is_empty() { Ok(()) } else { self.batch(&jobs, caught) }
+    }
+
+    // ---- one batch
+
+    /// Threads read, this one writes.
+    fn batch(&mut self, jobs: &[Job], caught: &mut Caught) -> Result<(), Error> {
+        let threads = self.history.threads.min(jobs.len()).max(1);
+        let (send, heard) = sync_channel::<Heard>(2 * threads);
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (history, store, names, tombstones) =
+            (self.history, self.store.clone(), &self.names, self.tombstones.clone());
+        let reader = text::Teller { history, store, names, tombstones };
+        // The table of names is read by the threads; this one needs what it does not hold.
+        let (catalogue, index) = (&mut self.catalogue, &mut self.index);
+        let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
+        let mut writing = Writing { history, catalogue, index, names, caught, heirs, taken };
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
+                scope.spawn(move || {
+                    while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
+                        if stop.load(Relaxed) || reader.work(job, &send).is_none() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let written = writing.listen(&heard);
+            stop.store(true, Relaxed);
+            // A thread that waits to be heard learns here that nobody listens any more.
+            drop(heard);
+            written
+        })?;
+        let heirs = std::mem::take(&mut writing.heirs);
+        self.tell_again(heirs, caught)
+    }
+}
+
+/// The side that writes.
+struct Writing<'w> {
+    history: History<'w>,
+    catalogue: &'w mut Writer,
+    index: &'w mut search::Writer,
+    names: &'w Names,
+    caught: &'w mut Caught,
+    /// Files that tell from now on what others told before.
+    heirs: BTreeSet<u32>,
+    /// Events that others tell from now on, though their texts may still be on their way here.
+    taken: FxHashSet<u64>,
+}
+
+impl Writing<'_> {
+    fn listen(&mut self, heard: &Receiver<Heard>) -> Result<(), Error> {
+        while let Ok(heard) = heard.recv() {
+            match heard {
+                Heard::Surveyed(surveyed, reply) => {
+                    let applied = self.apply(&surveyed)?;
+                    let _ = reply.send(applied);
+                }
+                Heard::Again(file, reply) => {
+                    let again = self.again(file)?;
+                    let _ = reply.send(again);
+                }
+                Heard::Told(told) => self.tell(&told)?,
+                Heard::Touched(file, touched) => {
+                    let touches = touched
+                        .iter()
+                        .map(|(ordinal, path)| Touch { ordinal: *ordinal, path: path.as_str() });
+                    self.catalogue.touch(file, touches).map_err(store_error)?;
+                }
+                Heard::Trouble(problem) => self.caught.problems.push(problem),
+                Heard::Failed(error) => return Err(error),
+                Heard::Done => {
+                    self.history.progress.files.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, surveyed: &Surveyed) -> Result<Applied, Error> {
+        let (transcript, facts) = (&surveyed.transcript, &surveyed.facts);
+        let names = self.names.list();
+        let mut sessions = facts.sessions.clone();
+        count_alone(&mut sessions, &surveyed.rows, &names);
+        let applied = self.catalogue.apply(&Survey {
+            name: freshness::name_of(transcript),
+            source: SOURCES[transcript.source].name(),
+            path: &surveyed.original,
+            part: transcript.part.as_deref(),
+            hint: &transcript.hint,
+            family: &transcript.group,
+            size: transcript.size,
+            inode: transcript.age.inode,
+            changed: transcript.age.changed,
+            mark: surveyed.mark,
+            gone: freshness::is_kept(transcript),
+            rewritten: matches!(surveyed.state, State::Changed(_)),
+            sessions: &sessions,
+            birth: facts.birth,
+            abandoned: &facts.abandoned,
+            bad: facts.coverage.iter().map(|(_, coverage)| coverage.bad).sum(),
+            problems: &facts.problems,
+            rows: &surveyed.rows,
+            names: &names,
+            tells: &is_told,
+        });
+        let applied = applied.map_err(store_error)?;
+        self.note(surveyed, &applied, &sessions)?;
+        Ok(applied)
+    }
+
+    fn note(
+        &mut self,
+        surveyed: &Surveyed,
+        applied: &Applied,
+        sessions: &[record::Session],
+    ) -> Result<(), Error> {
+        match surveyed.state {
+            State::New => self.caught.added += 1,
+            State::Kept(_) => self.caught.gone += 1,
+            _ => self.caught.changed += 1,
+        }
+        self.caught.bytes += surveyed.facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum::<u64>();
+        if applied.rewritten {
+            self.index.drop_file(applied.file);
+        }
+        applied.taken.iter().for_each(|event| self.index.drop_event(*event));
+        self.taken.extend(&applied.taken);
+        self.heirs.extend(&applied.heirs);
+        for (ordinal, number) in &applied.titled {
+            let session = &sessions[*ordinal as usize];
+            if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
+                let chat = applied.chats[*ordinal as usize];
+                self.title(applied.file, chat, *number, session.ended_at.0, title)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
+        let event = title_event(number);
+        self.index.drop_event(event);
+        let doc = search::Doc { file, chat, event, part: search::Part::Title, at: at.max(0), text };
+        self.index.add(&doc).map_err(|e| index_error(&e))
+    }
+
+    /// What is known of a transcript, for the index to be told again.
+    fn again(&mut self, file: u32) -> Result<Known, Error> {
+        self.index.drop_file(file);
+        let fresh = self.catalogue.told(file).map_err(store_error)?;
+        let mut rows = Vec::new();
+        let push = |row| {
+            rows.push(row);
+            Ok(())
+        };
+        self.catalogue.reader().rows(&[file], catalogue::Pick::All, push).map_err(store_error)?;
+        let titles = self.catalogue.titles(file).map_err(store_error)?;
+        for (chat, number, title) in &titles {
+            if let Some(title) = title {
+                self.title(file, *chat, *number, 0, title)?;
+            }
+        }
+        Ok((fresh, rows, titles.iter().map(|(chat, ..)| *chat).collect()))
+    }
+
+    fn tell(&mut self, told: &[Told]) -> Result<(), Error> {
+        for one in told.iter().filter(|one| !self.taken.contains(&one.event)) {
+            if one.replaces {
+                self.index.drop_event(one.event);
+            }
+            self.index.add(&one.doc()).map_err(|e| index_error(&e))?;
+            self.caught.told += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Jobs in portions: large enough to keep all threads busy, small enough to lose.
+fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
+    let size = |job: &Job| match job {
+        Job::Read { transcript, .. } | Job::Retell { transcript, .. } => transcript.size,
+    };
+    let mut batches: Vec<Vec<Job>> = Vec::new();
+    let mut held = u64::MAX;
+    for job in jobs {
+        held = held.saturating_add(size(&job));
+        match batches.last_mut() {
+            Some(batch) if held <= BATCH && batch.len() < 512 => batch.push(job),
+            _ => {
+                held = size(&job);
+                batches.push(vec![job]);
+            }
+        }
+    }
+    batches
+}
+
+fn trouble(transcript: &Transcript, error: &sources::Error) -> Problem {
+    let (file, note) = (transcript.path.clone(), format!("could not be archived: {error}"));
+    Problem { kind: ProblemKind::Unreadable, file, offset: 0, note }
+}
+
+/// How far a plain transcript of lines was read, and what stands there.
+fn mark(transcript: &Transcript, facts: &Facts) -> Mark {
+    let read = facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum();
+    let end = text::last_line_end(transcript, read);
+    end.and_then(|end| freshness::stood(transcript, end)).unwrap_or_default()
+}
+
+impl text::Teller<'_> {
+    fn survey(&self, transcript: &Transcript, original: PathBuf, state: State) -> Surveyed {
+        let mut rows = Vec::new();
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let mut facts = read_through(&self.history, 0, transcript, self.names, BOTH, emit);
+        self.tombstones.sweep(&mut facts, &mut rows);
+        let mark = if freshness::is_kept(transcript) { Mark::default() } else { mark(transcript, &facts) };
+        Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
+    }
+
+    /// Does one job. None: nobody listens any more.
+    fn work(&self, job: &Job, send: &SyncSender<Heard>) -> Option<()> {
+        match job {
+            Job::Read { transcript, original, state } => {
+                let surveyed = self.survey(transcript, original.clone(), *state);
+                let surveyed = text::Shared::new(surveyed);
+                let (reply, applied) = sync_channel(1);
+                send.send(Heard::Surveyed(surveyed.clone(), reply)).ok()?;
+                let applied = applied.recv().ok()?;
+                self.read(&surveyed, &applied, send)?;
+            }
+            Job::Retell { stored, transcript } => {
+                let (reply, again) = sync_channel(1);
+                send.send(Heard::Again(stored.id, reply)).ok()?;
+                let (fresh, rows, chats) = again.recv().ok()?;
+                let applied = Applied { file: stored.id, fresh, chats, ..Applied::default() };
+                self.retell(transcript, &rows, &applied, send)?;
+            }
+        }
+        send.send(Heard::Done).ok()
+    }
+}

@@ -1,0 +1,130 @@
+//! Opens catalogue and text index for their one writer, empties them to be filled again, and makes anew what is
+//! damaged: whatever happened to them, the next run has something to write to.
+//!
+//! Does not know what is written.
+
+use super::{Caught, HEAP};
+use crate::History;
+use crate::error::{index_error, store_error};
+use crate::home::{self, Home};
+use api::Error;
+use catalogue::Writer;
+use sources::SOURCES;
+use std::time::Duration;
+
+pub(super) fn catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
+    let path = home.catalogue();
+    if path.is_dir() {
+        caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
+        clear(home)?;
+    }
+    match Writer::open(&path, &names()) {
+        Err(catalogue::Error::Damaged { error, .. }) => remade(home, &error, caught),
+        opened => opened.map_err(store_error),
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    SOURCES.iter().map(|source| source.name()).collect()
+}
+
+/// Empty, to be filled again. Those who read it meanwhile read what was there. The text index goes first: of an empty
+/// catalogue and an index of what was in it, a kill in between must not leave both.
+pub(super) fn emptied(home: &Home, mut catalogue: Writer, caught: &mut Caught) -> Result<Writer, Error> {
+    remove(&home.index())?;
+    match catalogue.wipe() {
+        Err(catalogue::Error::Damaged { error, .. }) => {
+            drop(catalogue);
+            remade(home, &error, caught)
+        }
+        wiped => wiped.map(|()| catalogue).map_err(store_error),
+    }
+}
+
+fn remade(home: &Home, damage: &dyn std::fmt::Display, caught: &mut Caught) -> Result<Writer, Error> {
+    caught.notes.push(damaged(damage));
+    set_aside(home, &home.catalogue())?;
+    Writer::open(&home.catalogue(), &names()).map_err(store_error)
+}
+
+pub(super) fn damaged(damage: &dyn std::fmt::Display) -> String {
+    format!("the catalogue was damaged ({damage}) and is made again")
+}
+
+/// `sequence` is the catalogue's.
+pub(super) fn index(
+    history: &History<'_>,
+    home: &Home,
+    sequence: u64,
+    caught: &mut Caught,
+) -> Result<search::Writer, Error> {
+    let folder = home.index();
+    // The writer looks at what is written only when it merges it; what a search needs is looked at here.
+    let open = || {
+        // Half the threads read, mask and archive. One with all the memory makes half as many segments as two with half.
+        let index = search::Writer::open(&folder, (history.threads / 2).clamp(1, 2), HEAP)?;
+        search::Index::open(&folder).map(|_| index)
+    };
+    if folder.is_file() {
+        remove(&folder)?;
+    }
+    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    let opened = match open() {
+        Ok(index) if index.sequence() <= sequence => return Ok(index),
+        Ok(_) => None, // of another catalogue than this one
+        Err(error @ (search::Error::Damaged { .. } | search::Error::Version { .. })) => Some(error),
+        Err(error) => return Err(index_error(&error)),
+    };
+    if let Some(error) = opened {
+        caught.notes.push(format!("the text index is made again: {error}"));
+    }
+    remove(&folder)?;
+    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    open().map_err(|error| index_error(&error))
+}
+
+/// What is wrong with the catalogue, if its pages are.
+pub(super) fn damage(home: &Home) -> Option<String> {
+    let reader = catalogue::Reader::open(&home.catalogue(), &[]);
+    reader
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.damage()))
+        .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
+}
+
+/// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
+pub(super) fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
+    let beside = path.with_extension("damaged");
+    remove(&beside)?;
+    std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
+    clear(home)
+}
+
+/// Removes what is derived and cannot be emptied in its place. What is kept stays.
+fn clear(home: &Home) -> Result<(), Error> {
+    for ending in ["", "-wal", "-shm"] {
+        remove(&home.cache.join(format!("catalogue.db{ending}")))?;
+    }
+    remove(&home.index())
+}
+
+/// Whatever stands there: a folder may stand where a file should, and the other way round.
+fn remove(path: &std::path::Path) -> Result<(), Error> {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let is_filled = |removed: &std::io::Result<()>| {
+        removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+    };
+    let mut removed = once();
+    // The last writer has let go of the lock, but a merge of its index may not have ended.
+    for _ in 0..40 {
+        if !is_filled(&removed) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+        removed = once();
+    }
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(home::unwritable(path, &error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,127 @@
+//! The stages of indexing, each alone, so that `cargo xtask bench index` can say what each of them costs; and the texts
+//! that the index was told, so that a bare engine can be handed the same.
+//!
+//! Does not index anything, and nobody but the benchmark asks it.
+
+use super::text::{Record, Teller};
+use super::{BOTH, Caught, open};
+use crate::error::{homeless, read_error, store_error};
+use crate::event_ids::title_event;
+use crate::home::Lock;
+use crate::scan::read_through;
+use crate::search_text::{self, is_told};
+use crate::tombstones::Tombstones;
+use crate::{History, transcripts};
+use api::{Code, Error};
+use catalogue::{Pick, event_id};
+use record::Row;
+use search::Part;
+use sources::archive::Store;
+use sources::{Names, Transcript};
+use std::path::Path;
+
+/// A text the index was told: file, conversation, event, part, time, text.
+pub type Text<'t> = (u32, u32, u64, u8, i64, &'t str);
+
+/// How far a run goes: each does what the one before it does, `mask` and `keep` one thing more than `read`.
+const STAGES: [&str; 5] = ["find", "survey", "read", "mask", "keep"];
+
+impl History<'_> {
+    /// Reads the whole history as far as one stage, on one thread; copies go to `archive`. Says how many transcripts and
+    /// rows there were, the bytes of text the index would be handed, and those the copies take.
+    #[doc(hidden)]
+    pub fn stage(&self, stage: &str, archive: &Path) -> Result<[u64; 4], Error> {
+        let Some(far) = STAGES.iter().position(|known| *known == stage) else {
+            let known = STAGES.join(", ");
+            return Err(Error::new(Code::InvalidArgument, format!("{stage}: not one of {known}")));
+        };
+        let history = History { masked: stage == "mask", ..*self };
+        let store = Store::new(archive.to_path_buf());
+        let names = Names::default();
+        let [mut files, mut many, mut bytes, mut packed] = [0; 4];
+        let found = transcripts::find(&history, None, &[]);
+        files += found.transcripts.len() as u64;
+        for transcript in found.transcripts.iter().filter(|_| far > 0) {
+            let mut rows = Vec::new();
+            let facts = read_through(&history, 0, transcript, &names, BOTH, &mut |more| rows.append(more));
+            many += rows.len() as u64;
+            if far == 1 {
+                continue;
+            }
+            let teller =
+                Teller { history, store: store.clone(), names: &names, tombstones: Tombstones::default() };
+            let begun = (stage == "keep" && !rows.is_empty()).then(|| store.begin(transcript, 0)).transpose();
+            let mut keeper = begun.map_err(read_error)?;
+            let list = names.list();
+            for (ordinal, row) in (0..).zip(&rows) {
+                let Ok(record) = teller.record(transcript, row) else { continue };
+                if let Some(keeper) = &mut keeper {
+                    let name = list.get(row.name as usize).map_or("", |name| &**name);
+                    match &record {
+                        Record::Message(message) => keeper.message(ordinal, row, name, message),
+                        Record::Call(call) => keeper.call(ordinal, row, name, call),
+                    }
+                }
+                if is_told(row) {
+                    bytes += said(row, record).1.len() as u64;
+                }
+            }
+            if let Some(keeper) = keeper {
+                packed += keeper.finish(&facts).map_err(read_error)?;
+            }
+        }
+        Ok([files, many, bytes, packed])
+    }
+
+    /// Hands over every text that the index was told, in the order of the catalogue.
+    #[doc(hidden)]
+    pub fn texts(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
+        let home = self.home().ok_or_else(homeless)?;
+        let _lock = Lock::take(&home)?;
+        let catalogue = open::catalogue(&home, &mut Caught::default())?;
+        let reader = catalogue.reader();
+        let names = Names::default();
+        let store = Store::new(home.archive());
+        let teller = Teller { history: *self, store, names: &names, tombstones: Tombstones::default() };
+        for stored in reader.files().map_err(store_error)? {
+            let Some(transcript) = transcripts::as_readable(self, &stored) else { continue };
+            let mut rows = Vec::new();
+            let push = |row| {
+                rows.push(row);
+                Ok(())
+            };
+            reader.rows(&[stored.id], Pick::All, push).map_err(store_error)?;
+            let titles = catalogue.titles(stored.id).map_err(store_error)?;
+            for fresh in catalogue.told(stored.id).map_err(store_error)? {
+                let Some(row) = rows.get(fresh.ordinal as usize) else { continue };
+                let chat = titles.get(row.session as usize).map_or(0, |(chat, ..)| *chat);
+                let event = event_id(stored.id, fresh.ordinal);
+                if let Some((part, text)) = teller.said(&transcript, row) {
+                    each((stored.id, chat, event, part as u8, row.at.0.max(0), &text));
+                }
+            }
+            for (chat, number, title) in &titles {
+                if let Some(title) = title {
+                    each((stored.id, *chat, title_event(*number), Part::Title as u8, 0, title));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Teller<'_> {
+    /// None where there is nothing to be said of it.
+    fn said(&self, transcript: &Transcript, row: &Row) -> Option<(Part, String)> {
+        let row = Row { file: 0, end_file: 0, ..*row };
+        let (part, text) = said(&row, self.record(transcript, &row).ok()?);
+        (!text.is_empty()).then_some((part, text))
+    }
+}
+
+fn said(row: &Row, record: Record) -> (Part, String) {
+    match record {
+        Record::Message(message) => (search_text::part_of(row.kind()), search_text::shortened(message.text)),
+        Record::Call(call) => (search_text::part_of_call(&call), search_text::of_call(&call)),
+    }
+}

@@ -1,0 +1,67 @@
+//! Reads the transcripts that agents leave on disk and returns fresh records.
+//!
+//! The way from disk to record: [`scope`] selects transcripts, [`transcripts`] finds them, [`freshness`] compares them with the
+//! catalogue, [`scan`] surveys the stale ones and joins copies, [`masked_read`] reads single records with their secrets masked, and
+//! [`to_record`] fills the fields of a record. [`ingest`] brings archive, catalogue and text index up to date; [`unindexed`] reads
+//! the part that the text index does not contain yet.
+//!
+//! Does not know operations, memory, models or source code, nor how records are printed.
+
+pub mod call_summary;
+pub mod catalogue_cache;
+pub mod error;
+pub mod event_ids;
+pub mod excerpt;
+pub mod freshness;
+pub mod guard;
+pub mod home;
+pub mod ingest;
+pub mod masked_read;
+pub mod masker;
+pub mod ordered_read;
+pub mod outcome;
+pub mod resolve_session;
+pub mod scan;
+pub mod scope;
+pub mod search_text;
+pub mod snapshot;
+pub mod to_record;
+pub mod tombstones;
+pub mod transcripts;
+pub mod unindexed;
+
+use api::{Error, Progress};
+use home::Home;
+use masker::LazyMasker;
+use record::Clock;
+use sources::Places;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Everything that reading the history depends on, borrowed from the owner of a request and cheap to copy.
+#[derive(Clone, Copy)]
+pub struct History<'a> {
+    pub places: &'a Places,
+    pub clock: Clock,
+    /// The working directory: projects are given relative to it.
+    pub cwd: &'a Path,
+    pub threads: usize,
+    /// Mask secrets. Off only for a person at a terminal who requested the text as it is.
+    pub masked: bool,
+    /// Progress of a long read, and whether it was cancelled.
+    pub progress: &'a Progress,
+    /// Built on first use.
+    pub masker: &'a OnceLock<LazyMasker>,
+    pub forget_elsewhere: ForgetElsewhere,
+}
+
+/// Removes sessions from stores that this crate does not know. Called with the writer's lock held, before the sessions leave
+/// archive, catalogue and index, so that an interrupted run starts again here.
+pub type ForgetElsewhere = fn(&Home, &dyn Fn(&str, &str) -> bool) -> Result<(), Error>;
+
+impl History<'_> {
+    /// None without a home directory.
+    pub fn home(&self) -> Option<Home> {
+        Home::of(self.places)
+    }
+}

@@ -1,0 +1,87 @@
+//! Reads records again on several threads and workers them on in their order, a bounded number ahead.
+
+use crate::error::read_error;
+use api::Error;
+use catalogue::Sorted;
+use record::{Problem, Row};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, mpsc};
+
+/// What became of one row.
+pub enum Done {
+    /// Not what was asked for.
+    Left,
+    Line(Vec<u8>),
+    Lost(Problem),
+}
+
+/// Rows worked on at a time by one thread.
+const CHUNK: usize = 128;
+
+pub fn ordered(
+    threads: usize,
+    mut rows: Sorted,
+    work: impl Fn(&Row) -> Done + Sync,
+    mut each: impl FnMut(Done) -> bool,
+) -> Result<(), Error> {
+    if threads <= 1 {
+        for row in rows {
+            let row = row.map_err(read_error)?;
+            if !each(work(&row)) {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    std::thread::scope(|scope| {
+        let (give, given) = mpsc::sync_channel::<(u64, Vec<Row>)>(threads);
+        let (send, done) = mpsc::channel::<(u64, Vec<Done>)>();
+        let given = Arc::new(Mutex::new(given));
+        for _ in 0..threads {
+            let (send, given, work) = (send.clone(), given.clone(), &work);
+            scope.spawn(move || {
+                while let Some((number, rows)) = given.lock().ok().and_then(|g| g.recv().ok()) {
+                    if send.send((number, rows.iter().map(work).collect())).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let result = feed(threads, &mut rows, &give, &done, &mut each);
+        drop(give);
+        result
+    })
+}
+
+fn feed(
+    threads: usize,
+    rows: &mut Sorted,
+    give: &mpsc::SyncSender<(u64, Vec<Row>)>,
+    done: &mpsc::Receiver<(u64, Vec<Done>)>,
+    each: &mut impl FnMut(Done) -> bool,
+) -> Result<(), Error> {
+    let (mut given, mut printed, mut ended) = (0, 0, false);
+    let mut early: BTreeMap<u64, Vec<Done>> = BTreeMap::new();
+    loop {
+        while !ended && given - printed < 2 * threads as u64 {
+            let chunk = rows.by_ref().take(CHUNK).collect::<Result<Vec<_>, _>>().map_err(read_error)?;
+            ended = chunk.len() < CHUNK;
+            if !chunk.is_empty() {
+                let _ = give.send((given, chunk));
+                given += 1;
+            }
+        }
+        if printed == given {
+            return Ok(());
+        }
+        let Ok((number, chunk)) = done.recv() else { return Ok(()) };
+        early.insert(number, chunk);
+        while let Some(chunk) = early.remove(&printed) {
+            printed += 1;
+            if !chunk.into_iter().all(&mut *each) {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! From a question to rows in order: finds the transcripts, surveys them on several threads, joins copies and
+//! puts what is left in the order the question wants. Memory does not grow with the history.
+
+use crate::catalogue_cache::{self, Alone, CatalogueCache};
+use crate::error::read_error;
+use crate::outcome::Outcome;
+use crate::scope::Scope;
+use crate::{History, resolve_session, transcripts};
+use api::{ViewRequest, Code, Error};
+use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
+use record::row::WARM_UP;
+use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
+use sources::{Facts, Names, SOURCES, Survey, Transcript, Want};
+use std::borrow::Cow;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// What was read, apart from the rows.
+pub struct Library {
+    pub transcripts: Vec<Transcript>,
+    pub facts: Vec<Facts>,
+    pub names: Vec<Arc<str>>,
+    pub scope: Scope,
+    pub outcome: Outcome,
+    /// Sessions in the order of their start, by file and place in it.
+    pub ranks: Vec<Vec<u32>>,
+    /// Transcripts whose sessions' counts are known already.
+    settled: Vec<bool>,
+}
+
+impl Library {
+    pub fn session(&self, row: &Row) -> &Session {
+        &self.facts[row.file as usize].sessions[row.session as usize]
+    }
+
+    pub fn name(&self, row: &Row) -> &Arc<str> {
+        static NONE: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from(""));
+        self.names.get(row.name as usize).unwrap_or(&NONE)
+    }
+
+    pub fn abandoned(&self, row: &Row) -> bool {
+        row.session == 0 && self.facts[row.file as usize].abandoned.binary_search(&row.turn).is_ok()
+    }
+}
+
+/// The orders questions ask for. Each ends in the place of the row, so that there are no ties.
+pub fn by_time(a: &Row, b: &Row) -> Ordering {
+    (a.at, a.id, a.file, a.place, a.sequence).cmp(&(b.at, b.id, b.file, b.place, b.sequence))
+}
+
+pub fn by_time_down(a: &Row, b: &Row) -> Ordering {
+    by_time(b, a)
+}
+
+/// After joining, a row's key is the rank of its session.
+pub fn by_session(a: &Row, b: &Row) -> Ordering {
+    (a.key, a.turn, a.sequence, a.file, a.place).cmp(&(b.key, b.turn, b.sequence, b.file, b.place))
+}
+
+pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
+    by_session(b, a)
+}
+
+/// What a question reads, and which of the events that are known to be nobody's copies it can do without.
+#[derive(Clone, Copy)]
+pub struct Need {
+    pub want: Want,
+    pub pick: Pick,
+}
+
+impl From<Want> for Need {
+    fn from(want: Want) -> Need {
+        let pick = match (want.messages, want.calls) {
+            (true, false) => Pick::Messages,
+            (false, true) => Pick::Calls,
+            _ => Pick::All,
+        };
+        Need { want, pick }
+    }
+}
+
+/// Reads everything the question is about. `keep` sees each event once, copies gone, and says whether its row
+/// is to be sorted in.
+pub fn gather(
+    history: &History<'_>,
+    ask: &ViewRequest,
+    need: impl Into<Need>,
+    order: Order,
+    keep: impl FnMut(&Library, &Joined) -> bool,
+) -> Result<(Library, Sorted), Error> {
+    let (library, rows) = gather_called(history, ask, need, order, keep)?;
+    several_sessions(&library)?;
+    Ok((library, rows))
+}
+
+/// The same where the beginning of an id may mean several sessions.
+pub fn gather_called(
+    history: &History<'_>,
+    ask: &ViewRequest,
+    need: impl Into<Need>,
+    order: Order,
+    mut keep: impl FnMut(&Library, &Joined) -> bool,
+) -> Result<(Library, Sorted), Error> {
+    let need = need.into();
+    let Surveyed { mut library, rows, known } = survey(history, ask, need)?;
+    rank(&mut library);
+    let mut sorter = Sorter::new(order);
+    let mut counts: Vec<Vec<Count>> =
+        library.facts.iter().map(|f| vec![Count::default(); f.sessions.len()]).collect();
+    let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
+    let mut each = |mut joined: Joined| {
+        let row = &mut joined.row;
+        counts[row.file as usize][row.session as usize].add(row);
+        row.key = u64::from(library.ranks[row.file as usize][row.session as usize]);
+        let wanted = library.scope.holds_session(library.session(row)) && library.scope.holds_row(row);
+        if wanted && keep(&library, &joined) { sorter.push(joined.row) } else { Ok(()) }
+    };
+    join(rows, birth, &mut each).map_err(read_error)?;
+    if let Some(known) = known {
+        known.rows(need.pick, |row| if row.row == RowKind::Result { Ok(()) } else { each(alone(row)) })?;
+    }
+    settle(&mut library, &counts);
+    unknown_session(&library)?;
+    Ok((library, sorter.sorted().map_err(read_error)?))
+}
+
+/// An event that only one file tells.
+fn alone(row: Row) -> Joined {
+    let streamed = if row.row == RowKind::Message { row.lines.saturating_sub(1) } else { 0 };
+    Joined { row, tally: Tally { streamed, replayed: 0 } }
+}
+
+/// What is counted per session once copies are gone.
+#[derive(Clone, Default)]
+struct Count {
+    turns: u32,
+    calls: u32,
+    errors: u32,
+    models: BTreeSet<u32>,
+}
+
+impl Count {
+    fn add(&mut self, row: &Row) {
+        if is_warm_up(row) {
+            return;
+        }
+        if row.row == RowKind::Call {
+            self.calls += 1;
+            self.errors += u32::from(row.status() == Status::Error);
+            return;
+        }
+        self.turns += u32::from(matches!(row.kind(), Kind::Prompt | Kind::Task));
+        if row.kind() == Kind::Reply && row.name != u32::MAX {
+            self.models.insert(row.name);
+        }
+    }
+
+    fn fill(&self, session: &mut Session, names: &[Arc<str>]) {
+        (session.turns, session.tool_calls, session.errors) = (self.turns, self.calls, self.errors);
+        let synthetic = |name: &Arc<str>| name.starts_with('<');
+        let named = self.models.iter().filter_map(|n| names.get(*n as usize).cloned());
+        session.models.extend(named.filter(|name| !synthetic(name)));
+        session.models.sort();
+        session.models.dedup();
+    }
+}
+
+fn settle(library: &mut Library, counts: &[Vec<Count>]) {
+    let counted = library.facts.iter_mut().zip(counts).zip(&library.settled);
+    for ((facts, counts), _) in counted.filter(|(_, settled)| !**settled) {
+        for (session, count) in facts.sessions.iter_mut().zip(counts) {
+            count.fill(session, &library.names);
+        }
+    }
+}
+
+/// Fills in what the rows of one transcript count, as if none of them were a copy.
+pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<str>]) {
+    let mut counts = vec![Count::default(); sessions.len()];
+    for row in rows.iter().filter(|row| row.row != RowKind::Result) {
+        counts[row.session as usize].add(row);
+    }
+    sessions.iter_mut().zip(&counts).for_each(|(session, count)| count.fill(session, names));
+}
+
+/// Whether nothing of a session is its own: every row is a copy, or there never was one.
+pub fn is_empty(session: &Session) -> bool {
+    session.turns == 0 && session.tool_calls == 0 && session.models.is_empty()
+}
+
+fn rank(library: &mut Library) {
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    for (file, facts) in library.facts.iter().enumerate() {
+        all.extend((0..facts.sessions.len()).map(|s| (file as u32, s as u32)));
+    }
+    let session = |at: &(u32, u32)| &library.facts[at.0 as usize].sessions[at.1 as usize];
+    all.sort_by(|a, b| {
+        let (x, y) = (session(a), session(b));
+        (x.started_at, &x.session_id, &x.agent_id, a).cmp(&(y.started_at, &y.session_id, &y.agent_id, b))
+    });
+    let mut ranks: Vec<Vec<u32>> = library.facts.iter().map(|f| vec![0; f.sessions.len()]).collect();
+    for (rank, (file, session)) in all.into_iter().enumerate() {
+        ranks[file as usize][session as usize] = rank as u32;
+    }
+    library.ranks = ranks;
+}
+
+fn unknown_session(library: &Library) -> Result<(), Error> {
+    let Some(prefix) = &library.scope.session else { return Ok(()) };
+    let mut sessions = library.facts.iter().flat_map(|f| &f.sessions);
+    if sessions.any(|s| s.is_called(prefix)) {
+        return Ok(());
+    }
+    Err(Error::new(Code::SessionNotFound, format!("no session has an id that begins with `{prefix}`"))
+        .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists them"))
+}
+
+/// Sessions of one minute share the beginning of their ids in Codex and `OpenCode`; told as one they would mislead.
+fn several_sessions(library: &Library) -> Result<(), Error> {
+    let Some(prefix) = &library.scope.session else { return Ok(()) };
+    let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let called =
+        resolve_session::called(sessions.filter(|session| library.scope.holds_session(session)), prefix);
+    if called.len() > 1 { Err(resolve_session::ambiguous(prefix, &called, "--session")) } else { Ok(()) }
+}
+
+// ---- the survey
+
+/// What was read, and what is known without reading.
+struct Surveyed {
+    library: Library,
+    /// With copies side by side.
+    rows: Sorted,
+    known: Option<Alone>,
+}
+
+/// Surveys every transcript in scope that is not known already.
+fn survey(history: &History<'_>, ask: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
+    let scope = Scope::new(history, ask)?;
+    let reader = if need.want.fields { None } else { catalogue_cache::open(history) };
+    let mut found = transcripts::find(history, reader.as_ref(), &ask.source);
+    scope.narrow(&mut found.transcripts);
+    let (transcripts, names) = (found.transcripts, Names::default());
+    let mut cache = CatalogueCache::new(reader, &transcripts, &names);
+    let threads = history.threads.min(transcripts.len()).max(1);
+    let mut workers: Vec<Worker> = Sorter::shared(by_key, threads)
+        .into_iter()
+        .map(|sorter| Worker::new(sorter, cache.is_open()))
+        .collect();
+    let unread: Vec<usize> = (0..transcripts.len()).filter(|i| !cache.has(*i)).collect();
+    let surveyed = on_threads(history, &transcripts, unread, &mut workers, |index, worker| {
+        survey_one(history, index as u32, &transcripts[index], &names, need.want, worker)
+    });
+    if let Some(error) = workers.iter_mut().find_map(|worker| worker.failed.take()) {
+        return Err(read_error(error));
+    }
+    cache.meet(workers.iter().flat_map(|worker| worker.keys.iter().copied()))?;
+    let (mut facts, bad) = cache.facts(transcripts.len());
+    let settled = cache.settled(transcripts.len());
+    for (index, told) in surveyed {
+        facts[index] = told;
+    }
+    if let Some(worker) = workers.first_mut() {
+        cache.shared_rows(Need::from(need.want).pick, &mut |row| worker.sorter.push(row))?;
+    }
+    let sorters = workers.into_iter().map(|worker| worker.sorter).collect();
+    let mut outcome =
+        Outcome { files: transcripts.len() as u64, project: scope.project.clone(), ..Outcome::default() };
+    outcome.problems = found.problems;
+    outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
+    outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
+    outcome.bad_lines = bad + facts.iter().flat_map(|f| &f.coverage).map(|(_, c)| c.bad).sum::<u64>();
+    outcome.looked = looked(history, ask);
+    let ending = outcome.ending();
+    history.progress.lost.store(ending.lost as u64, Relaxed);
+    history.progress.lost_files.store(ending.lost_files as u64, Relaxed);
+    let names = names.list();
+    let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
+    let rows = Sorter::merged(by_key, sorters).map_err(read_error)?;
+    Ok(Surveyed { library, rows, known: cache.alone() })
+}
+
+pub fn looked(history: &History<'_>, ask: &ViewRequest) -> Vec<(&'static str, std::path::PathBuf, bool)> {
+    let asked = |name: &str| ask.source.is_empty() || ask.source.iter().any(|s| s == name);
+    let sources = SOURCES.iter().filter(|s| asked(s.name()));
+    let roots =
+        sources.flat_map(|s| sources::roots(*s, history.places).into_iter().map(|root| (s.name(), root)));
+    roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
+}
+
+/// Where there is no history at all, "nothing was found" would say too little.
+pub fn nowhere(history: &History<'_>) -> String {
+    let looked = looked(history, &ViewRequest::default());
+    if looked.is_empty() {
+        return "there is nowhere to look: HOME is not set".to_string();
+    }
+    let places: Vec<String> =
+        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
+    format!("no agent has left a history here. Looked in: {}", places.join(", "))
+}
+
+/// What one thread gathers.
+struct Worker {
+    sorter: Sorter,
+    failed: Option<catalogue::Error>,
+    /// Keys of the events that were met, where others are known that may be the same.
+    keys: Vec<u64>,
+    keeps_keys: bool,
+}
+
+impl Worker {
+    fn new(sorter: Sorter, keeps_keys: bool) -> Worker {
+        Worker { sorter, failed: None, keys: Vec::new(), keeps_keys }
+    }
+
+    /// After a failure nothing more is sorted: each further row would try the full disk again.
+    fn take(&mut self, rows: &mut Vec<Row>) {
+        for row in rows.drain(..) {
+            if self.failed.is_some() {
+                break;
+            }
+            if self.keeps_keys {
+                self.keys.push(row.key);
+            }
+            self.failed = self.sorter.push(row).err();
+        }
+    }
+}
+
+fn survey_one(
+    history: &History<'_>,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    worker: &mut Worker,
+) -> Facts {
+    read_through(history, file, transcript, names, want, &mut |rows| worker.take(rows))
+}
+
+/// Surveys one transcript; what cannot be read is among its facts.
+pub(crate) fn read_through(
+    history: &History<'_>,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+) -> Facts {
+    let read = |survey: &mut Survey<'_>| {
+        if let Err(error) = sources::survey(transcript, survey) {
+            survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
+        }
+    };
+    veiled(history, file, transcript, names, want, emit, read).1
+}
+
+/// Surveys only what stands behind an offset. None: this transcript cannot be entered there.
+pub(crate) fn read_behind(
+    history: &History<'_>,
+    from: u64,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+) -> Option<Facts> {
+    let read = |survey: &mut Survey<'_>| SOURCES[transcript.source].survey_on(transcript, from, survey);
+    let (read, facts) = veiled(history, 0, transcript, names, want, emit, read);
+    matches!(read, Ok(true)).then_some(facts)
+}
+
+/// However a transcript is read, its titles are masked: before they are cut, since half a secret is none to the
+/// masker, and after, since some stand in the transcript as they are.
+fn veiled<T>(
+    history: &History<'_>,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: Want,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+    read: impl FnOnce(&mut Survey<'_>) -> T,
+) -> (T, Facts) {
+    let veil = |text: &str| match history.masker()?.text(text) {
+        Cow::Owned(masked) => Some(masked),
+        Cow::Borrowed(_) => None,
+    };
+    let mut survey = Survey::new(file, &transcript.path, names, want, emit);
+    survey.veil = Some(&veil);
+    let read = read(&mut survey);
+    let mut facts = survey.finish();
+    facts.sessions.iter_mut().for_each(|session| history.mask_title(session));
+    (read, facts)
+}
+
+/// Runs `work` for each of `order`, a thread to each worker, the largest first so that no thread is left alone with
+/// one at the end.
+fn on_threads(
+    history: &History<'_>,
+    transcripts: &[Transcript],
+    mut order: Vec<usize>,
+    workers: &mut [Worker],
+    work: impl Fn(usize, &mut Worker) -> Facts + Sync,
+) -> Vec<(usize, Facts)> {
+    order.sort_by_key(|i| Reverse(transcripts[*i].size));
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(order.len())));
+    history.progress.of.store(order.len() as u64, Relaxed);
+    let run = |worker: &mut Worker| {
+        while let Some(index) = order.get(next.fetch_add(1, Relaxed)) {
+            // Whoever asked is gone: what is left would be read for nobody.
+            if history.progress.stopped() {
+                return;
+            }
+            let facts = work(*index, worker);
+            history.progress.files.fetch_add(1, Relaxed);
+            if let Ok(mut done) = done.lock() {
+                done.push((*index, facts));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let run = &run;
+        let Some((own, others)) = workers.split_first_mut() else { return };
+        for worker in others {
+            scope.spawn(move || run(worker));
+        }
+        run(own);
+    });
+    done.into_inner().unwrap_or_default()
+}
+
+/// The client's warm-up calls were paid for, but nobody said anything in them.
+pub fn is_warm_up(row: &Row) -> bool {
+    row.is(WARM_UP)
+}
+
+pub fn problem(transcript: &Transcript, error: &sources::Error) -> Problem {
+    let kind = match error {
+        sources::Error::Moved { .. } => ProblemKind::Moved,
+        _ => ProblemKind::Unreadable,
+    };
+    Problem { kind, file: transcript.path.clone(), offset: 0, note: error.to_string() }
+}

@@ -1,0 +1,167 @@
+//! From a row, and what was read again from its place, to the record that is printed.
+
+use crate::scan::Library;
+use record::{Call, Cell, Kind, Line, Message, Role, Row, Session, Tokens, signature};
+
+/// Fields of a tool call that its row alone can fill. A question that asks for no others reads nothing again.
+const LIGHT: &[&str] = &[
+    "session_id",
+    "source",
+    "project",
+    "agent_id",
+    "turn",
+    "sequence",
+    "tool",
+    "status",
+    "timestamp",
+    "mcp_server",
+    "abandoned",
+];
+
+pub fn is_light(fields: &[String]) -> bool {
+    !fields.is_empty() && fields.iter().all(|f| LIGHT.contains(&f.as_str()))
+}
+
+fn place<'a>(session: &'a Session, row: &Row) -> Line<'a> {
+    let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
+    vec![
+        ("session_id", Cell::text(&*session.session_id)),
+        ("source", Cell::text(session.source)),
+        ("project", some(&session.project)),
+        ("agent_id", Cell::opt(session.agent_id.as_deref(), Cell::text)),
+        ("turn", Cell::count(row.turn)),
+        ("sequence", Cell::count(row.sequence)),
+    ]
+}
+
+fn abandoned(library: &Library, row: &Row) -> Cell<'static> {
+    if library.abandoned(row) { Cell::Bool(true) } else { Cell::Null }
+}
+
+/// A call with the fields that were asked for. `call` is None where its row alone fills them.
+pub fn call<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, fields: &[&'a str]) -> Line<'a> {
+    fields.iter().map(|field| (*field, call_cell(library, row, call, field))).collect()
+}
+
+fn call_cell<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, field: &str) -> Cell<'a> {
+    let (session, tool) = (library.session(row), &**library.name(row));
+    let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
+    let text = |s: Option<&'a String>| Cell::opt(s, |s| Cell::text(s.as_str()));
+    let json = |s: Option<&'a String>| Cell::opt(s, |s| Cell::Json(s.as_str().into()));
+    let error = || call.and_then(|c| c.error.as_ref());
+    match field {
+        "session_id" => Cell::text(&*session.session_id),
+        "source" => Cell::text(session.source),
+        "project" => some(&session.project),
+        "agent_id" => Cell::opt(session.agent_id.as_deref(), Cell::text),
+        "turn" => Cell::count(row.turn),
+        "sequence" => Cell::count(row.sequence),
+        "id" => text(call.map(|c| &c.id)),
+        "tool" => Cell::text(tool),
+        "input" => json(call.map(|c| &c.input)),
+        "output" => json(call.and_then(|c| c.output.as_ref())),
+        "status" => Cell::text(row.status().word()),
+        "error" => text(error()),
+        "error_signature" => Cell::opt(error(), |e| Cell::text(signature(tool, e))),
+        "timestamp" => Cell::Time(row.at),
+        "duration_ms" => Cell::opt(call.and_then(|c| c.duration_ms), Cell::Int),
+        "exit_code" => Cell::opt(call.and_then(|c| c.exit_code), Cell::Int),
+        "file" => text(call.and_then(|c| c.file.as_ref())),
+        "mcp_server" => Cell::opt(Call::mcp_server(tool), Cell::text),
+        "abandoned" => abandoned(library, row),
+        _ => Cell::Null,
+    }
+}
+
+/// A failure, whether a tool's or the provider's.
+pub struct Failure {
+    pub id: String,
+    pub tool: String,
+    pub signature: String,
+    pub message: String,
+    pub exit_code: Option<i64>,
+    pub file: Option<String>,
+    pub input: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn of_call(tool: &str, call: Call) -> Failure {
+        let message = call.error.unwrap_or_default();
+        Failure {
+            id: call.id,
+            signature: signature(tool, &message),
+            tool: tool.to_string(),
+            message,
+            exit_code: call.exit_code,
+            file: call.file,
+            input: Some(call.input),
+        }
+    }
+
+    pub(crate) fn of_provider(message: Message) -> Failure {
+        Failure {
+            id: message.id,
+            tool: "api".to_string(),
+            signature: signature("api", &message.text),
+            message: message.text,
+            exit_code: None,
+            file: None,
+            input: None,
+        }
+    }
+
+    pub fn line<'a>(&'a self, library: &'a Library, row: &Row) -> Line<'a> {
+        let mut line = vec![("timestamp", Cell::Time(row.at))];
+        line.extend(place(library.session(row), row));
+        line.extend([
+            ("id", Cell::text(self.id.as_str())),
+            ("tool", Cell::text(self.tool.as_str())),
+            ("signature", Cell::text(self.signature.as_str())),
+            ("message", Cell::text(self.message.as_str())),
+            ("exit_code", Cell::opt(self.exit_code, Cell::Int)),
+            ("file", Cell::opt(self.file.as_deref(), Cell::text)),
+            ("input", Cell::opt(self.input.as_deref(), |i| Cell::Json(i.into()))),
+            ("abandoned", abandoned(library, row)),
+        ]);
+        line
+    }
+}
+
+pub fn message<'a>(library: &'a Library, row: &Row, message: &'a Message) -> Line<'a> {
+    let mut line = place(library.session(row), row);
+    let model = message.model.as_deref().filter(|m| !m.is_empty());
+    line.extend([
+        ("id", Cell::text(message.id.as_str())),
+        ("parent_id", Cell::opt(message.parent_id.as_deref(), Cell::text)),
+        ("role", Cell::text(role(row.kind()).word())),
+        ("kind", Cell::text(row.kind().word())),
+        ("timestamp", Cell::Time(row.at)),
+        ("text", Cell::text(message.text.as_str())),
+        ("model", Cell::opt(model, Cell::text)),
+        ("tokens", tokens(row.tokens)),
+        ("tool_calls", if message.tool_calls > 0 { Cell::count(message.tool_calls) } else { Cell::Null }),
+        ("abandoned", abandoned(library, row)),
+    ]);
+    line
+}
+
+/// Who speaks in a message of a kind. What the client itself says is neither the person nor the agent.
+pub fn role(kind: Kind) -> Role {
+    match kind {
+        Kind::Reply => Role::Assistant,
+        Kind::ApiError | Kind::Hook => Role::System,
+        _ => Role::User,
+    }
+}
+
+pub fn tokens(tokens: Tokens) -> Cell<'static> {
+    if tokens.is_zero() {
+        return Cell::Null;
+    }
+    Cell::Object(vec![
+        ("input", Cell::count(tokens.input)),
+        ("output", Cell::count(tokens.output)),
+        ("cache_read", Cell::count(tokens.cache_read)),
+        ("cache_write", Cell::count(tokens.cache_write)),
+    ])
+}

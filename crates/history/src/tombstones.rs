@@ -1,0 +1,63 @@
+//! Which sessions a person has asked Loci to forget. Kept apart from everything that can be made again, so that a
+//! forgotten session stays out however often its transcript is read.
+//!
+//! Does not know what was in them.
+
+use crate::home::{Home, write_whole};
+use catalogue::Reader;
+use record::{Row, Session};
+use sources::Facts;
+use std::collections::BTreeSet;
+use std::io;
+
+/// Source and id of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tombstones(BTreeSet<(String, String)>);
+
+impl Tombstones {
+    pub fn read(home: Option<&Home>) -> Tombstones {
+        let text = home.and_then(|home| std::fs::read_to_string(home.tombstones()).ok()).unwrap_or_default();
+        let one = |line: &str| line.split_once('\t').map(|(source, id)| (source.to_string(), id.to_string()));
+        Tombstones(text.lines().filter_map(one).collect())
+    }
+
+    /// Those of which the catalogue still has something: whoever was forgetting them was stopped in the middle.
+    pub fn unfinished(&self, reader: &Reader) -> Result<Tombstones, catalogue::Error> {
+        let mut unfinished = BTreeSet::new();
+        for (source, id) in &self.0 {
+            let chat = reader.chat_number(source, id)?;
+            if chat.map_or(Ok(0), |chat| reader.events_of(chat))? > 0 {
+                unfinished.insert((source.clone(), id.clone()));
+            }
+        }
+        Ok(Tombstones(unfinished))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn holds(&self, source: &str, session: &str) -> bool {
+        // Most people have none, and this is asked of every session.
+        !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
+    }
+
+    /// Leaves out of a transcript what a person has asked to forget. That there is such a session stays known.
+    pub(crate) fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
+        let forgotten: Vec<bool> =
+            facts.sessions.iter().map(|s| self.holds(s.source, &s.session_id)).collect();
+        if !forgotten.contains(&true) {
+            return;
+        }
+        rows.retain(|row| !forgotten[row.session as usize]);
+        for (session, _) in facts.sessions.iter_mut().zip(&forgotten).filter(|(_, forgotten)| **forgotten) {
+            *session = Session::new(session.source, &session.session_id);
+        }
+    }
+
+    pub fn add(&mut self, home: &Home, sessions: impl Iterator<Item = (String, String)>) -> io::Result<()> {
+        self.0.extend(sessions);
+        let text: String = self.0.iter().flat_map(|(source, id)| [source, "\t", id, "\n"]).collect();
+        write_whole(&home.tombstones(), text.as_bytes())
+    }
+}

@@ -1,0 +1,235 @@
+//! What was said since the index was last brought up to date: read on the spot, so that a search knows the line that
+//! was written a moment ago, without waiting for a disk.
+//!
+//! Does not write anything down.
+
+use crate::freshness::State;
+use crate::scan::{read_behind, read_through};
+use crate::tombstones::Tombstones;
+use crate::{History, event_ids, search_text, transcripts};
+use catalogue::Reader;
+use record::row::COPIED;
+use record::{Call, Message, ProblemKind, Row, RowKind, Session};
+use rustc_hash::FxHashMap;
+use search::{Doc, Part};
+use sources::{Facts, Names, Transcript, Want};
+
+const BOTH: Want = Want { calls: true, messages: true, fields: false };
+
+/// One thing that was said.
+pub struct Item {
+    pub chat: u32,
+    pub id: String,
+    pub row: Row,
+    pub part: Part,
+    text: String,
+    /// Which of several that tell the same is the original, as in the catalogue: not a copy by its own word, begun
+    /// first, first in the list; in that transcript.
+    seniority: (bool, i64, usize),
+}
+
+/// Everything that is new, and the sessions that the catalogue does not know.
+#[derive(Default)]
+pub struct Unindexed {
+    items: Vec<Item>,
+    pub sessions: FxHashMap<u32, Session>,
+    /// How many transcripts, and records in others, could not be read.
+    pub lost: u64,
+}
+
+impl Unindexed {
+    pub fn docs(&self) -> Vec<Doc<'_>> {
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(n, item)| item.doc(event_ids::unindexed_event(n as u64)))
+            .collect()
+    }
+
+    /// None: the event is the catalogue's.
+    pub fn item(&self, event: u64) -> Option<&Item> {
+        event_ids::unindexed(event).and_then(|number| self.items.get(number as usize))
+    }
+}
+
+impl Item {
+    fn doc(&self, event: u64) -> Doc<'_> {
+        let (chat, part, at) = (self.chat, self.part, self.row.at.0.max(0));
+        Doc { file: u32::MAX, chat, event, part, at, text: &self.text }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Reads what is new in the transcripts that changed.
+pub(crate) struct UnindexedReader<'a> {
+    history: History<'a>,
+    reader: Option<&'a Reader>,
+    /// What a person has asked to forget is no unindexed, however much is added to it.
+    tombstones: Tombstones,
+    names: Names,
+    /// The first number that no conversation has yet.
+    next_chat: u32,
+    chats: FxHashMap<(&'static str, String), u32>,
+    unindexed: Unindexed,
+    /// How many transcripts were read before this one, and when it was begun.
+    read: usize,
+    birth: i64,
+}
+
+impl<'a> UnindexedReader<'a> {
+    pub(crate) fn new(
+        history: History<'a>,
+        reader: Option<&'a Reader>,
+    ) -> Result<UnindexedReader<'a>, catalogue::Error> {
+        let next_chat = reader.map_or(Ok(1), Reader::next_chat)?;
+        let tombstones = Tombstones::read(history.home().as_ref());
+        let (names, chats, unindexed) = (Names::default(), FxHashMap::default(), Unindexed::default());
+        Ok(UnindexedReader {
+            history,
+            reader,
+            tombstones,
+            names,
+            next_chat,
+            chats,
+            unindexed,
+            read: 0,
+            birth: 0,
+        })
+    }
+
+    /// What several tell is told once, by the original.
+    pub(crate) fn finish(mut self) -> Unindexed {
+        let mut original: FxHashMap<u64, (bool, i64, usize)> = FxHashMap::default();
+        for item in &self.unindexed.items {
+            let known = original.entry(item.row.key).or_insert(item.seniority);
+            *known = item.seniority.min(*known);
+        }
+        self.unindexed.items.retain(|item| original[&item.row.key] == item.seniority);
+        self.unindexed
+    }
+
+    pub(crate) fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
+        let (mut facts, mut rows) = self.survey(transcript, state);
+        self.tombstones.sweep(&mut facts, &mut rows);
+        if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
+            self.unindexed.lost += 1;
+        }
+        let birth = match (state, self.reader) {
+            (State::Grown(file, _), Some(reader)) => reader.birth(file)?,
+            _ => facts.birth.filter(|at| at.is_some()),
+        };
+        (self.read, self.birth) = (self.read + 1, birth.map_or(i64::MAX, |at| at.0));
+        let chats = self.chats_of(&facts)?;
+        for row in &rows {
+            self.row(transcript, row, &chats, state == State::New)?;
+        }
+        Ok(())
+    }
+
+    /// Only what stands behind what is known, if this agent's transcripts can be entered there; otherwise all of it.
+    fn survey(&self, transcript: &Transcript, state: State) -> (Facts, Vec<Row>) {
+        let mut rows = Vec::new();
+        if let State::Grown(_, mark) = state {
+            let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+            let behind = read_behind(&self.history, mark.consumed, transcript, &self.names, BOTH, emit);
+            if let Some(facts) = behind {
+                return (facts, rows);
+            }
+            rows.clear();
+        }
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let facts = read_through(&self.history, 0, transcript, &self.names, BOTH, emit);
+        (facts, rows)
+    }
+
+    /// The number of each session's conversation: the catalogue's, or a new one.
+    fn chats_of(&mut self, facts: &Facts) -> Result<Vec<u32>, catalogue::Error> {
+        let mut chats = Vec::new();
+        for session in &facts.sessions {
+            let key = (session.source, session.session_id.to_string());
+            let known = match (self.chats.get(&key), self.reader) {
+                (Some(chat), _) => Some(*chat),
+                (None, Some(reader)) => reader.chat_number(session.source, &session.session_id)?,
+                _ => None,
+            };
+            let chat = known.unwrap_or_else(|| {
+                self.next_chat += 1;
+                self.next_chat - 1
+            });
+            if known.is_none() || self.unindexed.sessions.contains_key(&chat) {
+                let mut session = session.clone();
+                self.history.mask_title(&mut session);
+                let slot = self.unindexed.sessions.entry(chat).or_insert_with(|| session.clone());
+                if slot.agent_id.is_some() && session.agent_id.is_none() {
+                    *slot = session;
+                }
+            }
+            self.chats.insert(key, chat);
+            chats.push(chat);
+        }
+        Ok(chats)
+    }
+
+    fn row(
+        &mut self,
+        transcript: &Transcript,
+        row: &Row,
+        chats: &[u32],
+        new: bool,
+    ) -> Result<(), catalogue::Error> {
+        let known = match self.reader {
+            Some(reader) => reader.event_with(row.key)?,
+            None => None,
+        };
+        let (session, mut asked) = (row.session, None);
+        let row = match (row.row, known) {
+            // The result of a call that is known: together they are what was not known before.
+            (RowKind::Result, Some(call)) if call.end == Row::NOWHERE => {
+                asked = self.known(call.file)?;
+                Row { end: row.place, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
+            }
+            (RowKind::Result, _) => return Ok(()),
+            // Told in another place already, or here with fewer words: what is new of it comes with the index.
+            (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
+            (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
+            _ => *row,
+        };
+        if !search_text::is_told(&row) {
+            return Ok(());
+        }
+        let Ok((id, part, text)) = self.record(asked.as_ref().unwrap_or(transcript), transcript, &row) else {
+            self.unindexed.lost += 1;
+            return Ok(());
+        };
+        if !text.is_empty() {
+            let chat = chats.get(session as usize).or(chats.first()).copied().unwrap_or_default();
+            let seniority = (row.is(COPIED), self.birth, self.read);
+            self.unindexed.items.push(Item { chat, id, row, part, text, seniority });
+        }
+        Ok(())
+    }
+
+    /// A transcript that the catalogue knows, to read from: a fork's first lines may answer a call of the original.
+    fn known(&self, file: u32) -> Result<Option<Transcript>, catalogue::Error> {
+        let Some(reader) = self.reader else { return Ok(None) };
+        Ok(reader.file(file)?.and_then(|stored| transcripts::as_readable(&self.history, &stored)))
+    }
+
+    fn record(
+        &self,
+        transcript: &Transcript,
+        result: &Transcript,
+        row: &Row,
+    ) -> Result<(String, Part, String), sources::Error> {
+        if row.row == RowKind::Message {
+            let Message { id, text, .. } = self.history.masked_message(sources::message(transcript, row)?);
+            return Ok((id, search_text::part_of(row.kind()), search_text::shortened(text)));
+        }
+        let call: Call = self.history.masked_call(sources::call(transcript, result, row)?);
+        let part = search_text::part_of_call(&call);
+        Ok((call.id.clone(), part, search_text::of_call(&call)))
+    }
+}

@@ -1,0 +1,156 @@
+//! How many records there are of each kind.
+//!
+//! Does not keep the records.
+
+use rustc_hash::FxHasher;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+
+/// Counts records by the fields that tell their kinds. Where a record has none of them its figures are added up, and
+/// what is no record, because a filter made it, is counted by itself.
+pub struct Tally {
+    by: &'static [&'static str],
+    /// By what they print as: JSON values have no order of their own.
+    kinds: BTreeMap<String, (Map<String, Value>, u64)>,
+    sums: Map<String, Value>,
+    summed: u64,
+    pub total: u64,
+}
+
+impl Tally {
+    pub fn new(by: &'static [&'static str]) -> Tally {
+        Tally { by, kinds: BTreeMap::new(), sums: Map::new(), summed: 0, total: 0 }
+    }
+
+    pub fn add(&mut self, record: &Value) {
+        self.total += 1;
+        match record {
+            Value::Object(map) if self.by.iter().any(|name| map.contains_key(*name)) => {
+                let field = |name: &&str| ((*name).to_string(), map.get(*name).cloned().unwrap_or_default());
+                self.count(self.by.iter().map(field).collect());
+            }
+            Value::Object(map) => self.sum(map),
+            other => self.count(Map::from_iter([("value".to_string(), other.clone())])),
+        }
+    }
+
+    fn count(&mut self, kind: Map<String, Value>) {
+        let text = kind.values().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+        let (key, kind) = if text.len() <= LONGEST { (text, kind) } else { in_short(&text, kind) };
+        self.kinds.entry(key).or_insert((kind, 0)).1 += 1;
+    }
+
+    fn sum(&mut self, map: &Map<String, Value>) {
+        self.summed += 1;
+        for (name, value) in map.iter().filter(|(_, value)| value.is_number()) {
+            let sum = self.sums.entry(name.clone()).or_insert(json!(0));
+            *sum = added(sum, value);
+        }
+    }
+
+    /// The most frequent kind first, then by name; sums last, in one record.
+    pub fn records(&self) -> Vec<Value> {
+        let mut kinds: Vec<_> = self.kinds.iter().collect();
+        kinds.sort_by(|(a, (_, n)), (b, (_, m))| m.cmp(n).then(a.cmp(b)));
+        let mut records: Vec<Value> = kinds.into_iter().map(|(_, (kind, n))| counted(kind, *n)).collect();
+        if self.kinds.is_empty() || self.summed > 0 {
+            let mut sums = Map::from_iter([("total_records".to_string(), json!(self.summed))]);
+            sums.extend(self.sums.clone());
+            records.push(Value::Object(sums));
+        }
+        records
+    }
+
+    /// How often each value of a field occurs, the most frequent first.
+    pub fn of_field(&self, name: &str) -> Vec<(String, u64)> {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for (kind, n) in self.kinds.values() {
+            if let Some(word) = kind.get(name).and_then(Value::as_str) {
+                *counts.entry(word.to_string()).or_default() += n;
+            }
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
+        counts
+    }
+
+    pub fn fields(&self) -> &'static [&'static str] {
+        self.by
+    }
+}
+
+/// A longer kind is remembered by its beginning and a number made of the whole: counting what tools printed would
+/// otherwise keep all of it.
+const LONGEST: usize = 256;
+
+fn in_short(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>) {
+    let mut hash = FxHasher::default();
+    text.hash(&mut hash);
+    let cut = |text: &str| text.chars().take(LONGEST / 2).collect::<String>();
+    let shown = |value: Value| match value {
+        Value::String(text) if text.len() > LONGEST / 2 => json!(cut(&text) + "…"),
+        Value::Array(_) | Value::Object(_) => json!(cut(&value.to_string()) + "…"),
+        other => other,
+    };
+    let kind = kind.into_iter().map(|(name, value)| (name, shown(value))).collect();
+    (format!("{}{:016x}", cut(text), hash.finish()), kind)
+}
+
+fn counted(kind: &Map<String, Value>, n: u64) -> Value {
+    let mut record = kind.clone();
+    record.insert("count".to_string(), json!(n));
+    Value::Object(record)
+}
+
+/// Whole numbers stay whole.
+fn added(a: &Value, b: &Value) -> Value {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => json!(a.saturating_add(b)),
+        _ => json!(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tallied(by: &'static [&'static str], records: &[Value]) -> Vec<String> {
+        let mut tally = Tally::new(by);
+        for record in records {
+            tally.add(record);
+        }
+        tally.records().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn kinds_are_counted_and_figures_added_up() {
+        let calls = [
+            json!({"tool": "Read", "status": "success"}),
+            json!({"tool": "Bash", "status": "error"}),
+            json!({"tool": "Bash", "status": "error"}),
+            json!({"tool": "Bash"}),
+        ];
+        assert_eq!(
+            tallied(&["tool", "status"], &calls),
+            [
+                r#"{"tool":"Bash","status":"error","count":2}"#,
+                r#"{"tool":"Bash","status":null,"count":1}"#,
+                r#"{"tool":"Read","status":"success","count":1}"#,
+            ]
+        );
+        assert_eq!(
+            tallied(&[], &[json!({"file": "a", "reads": 2}), json!({"file": "b", "reads": 3, "rate": 0.5})]),
+            [r#"{"total_records":2,"reads":5,"rate":0.5}"#]
+        );
+        assert_eq!(
+            tallied(&["tool"], &[json!("x"), json!("y"), json!("x")]),
+            [r#"{"value":"x","count":2}"#, r#"{"value":"y","count":1}"#]
+        );
+        assert_eq!(tallied(&["tool"], &[]), [r#"{"total_records":0}"#]);
+        let long = |end: &str| json!("x".repeat(1000) + end);
+        let counted = tallied(&["tool"], &[long("a"), long("b"), long("a")]);
+        let counts: Vec<bool> = counted.iter().map(|line| line.ends_with("x…\",\"count\":2}")).collect();
+        assert_eq!(counts, [true, false], "alike at the beginning, and still two: {counted:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Chinese: a time, and what was done or came of it within the same clause. `上次提交` is a commit and `循环之前` a place in
+//! a loop; `上次聊的` is a conversation.
+//!
+//! Does not know the words: they are tables.
+
+use crate::reference::{ANY, Cue, Time, month_ago};
+use crate::words::{
+    ZH_DEEDS, ZH_EMPTY, ZH_LAST, ZH_LEADS, ZH_MATTERS, ZH_MECHANICAL, ZH_PHRASES, ZH_PRODUCTS, ZH_SOFT,
+    ZH_TIMES,
+};
+
+/// As many characters behind a time are of it.
+const REACH: usize = 16;
+/// The same between `那个` and what came of it.
+const WIDE: usize = 24;
+/// The same between a month and what was done in it: `9月份聊的`.
+const MONTHLY: usize = 4;
+/// What may be meant by a soft time only where something was done then: `之前怎么没报错` is a complaint.
+const VAGUE: &[&str] = &["怎么", "为什么", "帮我"];
+const ALIKE: &[&str] = &["一样", "那样"];
+
+pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
+    let month = dated(lower, today);
+    let told = |plain| Cue { time: month.clone(), plain };
+    let firm = |word: &str| after(lower, word).any(|rest| is_firm(rest, ZH_LAST.contains(&word)));
+    if let Some((word, from, to)) = ZH_TIMES.iter().find(|(word, ..)| firm(word)) {
+        let time = (*to < ANY).then(|| Time::new(word, (*from, *to)));
+        return Some(Cue { time: time.or(month), plain: true });
+    }
+    let in_month = || month.is_some() && after(lower, "月").any(|rest| has(reach(rest, MONTHLY), ZH_DEEDS));
+    if ZH_PHRASES.iter().any(|phrase| lower.contains(phrase)) || in_month() {
+        return Some(told(true));
+    }
+    for word in ZH_SOFT {
+        if let Some(plain) = lower.match_indices(word).find_map(|(at, _)| soft(lower, word, at)) {
+            return Some(told(plain));
+        }
+    }
+    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| told(false))
+}
+
+/// What stands behind each occurrence of a word, to the end of the text.
+fn after<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+    text.match_indices(word).map(|(at, word)| &text[at + word.len()..])
+}
+
+/// The clause, as far as it can matter.
+fn reach(rest: &str, many: usize) -> &str {
+    let end = rest.find(['，', ',', '。', '、', '：', ':', '\n']).unwrap_or(rest.len());
+    let rest = &rest[..end];
+    let mut left = many * 2;
+    let mut latin = false;
+    for (at, c) in rest.char_indices() {
+        // A word of letters, however long, is as much as two characters.
+        let cost = if c.is_ascii() { 4 * usize::from(!latin && c.is_ascii_alphanumeric()) } else { 2 };
+        latin = c.is_ascii();
+        if cost > left {
+            return &rest[..at];
+        }
+        left -= cost;
+    }
+    rest
+}
+
+fn has(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+fn is_mechanical(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    ZH_MECHANICAL.iter().any(|word| rest.starts_with(word))
+}
+
+/// `last`: the word means the last time there was talk of it, unless a machine did something then.
+fn is_firm(rest: &str, last: bool) -> bool {
+    let near = reach(rest, REACH);
+    if is_mechanical(near) {
+        return last && (ends_in_product(near) || has(near, &["那个问题", "那次"]));
+    }
+    let near = reach(rest, REACH);
+    last || has(near, ZH_DEEDS) || has(near, ZH_PRODUCTS) || has(near, ZH_MATTERS) || has(near, ALIKE)
+}
+
+fn ends_in_product(near: &str) -> bool {
+    ZH_PRODUCTS.iter().any(|product| near.contains(&format!("的{product}")))
+}
+
+/// A soft time speaks of the past at the beginning of a clause or behind a word that leads to it. Some(true): plainly.
+fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
+    let clause = text[..at]
+        .rsplit(['，', ',', '。', '、', '：', ':', '\n', '？', '?'])
+        .next()
+        .unwrap_or("")
+        .trim_end();
+    let lead = ZH_LEADS.iter().find(|lead| clause.ends_with(**lead));
+    let near = reach(&text[at + word.len()..], REACH);
+    let clear = |deed: &&&str| word == "当时" || !VAGUE.contains(*deed);
+    // `日期之前定的` is as clear as `之前定的日期`.
+    let at_once = ZH_DEEDS.iter().filter(clear).any(|deed| near.starts_with(deed));
+    if (!clause.is_empty() && lead.is_none() && !at_once) || is_mechanical(near) {
+        return None;
+    }
+    let done = ZH_DEEDS.iter().filter(clear).any(|deed| near.contains(deed));
+    if !done && !has(near, ZH_PRODUCTS) && !has(near, &["那次", "那个"]) {
+        return None;
+    }
+    let ours =
+        lead.is_some_and(|lead| ["我们", "咱们", "跟你", "和你"].contains(lead)) || near.starts_with("我们");
+    Some(ours)
+}
+
+/// `三月` and `9月`, where a cue is.
+fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
+    const NUMBERS: &[&str] = &["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
+    let before = text[..text.find('月')?].trim_end();
+    if before.ends_with('个') {
+        return None;
+    }
+    let written = NUMBERS.iter().position(|word| before.ends_with(word));
+    let digits = &before[before.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+    let (word, month) = match written {
+        Some(at) => (NUMBERS[at], 12 - at as i64),
+        None => (digits, digits.parse().ok()?),
+    };
+    (1..=12).contains(&month).then(|| Time::new(&format!("{word}月"), month_ago(month, today)))
+}
+
+/// A pair that occurs so much less often than both of its neighbours joins the end of one word to the beginning of another.
+const SELDOM: u64 = 4;
+
+/// The text with a blank between words, as far as the index tells: it knows pairs of characters, and a pair across two words
+/// is rare, means nothing, and would count for most. Characters that stand alone go: `改` is in every other message.
+pub fn parted(text: &str, frequency: &dyn Fn(&str) -> u64) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let chars: Vec<char> = text.chars().collect();
+    for run in chars.chunk_by(|a, b| is_han(*a) == is_han(*b)) {
+        match run {
+            [first, ..] if !is_han(*first) => out.extend(run),
+            [_] => out.push(' '),
+            _ => part(run, frequency, &mut out),
+        }
+    }
+    out
+}
+
+fn part(run: &[char], frequency: &dyn Fn(&str) -> u64, out: &mut String) {
+    let pairs: Vec<u64> = run.windows(2).map(|pair| frequency(&pair.iter().collect::<String>())).collect();
+    let mut begun = 0;
+    for (at, c) in run.iter().enumerate() {
+        let border =
+            at >= begun + 2 && run.len() - at >= 2 && pairs[at - 1] * SELDOM < pairs[at - 2].min(pairs[at]);
+        if border {
+            out.push(' ');
+            begun = at;
+        }
+        out.push(*c);
+    }
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}')
+}
+
+/// Which of the two languages a card is shown in; a dash or an apostrophe says nothing of it.
+pub fn has_han(prompt: &str) -> bool {
+    prompt.chars().any(is_han)
+}
+
+/// The text without the words that only refer.
+pub(crate) fn subject(text: &str) -> String {
+    let times = ZH_TIMES.iter().map(|(word, ..)| *word);
+    let all = times.chain(ZH_PHRASES.iter().copied()).chain(ZH_EMPTY.iter().copied());
+    all.fold(text.to_string(), |text, word| if text.contains(word) { text.replace(word, " ") } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parted;
+
+    #[test]
+    fn a_rare_pair_between_two_known_words_is_where_they_meet() {
+        let known = |pair: &str| match pair {
+            "限流" | "流器" | "日志" => 90,
+            "太多" | "志太" | "虚拟" | "拟列" | "列表" => 40,
+            _ => 1,
+        };
+        for (text, parts) in [
+            ("限流器日志太多", "限流器 日志太多"),
+            ("虚拟列表", "虚拟列表"),
+            ("改 React 限流器", "  React 限流器"),
+            ("围棋引擎", "围棋引擎"),
+        ] {
+            assert_eq!(parted(text, &known), parts, "{text}");
+        }
+    }
+}

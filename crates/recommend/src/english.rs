@@ -1,0 +1,126 @@
+//! English: who did what and when, word by word.
+//!
+//! Does not know the words: they are tables.
+
+use crate::reference::{Cue, Time, month_ago};
+use crate::words::{
+    COMMON_DEEDS, DEEDS, EMPTY, MONTHS, NOT_ASKED, NUMBERS, PHRASES, PRODUCTS, SOFT, TIMES, UNITS, WHO,
+};
+use std::ops::Range;
+
+/// A time that was named: where it stands among the words, and how many days ago it may be.
+struct Named {
+    place: Range<usize>,
+    days: (f64, f64),
+}
+
+/// How far a deed may stand behind who did it ("we also finally fixed"), and a product from its time.
+const REACH: usize = 3;
+
+pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
+    let words = words(lower);
+    let time = time(&words, today);
+    let told = time.as_ref().map(|time| Time::new(&words[time.place.clone()].join(" "), time.days));
+    let cue = |plain| Cue { time: told, plain };
+    let remembers = words.first() == Some(&"remember") && lower.trim_end().ends_with('?');
+    if remembers || asks(&words) || PHRASES.iter().any(|phrase| find(&words, phrase).is_some()) {
+        return Some(cue(true));
+    }
+    let deed = deed(&words);
+    if let Some(time) = &time {
+        let firm = deed.is_some() || has_product(&words, &time.place);
+        return firm.then(|| cue(true));
+    }
+    let at = deed.filter(|at| !COMMON_DEEDS.contains(&words[*at]))?;
+    let who = &words[..at];
+    let ours = who.iter().rev().take(REACH).any(|word| word.starts_with("we"));
+    let earlier = words
+        .iter()
+        .enumerate()
+        .any(|(n, word)| SOFT.contains(word) && words.get(n + 1).is_none_or(|next| !WHO.contains(next)));
+    let pointed = ours && who.iter().any(|word| matches!(*word, "that" | "the" | "those"));
+    (earlier || pointed).then(|| cue(false))
+}
+
+fn words(lower: &str) -> Vec<&str> {
+    let cores = lower.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    cores.map(|word| word.strip_suffix("'s").unwrap_or(word)).filter(|word| !word.is_empty()).collect()
+}
+
+fn find(words: &[&str], phrase: &str) -> Option<usize> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    words.windows(phrase.len()).position(|window| window == phrase)
+}
+
+fn time(words: &[&str], today: (i64, i64)) -> Option<Named> {
+    let listed = TIMES.iter().find_map(|(phrase, from, to)| {
+        let at = find(words, phrase)?;
+        Some(Named { place: at..at + phrase.split(' ').count(), days: (*from, *to) })
+    });
+    listed.or_else(|| counted(words)).or_else(|| in_month(words, today))
+}
+
+/// `three weeks ago`, `2 days ago`.
+fn counted(words: &[&str]) -> Option<Named> {
+    let at = words.windows(3).position(|three| three[2] == "ago" && unit(three[1]).is_some())?;
+    let unit = unit(words[at + 1])?;
+    let known = NUMBERS.iter().find(|(word, _)| *word == words[at]).map(|(_, number)| *number);
+    let number = known.or_else(|| words[at].parse().ok()).filter(|number| (1.0..1000.0).contains(number))?;
+    let slack = unit * 0.5 + 1.5;
+    Some(Named { place: at..at + 3, days: ((number * unit - slack).max(0.0), number * unit + slack) })
+}
+
+fn unit(word: &str) -> Option<f64> {
+    UNITS.iter().find(|(name, _)| *name == word).map(|(_, days)| *days)
+}
+
+/// `in March`, `from March`; March alone may be anything.
+fn in_month(words: &[&str], today: (i64, i64)) -> Option<Named> {
+    let month = |word: &str| MONTHS.iter().position(|month| *month == word);
+    let at = words
+        .windows(2)
+        .position(|two| matches!(two[0], "in" | "from" | "since") && month(two[1]).is_some())?;
+    let month = month(words[at + 1])? as i64 + 1;
+    Some(Named { place: at..at + 2, days: month_ago(month, today) })
+}
+
+/// `why did we go with`: what we did is asked only of what is over.
+fn asks(words: &[&str]) -> bool {
+    words
+        .windows(3)
+        .any(|three| matches!(three[0], "did" | "had") && three[1] == "we" && !NOT_ASKED.contains(&three[2]))
+}
+
+/// Where somebody of the conversation did something: `we also fixed`.
+fn deed(words: &[&str]) -> Option<usize> {
+    let behind = |from: usize| (from..words.len().min(from + REACH)).find(|at| DEEDS.contains(&words[*at]));
+    (0..words.len()).filter(|at| WHO.contains(&words[*at])).find_map(|at| behind(at + 1))
+}
+
+/// `the plan from last week`, `last week's fix`.
+fn has_product(words: &[&str], time: &Range<usize>) -> bool {
+    let joined = time.start > 0 && matches!(words[time.start - 1], "from" | "of");
+    let before = words[..time.start].iter().rev().skip(1).take(REACH);
+    // `last time the session expired` is about what expired.
+    let owns = !matches!(words[time.end - 1], "time" | "then");
+    let after = words[time.end..].iter().take(REACH).filter(|_| owns);
+    after.chain(before.filter(|_| joined)).any(|word| PRODUCTS.contains(word))
+}
+
+/// The words that say what it is about, as they were typed.
+pub(crate) fn subject(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let typed: Vec<&str> = text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
+    let plain: Vec<&str> = lower.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
+    if typed.len() != plain.len() {
+        return text.to_string();
+    }
+    let time = time(&words(&lower), (1, 1)).map(|named| named.place).unwrap_or_default();
+    let kept = (0..typed.len()).filter(|at| !time.contains(at) && !EMPTY.contains(&plain[*at]));
+    kept.map(|at| typed[at]).collect::<Vec<_>>().join(" ")
+}
+
+fn bare(word: &str) -> &str {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word.strip_suffix("'s").unwrap_or(word)
+}

@@ -1,0 +1,15 @@
+//! Decides whether a prompt refers back to an earlier session, and how sure a match is.
+//!
+//! [`cue`] reads the reference out of a prompt, [`rank`] compares the sessions that a search found for it, [`confidence`] turns the
+//! evidence into a probability, and [`cards`] keeps which suggestions a session was shown.
+//!
+//! Does not search, read transcripts or open databases: it is handed the hits and their sessions.
+
+pub mod cards;
+pub mod chinese;
+pub mod confidence;
+pub mod cue;
+mod english;
+pub mod rank;
+pub mod reference;
+mod words;

@@ -1,0 +1,91 @@
+//! What a process that stays does between questions: which folders it watches, and how what is derived is brought up to
+//! date when something in them moved. Nothing of it is needed for an answer; it makes the next one quicker.
+//!
+//! Does not watch, and does not know the time.
+
+mod consolidation;
+
+use crate::Service;
+use crate::ops::code::tree::Tree;
+use api::Error;
+use code::Store;
+use history::{catalogue_cache, ingest, transcripts};
+use record::Stamp;
+use serde_json::{Value, json};
+use sources::SOURCES;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Trees that were asked about lately, the latest first, and no more of them than a person works on.
+const TREES: usize = 8;
+const LATELY: i64 = 14 * 24 * 3600;
+/// A tree with more folders is looked at when it is asked about, as without a daemon.
+const FOLDERS: usize = 20_000;
+
+impl Service {
+    /// The folders that transcripts lie in, or would.
+    pub fn history_folders(&self) -> Vec<PathBuf> {
+        let mut folders = BTreeSet::new();
+        for source in SOURCES {
+            folders.extend(sources::roots(*source, &self.places).into_iter().filter(|root| root.is_dir()));
+        }
+        let reader = catalogue_cache::open(&self.history());
+        for transcript in transcripts::find(&self.history(), reader.as_ref(), &[]).transcripts {
+            folders.extend(transcript.path.parent().map(Path::to_path_buf));
+        }
+        let own = self.home();
+        let is_ours = |path: &Path| own.as_ref().is_some_and(|home| path.starts_with(home.archive()));
+        folders.into_iter().filter(|path| !is_ours(path)).collect()
+    }
+
+    /// The source trees that were asked about lately, each with its folders.
+    pub fn code_folders(&self) -> Vec<(PathBuf, Vec<PathBuf>)> {
+        let Some(home) = self.home() else { return Vec::new() };
+        let mut kept: Vec<(i64, PathBuf)> = files(&home.code()).filter_map(asked_at).collect();
+        kept.sort_by(|a, b| b.cmp(a));
+        let oldest = self.clock.now().0 / 1000 - LATELY;
+        let fresh = kept.into_iter().filter(|(at, _)| *at >= oldest);
+        fresh.filter_map(|(_, path)| folders_of(&path)).take(TREES).collect()
+    }
+
+    /// Brings the index of conversations up to date.
+    pub fn history_moved(&self) -> Result<Value, Error> {
+        let caught = ingest::catch_up(&self.history(), false)?;
+        let moved = caught.added + caught.changed + caught.gone;
+        Ok(if moved == 0 { json!({}) } else { json!({"transcripts": moved, "bytes": caught.bytes}) })
+    }
+
+    /// What a conversation was about, and up to when.
+    pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
+        let known = self.remembered(session)?;
+        Some((known.summary.text, known.ended_at))
+    }
+
+    /// Brings what is known of a source tree up to date.
+    pub fn code_moved(&self, root: &Path) -> Result<Value, Error> {
+        let tree = Tree::open(self, root)?;
+        Ok(json!({"files": tree.done.parsed, "types": tree.done.changes.len()}))
+    }
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "db"))
+}
+
+/// When a tree's file was written last: every answer about it that found a change did.
+fn asked_at(path: PathBuf) -> Option<(i64, PathBuf)> {
+    let times = ["", "-wal"].map(|ending| {
+        let mut name = path.clone().into_os_string();
+        name.push(ending);
+        std::fs::metadata(name).map(|meta| meta.mtime()).ok()
+    });
+    Some((times.into_iter().flatten().max()?, path))
+}
+
+fn folders_of(path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+    let root = Store::tree_of(path).ok()??;
+    let folders = Store::existing(path, &root).ok()??.folders().ok()?;
+    (root.is_dir() && folders.len() <= FOLDERS).then_some((root, folders))
+}

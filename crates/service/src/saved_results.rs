@@ -1,0 +1,269 @@
+//! The files that large answers are put into: for their owner alone, under names that cannot be guessed, in a folder of
+//! Loci's own; old ones are removed.
+//!
+//! Does not know what the lines mean.
+
+use crate::Places;
+use api::saved_results::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
+use api::{Code, Error};
+use history::home;
+use record::{Clock, Stamp};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use sources::Places;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What all files together may take; the oldest go first. A single answer may be larger.
+const ROOM: u64 = 256 << 20;
+/// How long they are kept.
+pub(crate) const KEPT_DAYS: u64 = 7;
+const DAY: i64 = 86_400_000;
+const ENDING: &str = ".jsonl";
+
+pub(crate) struct Refs {
+    dir: PathBuf,
+    clock: Clock,
+}
+
+/// A file that is being filled.
+pub(crate) struct RefFile {
+    file: std::io::BufWriter<File>,
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
+    whole: bool,
+}
+
+impl Service {
+    pub(crate) fn refs(&self) -> Refs {
+        Refs::new(&self.places, self.clock)
+    }
+}
+
+impl Refs {
+    pub(crate) fn new(places: &Places, clock: Clock) -> Refs {
+        Refs { dir: places.xdg("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
+    }
+
+    /// A new file, named after who asked, when, and what.
+    pub(crate) fn create(&self, session: &str, query: &str) -> std::io::Result<RefFile> {
+        let dir = self.folder()?;
+        let name = self.name(session, query)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(openat(&dir, &name, flags, Mode::RUSR | Mode::WUSR)?);
+        let (path, file) = (self.dir.join(&name), std::io::BufWriter::with_capacity(64 * 1024, file));
+        Ok(RefFile { file, path, bytes: 0, lines: 0, whole: false })
+    }
+
+    fn name(&self, session: &str, query: &str) -> std::io::Result<String> {
+        let random = home::token()?;
+        let plain = |text: &str, most| -> String {
+            let safe = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+            text.chars().filter(safe).take(most).collect()
+        };
+        let session = if session.is_empty() { "all".to_string() } else { plain(session, 8) };
+        let at = plain(&self.clock.now().to_string(), 15);
+        Ok(format!("{session}-{at}-{}-{random}{ENDING}", plain(query, 32)))
+    }
+
+    /// The folder, made if need be. One that is not ours alone is not used: whoever owns it could read and plant.
+    fn folder(&self) -> std::io::Result<OwnedFd> {
+        let refused = |why: &str| std::io::Error::new(std::io::ErrorKind::PermissionDenied, why.to_string());
+        if !self.dir.is_absolute() {
+            return Err(refused("HOME is not set"));
+        }
+        if std::fs::symlink_metadata(&self.dir).is_err() {
+            home::make(&self.dir)?;
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+        let dir = openat(CWD, &self.dir, flags, Mode::empty())?;
+        let meta = rustix::fs::fstat(&dir)?;
+        if meta.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(refused("the folder belongs to another user"));
+        }
+        if meta.st_mode & 0o077 != 0 {
+            rustix::fs::fchmod(&dir, Mode::RWXU)?;
+        }
+        Ok(dir)
+    }
+
+    // ---- reading
+
+    /// Lines of a file, as many as `limit` bytes hold.
+    pub(crate) fn read(&self, ask: &ReadRef, limit: u64) -> Result<RefRead, Error> {
+        let mut file = BufReader::new(self.open(&ask.name)?);
+        let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", ask.name));
+        let mut read = RefRead::default();
+        let (most, mut size, mut line) = (ask.limit.unwrap_or(u64::MAX), 2, Vec::new());
+        let mut full = false;
+        loop {
+            line.clear();
+            let at = file.stream_position().map_err(fail)?;
+            if file.read_until(b'\n', &mut line).map_err(fail)? == 0 {
+                break;
+            }
+            let number = read.total_lines;
+            read.total_lines += 1;
+            if number < ask.offset || full || read.lines.len() as u64 >= most {
+                full |= number >= ask.offset;
+                continue;
+            }
+            size += line.len() as u64;
+            if size <= limit && ask.from_byte == 0 {
+                read.lines.push(serde_json::from_slice(&line).unwrap_or_default());
+            } else {
+                full = true;
+                if read.lines.is_empty() {
+                    let rest = file.stream_position().map_err(fail)?;
+                    read.part =
+                        Some(part(&mut file, at, line.len() as u64, ask.from_byte, limit).map_err(fail)?);
+                    file.seek(SeekFrom::Start(rest)).map_err(fail)?;
+                }
+            }
+        }
+        let given =
+            read.lines.len() as u64 + u64::from(read.part.as_ref().is_some_and(|p| p.next_byte.is_none()));
+        let next = ask.offset + given;
+        read.next_offset = (next < read.total_lines).then_some(next);
+        Ok(read)
+    }
+
+    /// Only a file of ours, by its own name: no way leads out of the folder.
+    fn open(&self, named: &str) -> Result<File, Error> {
+        let gone = || {
+            Error::new(Code::NotFound, format!("there is no answer `{}`", shortened(named)))
+                .hint(format!("answers are kept for {KEPT_DAYS} days; ask again"))
+        };
+        let path = Path::new(named);
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(gone)?;
+        let ours = path.parent().is_none_or(|dir| dir.as_os_str().is_empty() || dir == self.dir);
+        if !ours || !is_ours(name) {
+            return Err(gone());
+        }
+        let dir = self.folder().map_err(|_| gone())?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&dir, name, flags, Mode::empty()).map_err(|_| gone())?);
+        if file.metadata().is_ok_and(|meta| meta.is_file()) { Ok(file) } else { Err(gone()) }
+    }
+
+    // ---- removing
+
+    pub(crate) fn clean(&self, ask: &Cleanup) -> Result<CleanedUp, Error> {
+        let mut done = CleanedUp { dry_run: ask.dry_run, ..CleanedUp::default() };
+        let Some((dir, files)) = self.files()? else { return Ok(done) };
+        let oldest = self.clock.now().0.saturating_sub((ask.max_age_days as i64).saturating_mul(DAY));
+        for file in files {
+            let old = file.at < oldest || ask.max_age_days == 0;
+            if old && (ask.dry_run || unlinkat(&dir, &file.name, AtFlags::empty()).is_ok()) {
+                (done.removed, done.bytes) = (done.removed + 1, done.bytes + file.bytes);
+            } else {
+                (done.kept, done.kept_bytes) = (done.kept + 1, done.kept_bytes + file.bytes);
+            }
+        }
+        Ok(done)
+    }
+
+    /// Removes the oldest until all fit into their room; the newest stays however large it is.
+    pub(crate) fn make_room(&self) {
+        let Ok(Some((dir, mut files))) = self.files() else { return };
+        files.sort_by_key(|file| std::cmp::Reverse(file.at));
+        let mut taken = 0;
+        for (n, file) in files.iter().enumerate() {
+            taken += file.bytes;
+            if n > 0 && taken > ROOM {
+                let _ = unlinkat(&dir, &file.name, AtFlags::empty());
+            }
+        }
+    }
+
+    fn files(&self) -> Result<Option<(OwnedFd, Vec<Found>)>, Error> {
+        if std::fs::symlink_metadata(&self.dir).is_err() {
+            return Ok(None);
+        }
+        let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", self.dir.display()));
+        let dir = self.folder().map_err(fail)?;
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&self.dir).map_err(fail)?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // Not followed: a link is no file of ours.
+            if let Some(meta) = entry.metadata().ok().filter(|meta| meta.is_file() && is_ours(&name)) {
+                let at = Stamp(meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000).0;
+                files.push(Found { name, bytes: meta.len(), at });
+            }
+        }
+        Ok(Some((dir, files)))
+    }
+}
+
+struct Found {
+    name: String,
+    bytes: u64,
+    at: i64,
+}
+
+impl RefFile {
+    pub(crate) fn line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(bytes)?;
+        (self.bytes, self.lines) = (self.bytes + bytes.len() as u64, self.lines + 1);
+        Ok(())
+    }
+
+    /// Its lines again, and then it is gone.
+    pub(crate) fn read_back(mut self, take: Take<'_>) -> std::io::Result<()> {
+        self.file.flush()?;
+        let mut lines = BufReader::with_capacity(64 * 1024, File::open(&self.path)?);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 && take(&line) {
+            line.clear();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> std::io::Result<(PathBuf, u64, u64)> {
+        self.file.flush()?;
+        self.whole = true;
+        Ok((self.path.clone(), self.bytes, self.lines))
+    }
+}
+
+impl Drop for RefFile {
+    /// Half an answer is none.
+    fn drop(&mut self) {
+        if !self.whole {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// `session-time-query-random.jsonl`, and nothing that could be a path.
+fn is_ours(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(ENDING) else { return false };
+    let safe = stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    let random = stem.rsplit('-').next().unwrap_or_default();
+    safe && stem.split('-').count() >= 4
+        && random.len() == 32
+        && random.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(120).collect()
+}
+
+/// A part of one line, cut between characters.
+fn part(file: &mut (impl Read + Seek), at: u64, line: u64, from: u64, limit: u64) -> std::io::Result<Part> {
+    let end = line.saturating_sub(1);
+    let from = from.min(end);
+    file.seek(SeekFrom::Start(at + from))?;
+    let mut bytes = vec![0; (end - from).min(limit.max(4)) as usize];
+    file.read_exact(&mut bytes)?;
+    let cut = match std::str::from_utf8(&bytes) {
+        Err(e) if e.error_len().is_none() => e.valid_up_to(),
+        _ => bytes.len(),
+    };
+    let next = from + cut as u64;
+    let text = String::from_utf8_lossy(&bytes[..cut]).into_owned();
+    Ok(Part { text, line_bytes: end, next_byte: (next < end).then_some(next) })
+}

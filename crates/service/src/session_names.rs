@@ -1,0 +1,57 @@
+//! What a person or a model calls a session.
+//!
+//! Does not make names: that is `ops/memory`.
+
+use crate::{Service, memory_store};
+use catalogue::Reader;
+use history::event_ids;
+use memory::Store;
+use record::Session;
+use search::{Doc, Part};
+
+/// What people and models call sessions. Where there is no memory, or it cannot be read, sessions keep their titles.
+pub(crate) struct Names(Option<Store>);
+
+impl Names {
+    pub(crate) fn of(service: &Service) -> Names {
+        Names(memory_store::look(service).ok().flatten())
+    }
+
+    pub(crate) fn title(&self, session: &Session) -> String {
+        let given =
+            self.0.as_ref().and_then(|store| store.given_name(session.source, &session.session_id).ok()?);
+        given.unwrap_or_else(|| session.name().to_string())
+    }
+
+    /// Its name and its tags, as far as a person or a model gave them.
+    pub(crate) fn whole(&self, session: &Session) -> String {
+        let store = self.0.as_ref();
+        let found = store.and_then(|store| store.called_of(session.source, &session.session_id).ok());
+        found.unwrap_or_default()
+    }
+
+    /// Conversations that are called something with a word of these phrases in it.
+    pub(crate) fn called<S: AsRef<str>>(&self, phrases: &[S], reader: Option<&Reader>) -> Vec<Named> {
+        let (Some(store), Some(reader)) = (&self.0, reader) else { return Vec::new() };
+        let found = store.called(&search::Terms::new(phrases).list()).unwrap_or_default();
+        let known = |one: memory::Called| {
+            let chat = reader.chat_number(&one.source, &one.session_id).ok()??;
+            Some(Named { chat, at: one.ended_at.0.max(0), text: one.called })
+        };
+        found.into_iter().filter_map(known).collect()
+    }
+}
+
+/// A conversation by what a person or a model calls it, to be looked through beside the index.
+pub(crate) struct Named {
+    pub(crate) chat: u32,
+    at: i64,
+    pub(crate) text: String,
+}
+
+impl Named {
+    pub(crate) fn doc(&self) -> Doc<'_> {
+        let (chat, at, text) = (self.chat, self.at, self.text.as_str());
+        Doc { file: 0, chat, event: event_ids::name_event(chat), part: Part::Title, at, text }
+    }
+}

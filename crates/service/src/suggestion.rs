@@ -1,0 +1,254 @@
+//! Which earlier conversation does a prompt refer back to, and how sure is that? A card for the person who typed it, or
+//! silence, which is the rule.
+//!
+//! Looks at no transcript before there is a card, and waits for nobody: what the index does not know yet is not
+//! recommended. Does not know who is shown the card, nor what they choose.
+
+mod summary;
+
+use crate::Service;
+use crate::session_names::{Named, Names};
+use api::recommend::{Abstained, Card, Recommend};
+use api::search::ms;
+use catalogue::{Chat, Reader};
+use history::snapshot::open_both;
+use history::tombstones::Tombstones;
+use history::{event_ids, scope, transcripts};
+use recommend::confidence::Evidence;
+use recommend::rank::{self, Sessions};
+use recommend::reference::Reference;
+use recommend::{chinese, cue};
+use record::{RowKind, Session, Stamp};
+use search::{Found, Index, Query};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// So many of the best are looked at: the one that may be meant, and what could be meant instead.
+const RIVALS: usize = 6;
+const DAY: f64 = 86_400_000.0;
+
+/// Who asks, and where.
+pub(crate) struct Asker<'a> {
+    pub(crate) prompt: &'a str,
+    pub(crate) session: Option<&'a str>,
+    /// What the session that asks has said counts: a prompt may refer to what is in sight. Not for an agent, whose own
+    /// prompt is already recorded when it asks.
+    pub(crate) own_counts: bool,
+    /// Where the person works; its conversations are more likely meant.
+    pub(crate) cwd: &'a Path,
+    /// Only conversations of this project.
+    pub(crate) only: Option<PathBuf>,
+}
+
+/// What is looked through: the index, and what memory calls the conversations of this subject.
+struct Ground {
+    reader: Reader,
+    index: Index,
+    subject: String,
+    named: Vec<Named>,
+}
+
+/// The conversation that may be meant, and what speaks for it.
+pub(crate) struct Pick {
+    pub(crate) chat: Chat,
+    pub(crate) evidence: Evidence,
+    pub(crate) confidence: f64,
+    reference: Reference,
+    found: Found,
+    here: bool,
+    reader: Reader,
+}
+
+impl Service {
+    /// What the model of confidence is told of a prompt, and which conversation it would be: for those who fit it.
+    #[doc(hidden)]
+    pub fn weighed(&self, ask: &Recommend) -> Option<(Vec<f32>, String, f64)> {
+        let pick = self.picked(&self.asker(ask)).ok()?;
+        let inputs = pick.evidence.inputs().to_vec();
+        Some((inputs, pick.chat.session.session_id.to_string(), pick.confidence))
+    }
+
+    pub(crate) fn asker<'a>(&'a self, ask: &'a Recommend) -> Asker<'a> {
+        Asker {
+            prompt: &ask.prompt,
+            session: ask.session.as_deref(),
+            own_counts: false,
+            cwd: &self.cwd,
+            only: ask.project.as_ref().map(|named| scope::real(&self.cwd.join(named))),
+        }
+    }
+
+    /// The conversation to recommend for a prompt, or why there is none and how sure it would have been.
+    pub(crate) fn recommended(
+        &self,
+        asker: &Asker<'_>,
+        threshold: f64,
+    ) -> Result<Pick, (Abstained, Option<f64>)> {
+        let pick = self.picked(asker).map_err(|why| (why, None))?;
+        if pick.confidence < threshold {
+            return Err((Abstained::Unsure, Some(pick.confidence)));
+        }
+        Ok(pick)
+    }
+
+    /// Which conversation is most likely meant, however unlikely that is.
+    pub(crate) fn picked(&self, asker: &Asker<'_>) -> Result<Pick, Abstained> {
+        let today = self.clock.local(self.clock.now()).map_or((1, 1), |now| (now[1], now[2]));
+        let reference = cue::read(asker.prompt, today).ok_or(Abstained::NoReference)?;
+        let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(&self.history()), self.home()) else {
+            return Err(Abstained::NothingKept);
+        };
+        let subject = chinese::parted(&reference.subject, &|pair| index.frequency(pair));
+        let named = Names::of(self).called(&[&subject], Some(&reader));
+        let ground = Ground { reader, index, subject, named };
+        let project = Some(asker.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
+        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
+        let mut found = self.look_up(&ground, &reference, asker, &[])?;
+        let reader = &ground.reader;
+        let of = |chat: u32| main(reader, chat).map(|chat| chat.session);
+        let sessions = Sessions { of: &of, is_here: &is_here };
+        let tied = rank::tied(&found.chats, &sessions);
+        // Looking again costs as much as looking once: only where another than the first is meant.
+        if let Some((meant, others)) = tied.split_first().filter(|(meant, _)| **meant != found.chats[0].chat)
+        {
+            found = self.look_up(&ground, &reference, asker, others)?;
+            found.chats.sort_by_key(|hit| hit.chat != *meant);
+        }
+        let first = found.chats.first().ok_or(Abstained::NothingFound)?;
+        let own = asker.session.is_some_and(|id| own_chats(reader, id).contains(&first.chat));
+        if own {
+            return Err(Abstained::OwnSession);
+        }
+        let chat = main(reader, first.chat).ok_or(Abstained::NothingFound)?;
+        if Tombstones::read(Some(&home)).holds(chat.session.source, &chat.session.session_id) {
+            return Err(Abstained::NothingFound);
+        }
+        let here = is_here(&chat.session);
+        let margin = rank::margin(&found.chats, &tied, here, &sessions);
+        let dated = reference.time.is_some();
+        let (plain, again) = (reference.plain, tied.len() > 1);
+        let evidence = Evidence { of: found.evidence, margin, here, dated, again, plain };
+        let confidence = f64::from(evidence.confidence());
+        let reader = ground.reader;
+        Ok(Pick { chat, evidence, confidence, reference, found, here, reader })
+    }
+
+    fn look_up(
+        &self,
+        ground: &Ground,
+        reference: &Reference,
+        asker: &Asker<'_>,
+        but: &[u32],
+    ) -> Result<Found, Abstained> {
+        let Ground { reader, index, subject, named } = ground;
+        let own =
+            asker.session.filter(|_| !asker.own_counts).map(|id| own_chats(reader, id)).unwrap_or_default();
+        let only = asker.only.as_deref().map(|project| chats_of(reader, project));
+        let may = |chat: u32| {
+            !own.contains(&chat)
+                && !but.contains(&chat)
+                && only.as_ref().is_none_or(|only| only.contains(&chat))
+        };
+        let ago = |days: f64| self.clock.now().0 - (days * DAY) as i64;
+        let query = Query {
+            from: reference.time.as_ref().map(|time| ago(time.days.1)),
+            to: reference.time.as_ref().map(|time| ago(time.days.0)),
+            allowed: Some(&may),
+            limit_chats: RIVALS,
+            telling: true,
+            ..Query::new(subject)
+        };
+        let named: Vec<_> = named.iter().map(Named::doc).collect();
+        index.find(&query, &named).map_err(|_| Abstained::NothingKept)
+    }
+
+    /// What memory calls it, or else its title.
+    fn named(&self, session: &Session) -> String {
+        let kept = self.remembered(&session.session_id).map(|known| known.name.text);
+        let kept = kept.filter(|name| !name.trim().is_empty());
+        api::terminal_text::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
+    }
+
+    /// The beginning of what the second choice would bring in.
+    pub(crate) fn preview(&self, pick: &Pick) -> String {
+        self.told_of(&pick.reader, &pick.chat).preview()
+    }
+
+    pub(crate) fn card(&self, pick: &Pick, english: bool) -> Card {
+        let session = &pick.chat.session;
+        let project = session.place();
+        Card {
+            chat_id: session.session_id.to_string(),
+            name: self.named(session),
+            date: ms(session.ended_at),
+            source: session.source.to_string(),
+            project: (!project.is_empty()).then(|| project.to_string()),
+            why: self.why(pick, english),
+            confidence: pick.confidence,
+            resume: api::resume(session.source, project, &session.session_id).filter(|_| !pick.chat.gone),
+            preview: String::new(),
+        }
+    }
+
+    /// The words that were found in it, as they stand there; then the time and the place.
+    fn why(&self, pick: &Pick, english: bool) -> Vec<String> {
+        let mut words = BTreeSet::new();
+        let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
+        let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
+        let session = &pick.chat.session;
+        let names = [session.name().to_string(), Names::of(self).whole(session)];
+        for text in texts.chain(names) {
+            let cut = search::snippet(&text, &pick.found.terms, WIDTH);
+            words.extend(cut.highlights.iter().map(|place| cut.text[place.clone()].to_lowercase()));
+        }
+        let mut why: Vec<String> =
+            words.into_iter().filter(|word| !word.trim().is_empty()).take(WORDS).collect();
+        let (when, here) =
+            if english { ("the time: ", "this project") } else { ("时间：", "当前项目") };
+        why.extend(pick.reference.time.as_ref().map(|time| format!("{when}{}", time.words)));
+        why.extend(pick.here.then(|| here.to_string()));
+        why
+    }
+
+    fn text_of(&self, reader: &Reader, event: u64) -> Option<String> {
+        if let Some(number) = event_ids::titled(event) {
+            return reader.title(number).ok()?;
+        }
+        let (_, row) = reader.events(&[event]).ok()?.pop()?;
+        let stored = reader.file(catalogue::event_place(event).0).ok()??;
+        let transcript = transcripts::as_readable(&self.history(), &stored)?;
+        // What a tool printed may be megabytes, and says least about what was meant.
+        (row.row == RowKind::Message)
+            .then(|| self.history().said(&transcript, &row))
+            .flatten()
+            .map(|(_, text)| text)
+    }
+}
+
+/// As many words are named, from so many characters around each.
+const WORDS: usize = 8;
+const WIDTH: usize = 400;
+
+pub(crate) fn own_chats(reader: &Reader, id: &str) -> Vec<u32> {
+    if id.is_empty() {
+        return Vec::new();
+    }
+    reader.chats_called(id, 8).map(|all| all.into_iter().map(|c| c.chat).collect()).unwrap_or_default()
+}
+
+fn chats_of(reader: &Reader, project: &Path) -> BTreeSet<u32> {
+    let project = project.to_string_lossy();
+    let listed =
+        catalogue::Listed { project: Some(&project), limit: u64::MAX, ..catalogue::Listed::default() };
+    reader.newest(&listed).map(|chats| chats.iter().map(|chat| chat.id).collect()).unwrap_or_default()
+}
+
+pub(crate) fn main(reader: &Reader, chat: u32) -> Option<Chat> {
+    reader.chat(chat).ok()?.into_iter().next()
+}
+
+/// When it was, as a person says it.
+pub(crate) fn day(service: &Service, at: Option<i64>) -> String {
+    at.and_then(|at| service.clock.local(Stamp(at)))
+        .map_or_else(String::new, |[year, month, day, ..]| format!("{year}-{month:02}-{day:02}"))
+}
