@@ -1,4 +1,4 @@
-//! Reads records again on several threads and workers them on in their order, a bounded number ahead.
+//! Reads records again on several threads and hands them on in their order, a bounded number ahead.
 
 use crate::error::read_error;
 use api::Error;

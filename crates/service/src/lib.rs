@@ -1,7 +1,9 @@
-//! Does it: joins the readers, the catalogue and the questions behind the operations of `api`.
+//! Implements the operations declared in `api` by combining the engines.
 //!
-//! One question goes one way: scope → transcripts → survey → copies joined → rows in order → records read
-//! again from their places → printed. Knows nothing of terminals or protocols.
+//! [`history`] reads transcripts, `search`, `memory`, `code`, `recommend` and `llm` do one job each; here are the operations
+//! over them, the background jobs of the daemon, hooks, message delivery, and responses too large to inline.
+//!
+//! Does not know terminals or protocols.
 
 mod background;
 pub mod config;

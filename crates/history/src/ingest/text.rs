@@ -1,4 +1,4 @@
-//! Reads the records that are new, masks them, workers them to the archive and says what the text index should have of
+//! Reads the records that are new, masks them, hands them to the archive and says what the text index should have of
 //! them.
 //!
 //! Does not write to the catalogue or the index.
