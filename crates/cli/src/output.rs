@@ -4,7 +4,7 @@
 use api::Exit;
 use record::{Cell, cell};
 use service::Service;
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -29,6 +29,45 @@ impl Shown {
             "text" => Shown::Text,
             _ => Shown::Jsonl,
         }
+    }
+}
+
+/// Standard output. A reader that has gone away is remembered and forgiven; a disk that is full is not.
+pub(crate) struct Pipe {
+    to: BufWriter<std::io::Stdout>,
+    failed: Option<std::io::Error>,
+}
+
+impl Pipe {
+    pub(crate) fn new() -> Pipe {
+        Pipe { to: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failed: None }
+    }
+
+    /// The first error other than a closed pipe.
+    pub(crate) fn take_failure(&mut self) -> Option<std::io::Error> {
+        self.failed.take()
+    }
+
+    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(e) = &result
+            && e.kind() != std::io::ErrorKind::BrokenPipe
+            && self.failed.is_none()
+        {
+            self.failed = Some(std::io::Error::new(e.kind(), e.to_string()));
+        }
+        result
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let result = self.to.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let result = self.to.flush();
+        self.note(result)
     }
 }
 

@@ -5,13 +5,13 @@
 use crate::daemon_client::{self, Asked};
 use crate::environment;
 use crate::flags::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
-use crate::output::{self, Shown, note, plural, with_progress};
+use crate::output::{self, Pipe, Shown, note, plural, with_progress};
 use crate::view_text::Text;
 use api::{Exit, Param, VIEWS, View, ViewRequest};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use serde_json::{Map, Value};
 use service::{Ending, Format, Service};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 // ---- the command
 
@@ -101,36 +101,6 @@ impl Call {
 
 // ---- the records
 
-/// Standard output. A reader that has gone away is remembered and forgiven; a disk that is full is not.
-struct Pipe {
-    to: BufWriter<std::io::Stdout>,
-    failed: Option<std::io::Error>,
-}
-
-impl Pipe {
-    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
-        if let Err(e) = &result
-            && e.kind() != std::io::ErrorKind::BrokenPipe
-            && self.failed.is_none()
-        {
-            self.failed = Some(std::io::Error::new(e.kind(), e.to_string()));
-        }
-        result
-    }
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let result = self.to.write(bytes);
-        self.note(result)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        let result = self.to.flush();
-        self.note(result)
-    }
-}
-
 struct Out {
     shown: Shown,
     view: &'static View,
@@ -139,8 +109,7 @@ struct Out {
 
 impl Out {
     fn new(shown: Shown, view: &'static View) -> Out {
-        let to = Pipe { to: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failed: None };
-        Out { shown, view, to }
+        Out { shown, view, to: Pipe::new() }
     }
 
     fn answer(&mut self, call: &Call) -> Result<Ending, api::Error> {
@@ -170,7 +139,7 @@ impl Out {
         // Before an error is told: it stands behind the records that were found.
         let flushed = to.flush();
         let ending = answered?;
-        match self.to.failed.take() {
+        match self.to.take_failure() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
             None => Ok(Ending {
                 printed: if flushed.is_ok() { ending.printed } else { ending.printed.max(1) },
