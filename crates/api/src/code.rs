@@ -1,6 +1,6 @@
-//! The code base itself: what a type looks like, what a name means, who uses it, who depends on whom.
+//! Operations on the code base: outlines, symbol lookup, usages and the dependency graph.
 //!
-//! Does not know how source is read.
+//! Does not know how source is parsed.
 
 mod index;
 mod investigate;
@@ -34,7 +34,8 @@ const ROOT: Param = param(
     "DIR",
     "The source tree [default: the enclosing git repository, or the working directory]",
 );
-const NAMED: &str = "A type or member by its name or the end of it: NodeStore, Core.NodeStore.Get*, store.get(int), or the beginning of an id";
+const NAMED: &str =
+    "A type or member, by name, end of the name or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int)";
 
 const ONE: Option<Words> = Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
 
@@ -42,7 +43,7 @@ const fn path_param() -> Param {
     param("path", Shape::Text, "NAME", NAMED)
 }
 
-/// Requests that name one symbol and nothing else.
+/// Requests whose only parameters are a symbol and the root.
 macro_rules! about_one {
     ($($name:ident = $operation:ident -> $response:ident;)*) => {$(
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,8 +70,8 @@ use about_one;
 pub const OUTLINE: Operation = Operation {
     name: "get_outline",
     command: "code outline",
-    about: "Show what a type offers in a fraction of its source: signatures, documentation, bases, dependencies",
-    answer: "the outline as text, what it costs in tokens and what its source would",
+    about: "Show the outline of a type: signatures, documentation, bases, dependencies",
+    answer: "the outline as text, its tokens and the tokens of the source",
     example: "loci code outline NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -85,8 +86,8 @@ pub const OUTLINE: Operation = Operation {
 pub const MEMBER: Operation = Operation {
     name: "get_member_outline",
     command: "code member",
-    about: "Show one member: its signature, what its documentation says first, and where it stands",
-    answer: "the outline as text, what it costs in tokens and what its source would",
+    about: "Show the outline of a member: signature, documentation, location",
+    answer: "the outline as text, its tokens and the tokens of the source",
     example: "loci code member 'NodeStore.Get(int)'",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -105,12 +106,12 @@ about_one! {
 
 fn is_named(path: &str, operation: &Operation) -> Result<(), Error> {
     if path.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "of what? A name is missing").hint(operation.example));
+        return Err(Error::new(Code::InvalidArgument, "missing name").hint(operation.example));
     }
     Ok(())
 }
 
-/// The symbol that was meant.
+/// A resolved symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SymbolRef {
@@ -125,7 +126,7 @@ pub struct SymbolRef {
     pub line: u32,
 }
 
-/// A type, as far as one needs to name it.
+/// A type by name and ID.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TypeRef {
@@ -139,7 +140,7 @@ pub struct TypeRef {
 pub struct Outlined {
     pub resolved: SymbolRef,
     pub outline: String,
-    /// Counted with a vocabulary that models really use; for others an estimate.
+    /// Counted with the vocabulary of a real model; an estimate for others.
     pub outline_tokens: u64,
     pub source_tokens: u64,
     pub coverage: Coverage,
@@ -147,28 +148,28 @@ pub struct Outlined {
 
 impl Response for Outlined {}
 
-/// How much of the tree the answer rests on.
+/// How much of the tree the response covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Coverage {
-    /// The commit that is checked out. The answer is about the files as they are now, committed or not.
+    /// The commit that is checked out. The response reflects the working tree, committed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     pub files: u64,
-    /// Files with places that could not be understood.
+    /// Files with places that could not be parsed.
     pub with_gaps: u64,
-    /// How many files could not be read, or were not.
+    /// The number of files that were not read.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_read: u64,
-    /// The first of them, with why.
+    /// The first of them, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
-    /// What else went wrong on the way and did not keep the answer from coming.
+    /// Other problems that did not prevent a response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_zero(n: &u64) -> bool {
     *n == 0
 }
@@ -178,8 +179,8 @@ fn is_zero(n: &u64) -> bool {
 pub const RESOLVE: Operation = Operation {
     name: "resolve_symbol",
     command: "code resolve",
-    about: "Say which type or member a name means, or may mean",
-    answer: "the symbol, if there is no doubt, and what else fits as well, the likeliest first",
+    about: "Resolve a name to a type or member",
+    answer: "the symbol if the name is unambiguous, and all candidates, likeliest first",
     example: "loci code resolve Store.Get*",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -201,7 +202,7 @@ pub struct Meant {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<SymbolRef>,
     pub candidates: Vec<SymbolRef>,
-    /// They are only written nearly so.
+    /// The candidates only have similar names.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub nearly: bool,
     pub coverage: Coverage,
@@ -216,13 +217,13 @@ impl Response for Meant {
 pub const SEARCH: Operation = Operation {
     name: "search_symbols",
     command: "code search",
-    about: "Find types and members by a part of their names",
-    answer: "symbols, the best first, types before members",
+    about: "Search types and members by part of the name",
+    answer: "symbols, best match first, types before members",
     example: "loci code search store --limit 5",
-    words: Some(Words { value: "TEXT", about: "A part of a name", into: &["query"], number: Number::One }),
+    words: Some(Words { value: "TEXT", about: "Part of a name", into: &["query"], number: Number::One }),
     params: &[
-        param("query", Shape::Text, "TEXT", "A part of a name"),
-        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+        param("query", Shape::Text, "TEXT", "Part of a name"),
+        param("limit", Shape::Count, "N", "Maximum number of symbols [default: 20]"),
         ROOT,
     ],
     required: &["query"],
@@ -256,24 +257,24 @@ impl Request for SearchSymbols {
     }
 }
 
-/// How sure a mention can be, the surest first.
+/// The certainties of a usage, highest first.
 pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
-    about: "Show where a type or a member is mentioned, and how sure that is",
-    answer: "lines that mention it, by file and line",
+    about: "Find usages of a type or member, with certainty",
+    answer: "usages, ordered by file and line",
     example: "loci code usages NodeStore --max-results 10",
     words: ONE,
     params: &[
-        param("path", Shape::Text, "NAME", "A type by its name or the end of it, or the beginning of an id"),
-        param("max_results", Shape::Count, "N", "At most this many [default: 50]"),
+        param("path", Shape::Text, "NAME", "A type or member, by name, end of the name or ID prefix"),
+        param("max_results", Shape::Count, "N", "Maximum number of usages [default: 50]"),
         param(
             "certainty",
             Shape::Choice(CERTAINTIES),
             "HOW_SURE",
-            "At least so sure; `likely` leaves out what only has the same name [default: possible]",
+            "Minimum certainty; `likely` excludes matches by name only [default: possible]",
         ),
         ROOT,
     ],
@@ -283,7 +284,7 @@ pub const USAGES: Operation = Operation {
         flag: "limit",
         value: "N",
         means: Means::Names("max_results"),
-        about: "At most this many",
+        about: "Maximum number of usages",
     }],
     read_only: true,
     rows: &["usages"],
@@ -313,8 +314,9 @@ impl Request for FindUsages {
         is_named(&self.path, &USAGES)?;
         match &self.certainty {
             Some(word) if !CERTAINTIES.contains(&word.as_str()) => {
-                let message = format!("`certainty` cannot be `{word}`");
-                Err(Error::new(Code::InvalidArgument, message).hint(CERTAINTIES.join(", ")))
+                let message = format!("invalid `certainty`: `{word}`");
+                Err(Error::new(Code::InvalidArgument, message)
+                    .hint(format!("one of: {}", CERTAINTIES.join(", "))))
             }
             _ => Ok(()),
         }
@@ -327,7 +329,7 @@ pub struct Used {
     pub resolved: SymbolRef,
     pub usages: Vec<Usage>,
     pub total: u64,
-    /// Of them, those that only have the same name.
+    /// The usages among them that match by name only.
     pub possible: u64,
     pub coverage: Coverage,
 }
@@ -344,10 +346,10 @@ pub struct Usage {
     pub file: String,
     pub line: u32,
     pub text: String,
-    /// The type in whose declaration it stands.
+    /// The enclosing type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// `certain` where the language's rules leave one reading, `likely` where a library could hide another.
+    /// `certain` if the language's rules allow only one target, `likely` if a library could contain another.
     pub certainty: String,
 }
 
@@ -356,23 +358,18 @@ pub struct Usage {
 pub const GRAPH: Operation = Operation {
     name: "code_graph",
     command: "code graph",
-    about: "Draw who depends on whom: Mermaid, DOT or SVG",
-    answer: "the picture as text",
+    about: "Draw the dependency graph as Mermaid, DOT or SVG",
+    answer: "the graph as text",
     example: "loci code graph 'namespace:Memo.Core' --form mermaid",
     words: Some(Words {
         value: "FILTER",
-        about: "Which types: namespace: type: access: tag: depends: with * and ?, joined by AND, OR, ! and brackets",
+        about: "Filter for types: namespace: type: access: tag: depends: with * and ?, combined with AND, OR, ! and parentheses",
         into: &["filter"],
         number: Number::Sentence,
     }),
     params: &[
         pack::FILTER,
-        param(
-            "form",
-            Shape::Choice(&["mermaid", "dot", "svg"]),
-            "FORM",
-            "How it is drawn [default: mermaid]",
-        ),
+        param("form", Shape::Choice(&["mermaid", "dot", "svg"]), "FORM", "Output format [default: mermaid]"),
         ROOT,
     ],
     required: &["filter"],
@@ -406,8 +403,8 @@ impl Request for CodeGraph {
         if ["mermaid", "dot", "svg"].contains(&self.form.as_str()) {
             return Ok(());
         }
-        Err(Error::new(Code::InvalidArgument, format!("there is no form `{}`", self.form))
-            .hint("mermaid, dot or svg"))
+        Err(Error::new(Code::InvalidArgument, format!("unknown form `{}`", self.form))
+            .hint("one of: mermaid, dot, svg"))
     }
 }
 

@@ -1,7 +1,6 @@
-//! How much of an answer is wanted and in which form: the parameters that every question and every tool takes besides its
-//! own.
+//! Output controls: parameters that every view and every tool takes in addition to its own.
 //!
-//! Does not know what is asked; it is applied to the records of whatever answer.
+//! Does not know the request: the controls apply to the records of any response.
 
 use crate::params::param;
 use crate::{Code, Error, Param, Shape};
@@ -10,25 +9,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub const JQ_FILTER: Param = param("jq_filter", Shape::Text, "FILTER", "Run a jq filter over the records");
-pub const SLURP: Param =
-    param("slurp", Shape::Flag, "", "Give the filter all records as one array, however it begins");
+pub const SLURP: Param = param("slurp", Shape::Flag, "", "Pass all records to the jq filter as one array");
 pub const STATS_ONLY: Param =
-    param("stats_only", Shape::Flag, "", "Instead of the records, how many there are of each kind");
+    param("stats_only", Shape::Flag, "", "Print counts per group instead of the records");
 pub const STATS_FIRST: Param =
-    param("stats_first", Shape::Flag, "", "How many there are of each kind, then `---`, then the records");
+    param("stats_first", Shape::Flag, "", "Print counts per group, then `---`, then the records");
 pub const INLINE_THRESHOLD: Param = param(
     "inline_threshold_bytes",
     Shape::Count,
     "N",
-    "With --hybrid: an answer larger than this goes into a file [default: 8192, or LOCI_INLINE_THRESHOLD]",
+    "With --hybrid: save results larger than this to a file [default: 8192, or LOCI_INLINE_THRESHOLD]",
 );
 
-/// In the order help lists them.
+/// In the order of help.
 pub const CONTROL: &[Param] = &[JQ_FILTER, SLURP, STATS_ONLY, STATS_FIRST, INLINE_THRESHOLD];
 
-/// Up to this size an answer stands in the reply.
+/// Results up to this size are returned inline.
 pub const INLINE: u64 = 8192;
-/// What an agent may ask to have in one reply; beyond it clients cut replies off.
+/// The largest inline size an agent may request; clients truncate larger replies.
 pub const MOST_INLINE: u64 = 65_536;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +40,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes these parameters out of the others.
+    /// Removes the output controls from `params` and parses them.
     pub fn take(params: &mut Map<String, Value>) -> Result<Control, Error> {
         let given = CONTROL.iter().filter_map(|param| params.shift_remove_entry(param.name));
         let control: Control = serde_json::from_value(Value::Object(given.collect()))
@@ -55,24 +53,18 @@ impl Control {
         let invalid =
             |message: &str, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.slurp && self.jq_filter.is_none() {
-            return invalid("`slurp` is about a jq filter, and none is given", "add --jq '<filter>'".into());
+            return invalid("`slurp` needs a jq filter", "add --jq '<filter>'".into());
         }
         if self.stats_only && self.stats_first {
-            return invalid(
-                "`stats_only` and `stats_first` contradict each other",
-                "give one of them".into(),
-            );
+            return invalid("`stats_only` and `stats_first` cannot be combined", "use one of them".into());
         }
         if self.inline_threshold_bytes.is_some_and(|bytes| bytes > MOST_INLINE) {
-            return invalid(
-                "`inline_threshold_bytes` is too large for one reply",
-                format!("at most {MOST_INLINE}"),
-            );
+            return invalid("`inline_threshold_bytes` is too large", format!("at most {MOST_INLINE}"));
         }
         Ok(())
     }
 
-    /// Whether the records are wanted otherwise than they are.
+    /// Whether the records are transformed at all.
     pub fn alters(&self) -> bool {
         self.jq_filter.is_some() || self.stats_only || self.stats_first
     }

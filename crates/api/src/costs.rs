@@ -1,6 +1,6 @@
-//! What was asked of a model and what it cost; what waits to be asked, and what was set aside and why.
+//! Model calls: their cost, and the jobs that wait for a retry or were parked, with the reason.
 //!
-//! Does not ask anything: that is `memory consolidate`.
+//! Does not call a model: that is `memory consolidate`.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::{SINCE, is_time, param};
@@ -9,27 +9,27 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a question to a model was about, where it was no session of an agent.
+/// The source of a model job that is not about a session.
 pub const NOTE: &str = "note";
 pub const INVESTIGATION: &str = "investigation";
 
-/// Whether a job is about a session, by where it comes from; else about something in a source tree.
+/// Whether a job is about a session, by its source; otherwise it is about a source tree.
 pub fn is_session(source: &str) -> bool {
     ![NOTE, INVESTIGATION].contains(&source)
 }
 
-const ONLY: &str = "Only these sessions: their ids, or the beginnings of them";
+const ONLY: &str = "Only these sessions, by ID or ID prefix";
 
 pub const JOBS: Operation = Operation {
     name: "memory_jobs",
     command: "memory jobs",
-    about: "List what a model could not answer: what waits to be asked again, and what was set aside",
-    answer: "questions that are not done, the oldest first, and the servers that are left in peace for a while",
+    about: "List failed model jobs: waiting for a retry, or parked",
+    answer: "unfinished jobs, oldest first, and the providers in backoff",
     example: "loci memory jobs --retry",
     words: Some(Words { value: "SESSION", about: ONLY, into: &["chat_ids"], number: Number::Several }),
     params: &[
         param("chat_ids", Shape::List, "IDS", ONLY),
-        param("retry", Shape::Flag, "", "Let them be asked again in the next run, as if for the first time"),
+        param("retry", Shape::Flag, "", "Reset the jobs so that the next run retries them"),
     ],
     required: &[],
     shapes: properties::<MemoryJobs>,
@@ -52,9 +52,7 @@ impl Request for MemoryJobs {
 
     fn check(&self) -> Result<(), Error> {
         if self.chat_ids.iter().any(|id| id.trim().is_empty()) {
-            return Err(
-                Error::new(Code::InvalidArgument, "of which session? An id is empty").hint(JOBS.example)
-            );
+            return Err(Error::new(Code::InvalidArgument, "empty session ID").hint(JOBS.example));
         }
         Ok(())
     }
@@ -64,9 +62,9 @@ impl Request for MemoryJobs {
 #[serde(rename_all = "camelCase", default)]
 pub struct Jobs {
     pub jobs: Vec<JobLine>,
-    /// Servers that are not asked yet.
+    /// Providers in backoff.
     pub closed: Vec<ClosedDoor>,
-    /// How many may be asked again.
+    /// The number of jobs reset for a retry.
     pub retried: u64,
 }
 
@@ -81,7 +79,7 @@ impl Response for Jobs {
 pub struct JobLine {
     pub chat_id: String,
     pub source: String,
-    /// waiting, answered (and not put away yet) or parked.
+    /// waiting, answered (and not stored yet) or parked.
     pub state: String,
     pub attempts: u32,
     /// transient, `rate_limited`, quota, auth, refused or poison.
@@ -89,7 +87,7 @@ pub struct JobLine {
     pub class: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Not before, in milliseconds.
+    /// Earliest time of the next attempt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,8 +109,8 @@ const GROUPS: &[&str] = &["day", "model", "session"];
 pub const COSTS: Operation = Operation {
     name: "memory_costs",
     command: "memory costs",
-    about: "Add up what the calls of a model took: how many, how many tokens, how much money",
-    answer: "one line for each day, model or session: days by their date, others by their tokens, the most first",
+    about: "Show model calls, tokens and cost",
+    answer: "one line per day, model or session: days by date, others by tokens, highest first",
     example: "loci memory costs --since 30d --by model",
     words: None,
     params: &[
@@ -152,7 +150,7 @@ impl Request for MemoryCosts {
 pub struct Costs {
     pub total: CostLine,
     pub costs: Vec<CostLine>,
-    /// Tokens of the last 24 hours, and how many they may be where a model is configured.
+    /// Tokens of the last 24 hours, and the daily limit if a model is configured.
     pub used_today: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<u64>,
@@ -170,40 +168,40 @@ pub struct CostLine {
     /// The day, the model or the session.
     pub group: String,
     pub calls: u64,
-    /// Of them those that gave nothing.
+    /// The failed calls among them.
     pub failed: u64,
     pub tokens_in: u64,
     pub tokens_out: u64,
     pub bytes_sent: u64,
-    /// Dollars, as far as they are known.
+    /// Dollars, as far as prices are known.
     pub cost: f64,
-    /// Calls whose price is not known.
+    /// Calls with unknown price.
     pub unpriced: u64,
 }
 
-/// What a model was asked in one run of `memory consolidate`; in a dry run, what it would be.
+/// The model calls of one run of `memory consolidate`; in a dry run, the planned calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelRun {
     pub provider: String,
     pub model: String,
-    /// Sessions that it was asked about, with an answer that is remembered now.
+    /// Sessions with an answer that is stored now.
     pub answered: u64,
-    /// Sessions that it was asked about in vain; `memory jobs` says why.
+    /// Sessions for which the call failed; `memory jobs` says why.
     pub failed: u64,
-    /// Sessions that it has not seen and was not asked about: beyond a limit, not due yet, or set aside.
+    /// Sessions for which no call was made: over a limit, not due yet, or parked.
     pub left: u64,
-    /// Sessions of projects that are never sent.
+    /// Sessions of projects that are excluded from sending.
     pub off: u64,
     pub tokens_in: u64,
     pub tokens_out: u64,
-    /// Dollars, where they are known; in a dry run the most it can come to.
+    /// Dollars, if the price is known; in a dry run the maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Why no more was asked.
+    /// Why no more calls were made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether that is a trouble, and not a limit of one's own.
+    /// Whether the reason is a failure rather than a configured limit.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub trouble: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -211,23 +209,23 @@ pub struct ModelRun {
 }
 
 impl ModelRun {
-    /// Whether something went wrong; that a limit was reached is not.
+    /// Whether a call failed; reaching a limit does not count.
     pub fn fell_short(&self) -> bool {
         self.failed > 0 || self.trouble
     }
 }
 
-/// One question that would be asked.
+/// One call that would be made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlannedCall {
     pub chat_id: String,
     pub source: String,
-    /// At most.
+    /// The maximum.
     pub tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What would be sent, and to whom, as it would be.
+    /// The exact request that would be sent, with its destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
 }

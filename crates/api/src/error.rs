@@ -1,8 +1,8 @@
-//! What can go wrong, in the user's words, and what the process ends with.
+//! Errors with their codes and hints, and the exit codes of the process.
 
 use record::{Cell, Line};
 
-/// Declares each code with its word once.
+/// Declares each code with its word and description.
 macro_rules! codes {
     ($($name:ident = $word:literal, $meaning:literal;)*) => {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,19 +16,19 @@ macro_rules! codes {
 
 codes! {
     InvalidArgument = "INVALID_ARGUMENT", "a parameter is unknown, malformed or contradicts another";
-    SessionNotFound = "SESSION_NOT_FOUND", "no session has an id that begins so";
-    AmbiguousId = "AMBIGUOUS_ID", "several ids begin so; the hints list them";
-    NotFound = "NOT_FOUND", "what was named is not there";
-    IndexMissing = "INDEX_MISSING", "there is no index yet, or one that this version cannot read: `loci index` makes it";
+    SessionNotFound = "SESSION_NOT_FOUND", "no session has this ID or ID prefix";
+    AmbiguousId = "AMBIGUOUS_ID", "the ID prefix is ambiguous; the hints list the matches";
+    NotFound = "NOT_FOUND", "the named item does not exist";
+    IndexMissing = "INDEX_MISSING", "the index is missing or was written by an incompatible version; run `loci index`";
     WriterBusy = "WRITER_BUSY", "another process is writing the index or the archive";
-    DiskFull = "DISK_FULL", "there is no room left to write";
-    FilterError = "FILTER_ERROR", "the jq filter or the pattern is wrong, failed, or was stopped at its limit";
-    ReadError = "READ_ERROR", "something that must be read or written could not be";
-    SymbolNotFound = "SYMBOL_NOT_FOUND", "no type or member has such a name; the hints say what is written nearly so";
-    AmbiguousSymbol = "AMBIGUOUS_SYMBOL", "several types or members are called so; the hints list them";
-    InvalidFilter = "INVALID_FILTER", "the filter of a pack or a graph cannot be read; the hint says where";
-    ShuttingDown = "SHUTTING_DOWN", "the daemon is about to end; commands go on without it";
-    Cancelled = "CANCELLED", "whoever asked does not want the answer any more";
+    DiskFull = "DISK_FULL", "no space left on the device";
+    FilterError = "FILTER_ERROR", "the jq filter or pattern is invalid, failed, or exceeded its limits";
+    ReadError = "READ_ERROR", "a required file could not be read or written";
+    SymbolNotFound = "SYMBOL_NOT_FOUND", "no type or member has this name; the hints list similar names";
+    AmbiguousSymbol = "AMBIGUOUS_SYMBOL", "the name is ambiguous; the hints list the matching types or members";
+    InvalidFilter = "INVALID_FILTER", "the filter of a pack or graph cannot be parsed; the hint says where";
+    ShuttingDown = "SHUTTING_DOWN", "the daemon is shutting down; commands run without it";
+    Cancelled = "CANCELLED", "the caller cancelled the request";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";
 }
 
@@ -45,7 +45,7 @@ impl Error {
         Error { code, message: message.into(), hints: Vec::new() }
     }
 
-    /// What to type next.
+    /// Adds a hint: a command to type next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());
@@ -74,17 +74,17 @@ pub enum Exit {
 
 impl Exit {
     pub const ALL: &'static [(Exit, u8, &'static str)] = &[
-        (Exit::Found, 0, "something was found"),
+        (Exit::Found, 0, "results were found"),
         (
             Exit::Failed,
             1,
-            "an error, or problems found by `loci doctor`; what went wrong is on standard error and, in the chosen format, on standard output",
+            "an error, or problems found by `loci doctor`; the error is printed to standard error and, in the chosen format, to standard output",
         ),
-        (Exit::Nothing, 2, "nothing was found"),
+        (Exit::Nothing, 2, "no results"),
         (
             Exit::Incomplete,
             3,
-            "a part of the history could not be read, whatever was found in the rest (see `loci sources --problems`)",
+            "part of the history could not be read, with or without results from the rest (see `loci sources --problems`)",
         ),
     ];
 

@@ -1,6 +1,6 @@
-//! `gather_chats`: the whole of one conversation, or several side by side with what they have in common.
+//! `gather_chats`: a whole session, or several merged by time with the messages they share.
 //!
-//! Does not know how messages are found or compared.
+//! Does not know how messages are read or compared.
 
 use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -14,24 +14,19 @@ use serde_json::Value;
 pub const OPERATION: Operation = Operation {
     name: "gather_chats",
     command: "show",
-    about: "Show whole conversations: what was asked, done and answered",
-    answer: "of one conversation its messages in their order; of several all messages by time, and those that several \
-             of them hold. What subagents did stands in conversations of their own, whose ids are listed",
+    about: "Show whole sessions: prompts, tool calls and replies",
+    answer: "for one session its messages in order; for several all messages by time, and those shared by several. \
+             Subagents have sessions of their own, whose IDs are listed",
     example: "loci show 975e66ab --no-tools",
     words: Some(Words {
         value: "ID",
-        about: "A conversation's id, or the beginning of it",
+        about: "A session ID or a prefix of it",
         into: &["chatIds"],
         number: Number::Several,
     }),
     params: &[
-        param("chatIds", Shape::List, "IDS", "Which conversations: their ids, or the beginnings of them"),
-        param(
-            "includeTools",
-            Shape::Switch,
-            "",
-            "Whether to show what tools were asked and answered [default: true]",
-        ),
+        param("chatIds", Shape::List, "IDS", "Session IDs or prefixes of them"),
+        param("includeTools", Shape::Switch, "", "Include tool calls and their results [default: true]"),
     ],
     required: &["chatIds"],
     shapes: properties::<GatherChats>,
@@ -39,7 +34,7 @@ pub const OPERATION: Operation = Operation {
         flag: "no-tools",
         value: "",
         means: Means::Is("includeTools", "false"),
-        about: "Only what was said",
+        about: "Hide tool calls",
     }],
     read_only: true,
     rows: &["messages", "narrative"],
@@ -65,14 +60,14 @@ impl Request for GatherChats {
 
     fn check(&self) -> Result<(), Error> {
         if self.chat_ids.is_empty() || self.chat_ids.iter().any(|id| id.trim().is_empty()) {
-            return Err(Error::new(Code::InvalidArgument, "which conversation? An id is missing or empty")
-                .hint("`loci sessions` lists them; the beginning of an id is enough"));
+            return Err(Error::new(Code::InvalidArgument, "missing or empty session ID")
+                .hint("`loci sessions` lists sessions; a prefix of the ID is enough"));
         }
         Ok(())
     }
 }
 
-/// One conversation, or several.
+/// One session, or several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Gathered {
@@ -101,7 +96,7 @@ impl Response for Gathered {
 pub struct OneChat {
     pub chat: Chat,
     pub messages: Vec<ChatMessage>,
-    /// Something of it could not be read; the notes say what.
+    /// Part of it could not be read; the notes say what.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -121,10 +116,10 @@ pub struct Chat {
     pub project: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub archived: bool,
-    /// Conversations that it had held for it. They are not part of its messages.
+    /// Sessions of its subagents. Their messages are not included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subagents: Vec<String>,
 }
@@ -137,14 +132,14 @@ pub struct ChatMessage {
     /// `user`, `assistant` or `system`.
     pub role: String,
     pub content: String,
-    /// What it really is, where it is neither a person's prompt nor the agent's reply.
+    /// The kind of message, if it is neither a person's prompt nor the agent's reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Tools>,
 }
 
-/// What a reply asked of tools. The results stand in the order of the calls; a call that is `pending` has none.
+/// The tool calls of a reply. Results are in the order of the calls; a call that is `pending` has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tools {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,11 +150,11 @@ pub struct Tools {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Empty for a tool of the agent's own.
+    /// Empty for a built-in tool of the agent.
     pub server: String,
     pub tool: String,
     pub args: Value,
-    /// How it ended, where it did not simply succeed: `error`, `pending` or `unknown`.
+    /// The status, unless the call succeeded: `error`, `pending` or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
@@ -191,18 +186,18 @@ pub struct ChatMeta {
     pub chat: Chat,
 }
 
-/// A message and where it stands.
+/// A message and its position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Told {
     pub chat_idx: usize,
-    /// Its place among the messages of its conversation, from 0.
+    /// Its position among the messages of its session, from 0.
     pub index: usize,
     #[serde(flatten)]
     pub message: ChatMessage,
 }
 
-/// What was said in several conversations.
+/// A message that several sessions contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shared {
     pub role: String,
@@ -223,9 +218,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What was promised, key by key, is what is read and written.
+    /// The documented JSON survives reading and writing, key by key.
     #[test]
-    fn both_forms_keep_the_promised_names() {
+    fn both_forms_keep_their_documented_keys() {
         let chat = json!({
             "chat": {"id": "a", "title": "t", "messageCount": 1, "timeRange": {"from": 1, "to": 2}, "source": "codex"},
             "messages": [{

@@ -1,8 +1,8 @@
-//! What to do next with what a search found: read it, look wider, look more narrowly, or stop. Computed from the
-//! request and the answer alone, so that it is the same at every door.
+//! Suggestions for the step after a search: read a session, widen or narrow the search, or stop. Computed from the
+//! request and the response alone, so that every interface returns the same.
 //!
-//! Does not know how things are found. Never suggests what was just done: wider never leads back to narrower, so
-//! that following the suggestions ends.
+//! Does not know how sessions are ranked. Never suggests the search that was just run: a wider search never leads back
+//! to a narrower one, so following the suggestions terminates.
 
 use crate::gather_chats::GatherChats;
 use crate::operation::Request;
@@ -12,13 +12,13 @@ use crate::search::{
 };
 use std::collections::BTreeMap;
 
-/// From here on the first conversation is taken to be the one that was meant.
+/// From this confidence on, the first session is taken to be the intended one.
 pub const SURE: f64 = 0.75;
-/// Below this it is only worth a look when nothing better can be tried.
+/// Below this confidence, reading it is suggested only if no better search is left.
 pub const LIKELY: f64 = 0.45;
-/// More suggestions than this are not read.
+/// The maximum number of suggestions; readers ignore longer lists.
 const SUGGESTED: usize = 3;
-/// Conversations to read at once: more would fill an agent's context.
+/// Sessions to read at once: more would fill an agent's context.
 const READ: usize = 2;
 
 impl SearchFound {
@@ -40,7 +40,7 @@ impl SearchFound {
     }
 }
 
-/// Confidence in a word.
+/// The confidence as a word.
 pub fn word(confidence: f64) -> &'static str {
     if confidence >= SURE {
         "sure"
@@ -114,7 +114,7 @@ fn read(found: &SearchFound) -> NextAction {
     NextAction { tool: "gather_chats".to_string(), args: ask.args(), why: why.to_string() }
 }
 
-/// Too much was found for words any of which was enough. Only where nothing was widened before.
+/// Requires all words if a match on any of them found too many sessions. Only if the search was not widened before.
 fn narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction> {
     let several_words = ask.intent_query.0.iter().any(|text| text.split_whitespace().nth(1).is_some());
     let too_many = found.results.len() >= ask.limit_chats as usize;
@@ -126,7 +126,7 @@ fn narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction
     Some(search(&next, "many conversations hold some of the words: ask for those that hold all"))
 }
 
-/// One way to look wider: whether it is still to be tried, what changes, and why.
+/// One way to widen a search: whether it is still untried, the change, and the reason.
 struct Step {
     open: fn(&SearchConversations) -> bool,
     change: fn(&mut SearchConversations),
@@ -143,7 +143,7 @@ impl Step {
     }
 }
 
-/// The likeliest to help first: the same words elsewhere before other words.
+/// Most promising first: the same words elsewhere before other words.
 const WIDER: &[Step] = &[
     Step {
         open: |ask| ask.project.is_some() || !ask.source.is_empty(),
@@ -165,7 +165,7 @@ const WIDER: &[Step] = &[
         change: |ask| ask.time_window = TimeWindow::default(),
         why: "it may have been said at another time",
     },
-    // Only after another way was tried: from here on nothing suggests `all` again.
+    // Only after another way was tried: nothing after this suggests `all` again.
     Step {
         open: |ask| {
             ask.matching == Match::All && (ask.precision_mode, ask.expand) != (Precision::Basic, Expand::Off)
@@ -244,9 +244,9 @@ mod tests {
         vec![found(0, 0.0), found(1, 0.9), found(2, 0.5), found(1, 0.1), found(10, 0.6), found(10, 0.2)]
     }
 
-    /// Each suggestion can be made as it stands, and is not what was just asked.
+    /// Each suggestion can be run unchanged and differs from the request.
     #[test]
-    fn every_suggestion_is_a_call_of_its_own() {
+    fn every_suggestion_is_a_valid_new_call() {
         for ask in asks() {
             for answer in answers() {
                 let guidance = guide(&ask, &answer);
@@ -268,19 +268,19 @@ mod tests {
                                     .all(|id| answer.results.iter().any(|c| c.chat_id == *id))
                             );
                         }
-                        other => panic!("no operation is called {other}"),
+                        other => panic!("unknown operation {other}"),
                     }
                 }
             }
         }
     }
 
-    /// Whatever is answered and whichever suggestion is followed, no search is ever suggested again behind itself.
+    /// For every response and every suggestion followed, no search is suggested twice on a path.
     #[test]
-    fn following_the_suggestions_ends() {
+    fn following_the_suggestions_terminates() {
         fn follow(ask: &SearchConversations, path: &mut Vec<String>, done: &mut BTreeSet<String>) {
             let state = format!("{:?}", SearchConversations { iteration: 1, ..ask.clone() });
-            assert!(!path.contains(&state), "round and round: {state}");
+            assert!(!path.contains(&state), "suggested twice: {state}");
             if !done.insert(state.clone()) {
                 return;
             }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_suggested_follows_from_the_answer() {
+    fn suggestions_depend_on_the_response() {
         let tools = |ask: &SearchConversations, answer: &SearchFound| {
             guide(ask, answer).next_actions.into_iter().map(|a| a.tool).collect::<Vec<_>>()
         };

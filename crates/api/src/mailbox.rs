@@ -1,7 +1,6 @@
-//! Agents that hand each other messages: an agent is a name for a working directory; a message is kept until it has been
-//! answered.
+//! Messages between agents: an agent is a name for a working directory; a message is stored until it has been answered.
 //!
-//! Does not know who runs an agent, or when.
+//! Does not know what runs an agent, or when.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -10,32 +9,37 @@ use crate::{Code, Error, Exit, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The programs that can speak for an agent.
+/// The programs that can run an agent.
 pub const CLIENTS: &[&str] = &["claude", "codex"];
 pub const STATES: &[&str] = &["waiting", "running", "answered", "failed"];
 /// A message is a request, not a document.
 pub const LONGEST: usize = 256 << 10;
 
-const AGENT: Param = param("agent", Shape::Text, "AGENT", "The agent's name, as `loci agent list` has it");
+const AGENT: Param = param("agent", Shape::Text, "AGENT", "The agent's name, as listed by `loci agent list`");
 
 pub const DISPATCH: Operation = Operation {
     name: "dispatch",
     command: "dispatch",
-    about: "Hand a message to another agent, and get its reply or a number to follow",
-    answer: "the message's number and state, with the reply once there is one",
+    about: "Send a message to another agent",
+    answer: "the message ID and state, and the reply if it has arrived",
     example: "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
     words: Some(Words {
         value: "AGENT MESSAGE",
-        about: "To whom, and what",
+        about: "The receiving agent and the message",
         into: &["agent", "message"],
         number: Number::InTurn,
     }),
     params: &[
         AGENT,
-        param("message", Shape::Text, "TEXT", "What to say"),
-        param("key", Shape::Text, "KEY", "The same key again is the same message [default: a new one]"),
-        param("from", Shape::Text, "NAME", "Who says it"),
-        param("wait_seconds", Shape::Count, "N", "How long to wait for the reply [default: 0]"),
+        param("message", Shape::Text, "TEXT", "The message text"),
+        param(
+            "key",
+            Shape::Text,
+            "KEY",
+            "Idempotency key: the same key is the same message [default: a new one]",
+        ),
+        param("from", Shape::Text, "NAME", "Name of the sender"),
+        param("wait_seconds", Shape::Count, "N", "Seconds to wait for the reply [default: 0]"),
     ],
     required: &["agent", "message"],
     shapes: properties::<Dispatch>,
@@ -48,15 +52,15 @@ pub const DISPATCH: Operation = Operation {
 pub const MESSAGES: Operation = Operation {
     name: "list_messages",
     command: "agent messages",
-    about: "Messages to agents, what became of them and what was replied",
-    answer: "messages, the latest first",
+    about: "List messages to agents with state and reply",
+    answer: "messages, newest first",
     example: "loci agent messages --agent reviewer --state answered --limit 5",
-    words: Some(Words { value: "ID", about: "Numbers of messages", into: &["ids"], number: Number::Several }),
+    words: Some(Words { value: "ID", about: "Message IDs", into: &["ids"], number: Number::Several }),
     params: &[
-        param("ids", Shape::List, "ID", "Only these numbers"),
+        param("ids", Shape::List, "ID", "Only these message IDs"),
         AGENT,
-        param("state", Shape::Choice(STATES), "STATE", "Only those in this state"),
-        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
+        param("state", Shape::Choice(STATES), "STATE", "Only messages in this state"),
+        param("limit", Shape::Count, "N", "Maximum number of messages [default: 20]"),
     ],
     required: &[],
     shapes: properties::<ListMessages>,
@@ -69,19 +73,29 @@ pub const MESSAGES: Operation = Operation {
 pub const ADD: Operation = Operation {
     name: "add_agent",
     command: "agent add",
-    about: "Give a working directory a name that messages can be handed to",
+    about: "Add an agent: a name for a working directory",
     answer: "the agent",
     example: "loci agent add reviewer ~/work/review",
     words: Some(Words {
         value: "NAME DIRECTORY",
-        about: "Its name, and where it works",
+        about: "The agent's name and working directory",
         into: &["name", "directory"],
         number: Number::InTurn,
     }),
     params: &[
-        param("name", Shape::Text, "NAME", "Small letters, digits, - and _"),
-        param("directory", Shape::Text, "DIR", "Where it works: its context [default: here]"),
-        param("client", Shape::Choice(CLIENTS), "CLIENT", "Which program speaks for it [default: claude]"),
+        param("name", Shape::Text, "NAME", "The agent's name: lowercase letters, digits, - and _"),
+        param(
+            "directory",
+            Shape::Text,
+            "DIR",
+            "Working directory of the agent [default: the current directory]",
+        ),
+        param(
+            "client",
+            Shape::Choice(CLIENTS),
+            "CLIENT",
+            "The program that runs the agent [default: claude]",
+        ),
     ],
     required: &["name"],
     shapes: properties::<AddAgent>,
@@ -94,7 +108,7 @@ pub const ADD: Operation = Operation {
 pub const LIST: Operation = Operation {
     name: "list_agents",
     command: "agent list",
-    about: "The agents that messages can be handed to",
+    about: "List agents that can receive messages",
     answer: "agents by name",
     example: "loci agent list --json",
     words: None,
@@ -110,11 +124,11 @@ pub const LIST: Operation = Operation {
 pub const REMOVE: Operation = Operation {
     name: "remove_agent",
     command: "agent remove",
-    about: "Let an agent go, and the messages it was handed",
-    answer: "how many messages went with it",
+    about: "Remove an agent and its messages",
+    answer: "the number of messages removed with it",
     example: "loci agent remove reviewer",
-    words: Some(Words { value: "NAME", about: "Its name", into: &["name"], number: Number::One }),
-    params: &[param("name", Shape::Text, "NAME", "Its name")],
+    words: Some(Words { value: "NAME", about: "The agent's name", into: &["name"], number: Number::One }),
+    params: &[param("name", Shape::Text, "NAME", "The agent's name")],
     required: &["name"],
     shapes: properties::<RemoveAgent>,
     handy: &[],
@@ -143,14 +157,16 @@ impl Request for Dispatch {
         named("agent", &self.agent)?;
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         match self.message.len() {
-            0 => wrong("there is no message", DISPATCH.example),
+            0 => wrong("missing message", DISPATCH.example),
             n if n > LONGEST => {
-                wrong("the message is longer than 256 kB", "put it into a file, and name the file")
+                wrong("the message is longer than 256 kB", "write it to a file and send the path")
             }
             _ if self.message.trim().is_empty() => wrong("the message is empty", DISPATCH.example),
-            _ if self.wait_seconds > 86_400 => wrong("`wait_seconds` is at most a day", DISPATCH.example),
+            _ if self.wait_seconds > 86_400 => {
+                wrong("`wait_seconds` must be at most 86400 (one day)", DISPATCH.example)
+            }
             _ if self.key.as_ref().is_some_and(|key| key.is_empty() || key.len() > 200) => {
-                wrong("`key` has 1 to 200 bytes", "leave it out to have one made")
+                wrong("`key` must have 1 to 200 bytes", "omit it to generate one")
             }
             _ => Ok(()),
         }
@@ -176,7 +192,7 @@ impl ListMessages {
     pub fn numbers(&self) -> Result<Vec<i64>, Error> {
         let one = |id: &String| {
             id.trim().parse::<i64>().map_err(|_| {
-                Error::new(Code::InvalidArgument, format!("`{id}` is no message's number"))
+                Error::new(Code::InvalidArgument, format!("`{id}` is not a message ID"))
                     .hint("loci agent messages")
             })
         };
@@ -239,32 +255,32 @@ impl Request for RemoveAgent {
 }
 
 fn one_of(name: &str, words: &[&str]) -> Error {
-    Error::new(Code::InvalidArgument, format!("`{name}` is one of {}", words.join(", ")))
+    Error::new(Code::InvalidArgument, format!("`{name}` must be one of: {}", words.join(", ")))
 }
 
-/// A name is typed by people and agents alike, and never taken for a flag or a path.
+/// Validates a name: easy to type, and impossible to mistake for a flag or a path.
 fn named(what: &str, name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if begins && name.len() <= 40 && name.chars().all(fine) {
         return Ok(());
     }
-    let message = format!("`{what}` is `{name}`: a name has up to 40 small letters, digits, - and _");
+    let message = format!("invalid `{what}`: `{name}` (use up to 40 lowercase letters, digits, - and _)");
     Err(Error::new(Code::InvalidArgument, message).hint(ADD.example))
 }
 
-/// A message, and what became of it.
+/// A message and its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MessageLine {
-    /// None while nobody has taken it in.
+    /// None until the daemon has accepted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
     pub key: String,
     pub agent: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// `spooled` where it waits for a daemon.
+    /// `spooled` while it waits for a daemon.
     pub state: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -272,7 +288,7 @@ pub struct MessageLine {
     pub accepted: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<i64>,
-    /// How often it was handed to the agent.
+    /// The number of delivery attempts.
     pub attempts: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
@@ -280,7 +296,7 @@ pub struct MessageLine {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What to type to hear more.
+    /// The command that shows more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -295,7 +311,7 @@ impl Response for MessageLine {
 #[serde(default)]
 pub struct Messages {
     pub messages: Vec<MessageLine>,
-    /// Left for a daemon that was not there.
+    /// Spooled while no daemon was running.
     #[serde(skip_serializing_if = "crate::mailbox::is_zero")]
     pub spooled: u64,
 }
@@ -306,7 +322,7 @@ impl Response for Messages {
     }
 }
 
-// serde asks for a reference.
+// serde requires a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(n: &u64) -> bool {
     *n == 0
@@ -318,13 +334,13 @@ pub struct AgentLine {
     pub name: String,
     pub directory: String,
     pub client: String,
-    /// The conversation that goes on from message to message.
+    /// The session that is continued from message to message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// When it was last heard of.
+    /// When it was last active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spoke: Option<i64>,
-    /// What stands in its way.
+    /// Why it cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

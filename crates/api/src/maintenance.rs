@@ -1,7 +1,6 @@
-//! What keeps Loci itself in order: its index, its archive, its health, the secrets in the histories, and what is
-//! to be forgotten.
+//! Maintenance: the index, the archive, health checks, secrets in transcripts, and forgetting sessions.
 //!
-//! Does not know where any of it lies. The value of a secret never passes through here.
+//! Does not know where any of it is stored. The value of a secret never passes through here.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::{PROJECT, SOURCE, is_time, param};
@@ -16,11 +15,11 @@ use serde::{Deserialize, Serialize};
 pub const INDEX: Operation = Operation {
     name: "index",
     command: "index",
-    about: "Bring the index up to date with the histories, or make it again",
-    answer: "what was read and what the index holds now",
+    about: "Update or rebuild the index",
+    answer: "what was read, and the size of the index",
     example: "loci index",
     words: None,
-    params: &[param("rebuild", Shape::Flag, "", "Throw the index away and read everything again")],
+    params: &[param("rebuild", Shape::Flag, "", "Delete the index and read everything again")],
     required: &[],
     shapes: properties::<Index>,
     handy: &[],
@@ -43,11 +42,11 @@ impl Request for Index {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Indexed {
-    /// What the index holds now.
+    /// What the index contains now.
     pub files: u64,
     pub sessions: u64,
     pub events: u64,
-    /// Transcripts that were new, had changed, or are no longer there.
+    /// Transcripts that are new, changed or deleted.
     pub added: u64,
     pub changed: u64,
     pub gone: u64,
@@ -55,9 +54,9 @@ pub struct Indexed {
     pub index_bytes: u64,
     pub catalogue_bytes: u64,
     pub archive_bytes: u64,
-    /// In how many places something could not be read.
+    /// The number of places that could not be read.
     pub problems: u64,
-    /// What was damaged or outdated and has been made again.
+    /// What was damaged or outdated and has been rebuilt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub seconds: f64,
@@ -74,14 +73,19 @@ impl Response for Indexed {
 pub const ARCHIVE: Operation = Operation {
     name: "archive",
     command: "archive",
-    about: "Show what is kept of histories that agents delete, and prune it",
-    answer: "how much is kept, the largest first, and what was removed",
+    about: "Show and prune archived transcripts",
+    answer: "size of the archive, its largest transcripts, and what was deleted",
     example: "loci archive --prune-to 2G --dry-run",
     words: None,
     params: &[
-        param("prune_to", Shape::Text, "SIZE", "Remove the oldest until no more than this is kept: 500M, 2G"),
-        param("older_than", Shape::Text, "TIME", "Remove what is older than this: 365d, 2025-01-01"),
-        param("dry_run", Shape::Flag, "", "Only say what would be removed"),
+        param(
+            "prune_to",
+            Shape::Text,
+            "SIZE",
+            "Delete the oldest until the archive is at most this large: 500M, 2G",
+        ),
+        param("older_than", Shape::Text, "TIME", "Delete transcripts older than this: 365d, 2025-01-01"),
+        param("dry_run", Shape::Flag, "", "Show what would be deleted"),
     ],
     required: &[],
     shapes: properties::<ArchiveRequest>,
@@ -105,24 +109,18 @@ impl Request for ArchiveRequest {
 
     fn check(&self) -> Result<(), Error> {
         if let Some(text) = self.prune_to.as_deref().filter(|text| bytes(text).is_none()) {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                format!("`prune_to` does not understand `{text}`"),
-            )
-            .hint("a size is a number and K, M, G or T, as in 2G"));
+            return Err(Error::new(Code::InvalidArgument, format!("invalid size for `prune_to`: `{text}`"))
+                .hint("use a number and K, M, G or T, for example 2G"));
         }
         if self.dry_run && self.prune_to.is_none() && self.older_than.is_none() {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "`dry_run` is about removing, and nothing is to be removed",
-            )
-            .hint(ARCHIVE.example));
+            return Err(Error::new(Code::InvalidArgument, "`dry_run` needs `prune_to` or `older_than`")
+                .hint(ARCHIVE.example));
         }
         is_time("older_than", self.older_than.as_deref())
     }
 }
 
-/// How many bytes `2G`, `1.5GB`, `500 MiB` or `1024` are; a thousand is 1024 here.
+/// Parses a size such as `2G`, `1.5GB`, `500 MiB` or `1024`; all units are powers of 1024.
 pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -139,7 +137,7 @@ pub struct Archived {
     pub files: u64,
     pub entries: u64,
     pub bytes: u64,
-    /// How many bytes it may grow to.
+    /// The maximum size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +146,7 @@ pub struct Archived {
     pub newest: Option<i64>,
     /// The largest, at most twenty.
     pub kept: Vec<Kept>,
-    /// What was removed or, in a dry run, would be.
+    /// What was deleted or, in a dry run, would be.
     pub removed: Vec<Kept>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
@@ -173,16 +171,16 @@ pub struct Kept {
 pub const DOCTOR: Operation = Operation {
     name: "doctor",
     command: "doctor",
-    about: "Check that everything Loci needs is in order, and say what to do where it is not",
-    answer: "one finding for each check; what is a problem makes the command fail. With `bundle` also where the file was written",
+    about: "Check the installation and suggest fixes",
+    answer: "one finding per check; any problem makes the command fail. With `bundle` also the path of the file",
     example: "loci doctor",
     words: None,
     params: &[param(
         "bundle",
         Shape::Text,
         "FILE",
-        "Also write a tar for a report of a defect: versions, figures, findings, settings and the daemon's last lines, with \
-         secrets and your home masked; nothing that was said",
+        "Also write a tar file for a bug report: versions, counts, findings, settings and the end of the daemon's log, with \
+         secrets and your home directory masked; no messages",
     )],
     required: &[],
     shapes: properties::<DoctorRequest>,
@@ -204,7 +202,7 @@ impl Request for DoctorRequest {
 
     fn check(&self) -> Result<(), Error> {
         if self.bundle.as_deref() == Some("") {
-            return Err(Error::new(Code::InvalidArgument, "`--bundle` needs a file to write")
+            return Err(Error::new(Code::InvalidArgument, "`--bundle` needs a file name")
                 .hint("loci doctor --bundle loci-report.tar"));
         }
         Ok(())
@@ -215,7 +213,7 @@ impl Request for DoctorRequest {
 #[serde(default)]
 pub struct Checkup {
     pub findings: Vec<Finding>,
-    /// The file that was written for a report.
+    /// The path of the bug report file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
 }
@@ -233,7 +231,7 @@ pub struct Finding {
     pub check: String,
     pub severity: Severity,
     pub message: String,
-    /// Something one can type.
+    /// A command to type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -252,15 +250,15 @@ pub enum Severity {
 pub const SECRETS: Operation = Operation {
     name: "secrets",
     command: "secrets",
-    about: "Say which kinds of secrets stand in the histories, and where; never what they are",
-    answer: "kinds, the most frequent first; then places, the latest first",
+    about: "List secrets found in transcripts by type and location (values stay masked)",
+    answer: "kinds, most frequent first; then locations, newest first",
     example: "loci secrets --project . --limit 10",
     words: None,
     params: &[
         PROJECT,
         SOURCE,
-        param("kind", Shape::List, "KIND", "Only these kinds, as the answer names them"),
-        param("limit", Shape::Count, "N", "At most this many places [default: 50]"),
+        param("kind", Shape::List, "KIND", "Only these kinds of secrets, as listed in the output"),
+        param("limit", Shape::Count, "N", "Maximum number of locations [default: 50]"),
     ],
     required: &[],
     shapes: properties::<SecretsRequest>,
@@ -295,7 +293,7 @@ impl Request for SecretsRequest {
 pub struct Secrets {
     pub found: Vec<SecretKind>,
     pub places: Vec<SecretPlace>,
-    /// Records, lines and transcripts that could not be read, and so were not searched.
+    /// Records, lines and transcripts that could not be read and therefore were not searched.
     pub unread: u64,
 }
 
@@ -309,9 +307,9 @@ impl Response for Secrets {
 #[serde(default)]
 pub struct SecretKind {
     pub kind: String,
-    /// How often it occurs.
+    /// The number of occurrences.
     pub count: u64,
-    /// In how many conversations.
+    /// The number of sessions.
     pub chats: u64,
 }
 
@@ -323,7 +321,7 @@ pub struct SecretPlace {
     pub source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The transcript it stands in.
+    /// The transcript that contains it.
     pub file: String,
     pub kind: String,
     pub created_at: Option<i64>,
@@ -334,20 +332,20 @@ pub struct SecretPlace {
 pub const FORGET: Operation = Operation {
     name: "forget",
     command: "forget",
-    about: "Take conversations out of everything Loci keeps, for good; the agents' own histories stay as they are",
-    answer: "the conversations that were forgotten, or would be",
+    about: "Permanently delete sessions from Loci's data (agents' own transcripts are kept)",
+    answer: "the sessions that were, or would be, forgotten",
     example: "loci forget 975e66ab --dry-run",
     words: Some(Words {
         value: "ID",
-        about: "A conversation's id, or the beginning of it",
+        about: "A session ID or a prefix of it",
         into: &["chat_ids"],
         number: Number::Several,
     }),
     params: &[
-        param("chat_ids", Shape::List, "IDS", "These conversations: their ids, or the beginnings of them"),
-        param("project", Shape::Text, "PATH", "Every conversation of this project, or below it"),
-        param("matching", Shape::Text, "TEXT", "Every conversation in which this text stands"),
-        param("dry_run", Shape::Flag, "", "Only say what would be forgotten"),
+        param("chat_ids", Shape::List, "IDS", "Session IDs or prefixes of them"),
+        param("project", Shape::Text, "PATH", "All sessions in this project directory or below"),
+        param("matching", Shape::Text, "TEXT", "All sessions that contain this text"),
+        param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
     ],
     required: &[],
     shapes: properties::<ForgetRequest>,
@@ -374,13 +372,13 @@ impl Request for ForgetRequest {
         let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(FORGET.example));
         let texts = [&self.project, &self.matching].into_iter().flatten().chain(&self.chat_ids);
         if texts.clone().any(|text| text.trim().is_empty()) {
-            return invalid("an id, `project` or `matching` is empty, which could mean everything");
+            return invalid("an ID, `project` or `matching` is empty, which would match everything");
         }
         let ways = [!self.chat_ids.is_empty(), self.project.is_some(), self.matching.is_some()];
         match ways.iter().filter(|given| **given).count() {
-            0 => invalid("what is to be forgotten? Give ids, a project or a text"),
+            0 => invalid("nothing selected: pass session IDs, `project` or `matching`"),
             1 => Ok(()),
-            _ => invalid("ids, `project` and `matching` are three ways to say what: give one of them"),
+            _ => invalid("session IDs, `project` and `matching` cannot be combined"),
         }
     }
 }
@@ -394,7 +392,7 @@ pub struct Forgotten {
     pub bytes: u64,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
-    /// With `matching`: records, lines and transcripts that could not be read, and so were not searched.
+    /// With `matching`: records, lines and transcripts that could not be read and therefore were not searched.
     pub unread: u64,
 }
 
@@ -409,7 +407,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed_in_common_notations() {
         for (text, size) in [
             ("1024", Some(1024)),
             ("2G", Some(2 << 30)),

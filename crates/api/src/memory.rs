@@ -1,7 +1,6 @@
-//! What Loci remembers of sessions: what they are called, what they were about, what was decided in them; and what a person
-//! may do about it.
+//! Memory of sessions: names, tags, summaries and facts, and the operations that list and change them.
 //!
-//! Does not know how a name is made, or where it is kept.
+//! Does not know how a name is derived, or where it is stored.
 
 mod change;
 mod document;
@@ -25,13 +24,13 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const NAMED: &str = "A session's id or the beginning of it, or a fact's: 975e66ab, f-3b21";
+const NAMED: &str = "ID of a session or fact, or a prefix of it: 975e66ab, f-3b21";
 
 const ONE: Option<Words> = Some(Words { value: "ID", about: NAMED, into: &["id"], number: Number::One });
 
 fn is_named(id: &str, operation: &Operation) -> Result<(), Error> {
     if id.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "of what? An id is missing").hint(operation.example));
+        return Err(Error::new(Code::InvalidArgument, "missing ID").hint(operation.example));
     }
     Ok(())
 }
@@ -39,32 +38,27 @@ fn is_named(id: &str, operation: &Operation) -> Result<(), Error> {
 pub const CONSOLIDATE: Operation = Operation {
     name: "consolidate",
     command: "memory consolidate",
-    about: "Give every session a name, tags and a summary, and keep what was decided in it",
-    answer: "how many sessions were named, changed and left as they were; then those that changed, by their start",
+    about: "Derive names, tags, summaries and facts from sessions",
+    answer: "numbers of named, changed and unchanged sessions; then the changed ones by start time",
     example: "loci memory consolidate --since 7d --dry-run",
     words: Some(Words {
         value: "SESSION",
-        about: "Only these sessions: their ids, or the beginnings of them",
+        about: "Only these sessions, by ID or ID prefix",
         into: &["chat_ids"],
         number: Number::Several,
     }),
     params: &[
-        param("chat_ids", Shape::List, "IDS", "Only these sessions: their ids, or the beginnings of them"),
+        param("chat_ids", Shape::List, "IDS", "Only these sessions, by ID or ID prefix"),
         PROJECT,
         SINCE,
-        param("limit", Shape::Count, "N", "At most this many sessions, the latest first [default: all]"),
-        param("no_model", Shape::Flag, "", "Ask no model, even if one is configured"),
-        param(
-            "dry_run",
-            Shape::Flag,
-            "",
-            "Only say what would be remembered, and what a model would be asked",
-        ),
+        param("limit", Shape::Count, "N", "Maximum number of sessions, newest first [default: all]"),
+        param("no_model", Shape::Flag, "", "Do not call a model, even if one is configured"),
+        param("dry_run", Shape::Flag, "", "Show what would be stored, and which model calls would be made"),
         param(
             "payload",
             Shape::Flag,
             "",
-            "With dry_run: show what would be sent to the model, as it would be",
+            "With dry_run: show the exact text that would be sent to the model",
         ),
     ],
     required: &[],
@@ -88,7 +82,7 @@ pub struct Consolidate {
 }
 
 impl Consolidate {
-    /// Whether no session is left out.
+    /// Whether the request covers all sessions.
     pub fn is_of_everything(&self) -> bool {
         *self == Consolidate { no_model: self.no_model, ..Consolidate::default() }
     }
@@ -101,15 +95,13 @@ impl Request for Consolidate {
     fn check(&self) -> Result<(), Error> {
         self.chat_ids.iter().try_for_each(|id| is_named(id, &CONSOLIDATE))?;
         if self.limit == Some(0) {
-            return Err(Error::new(Code::InvalidArgument, "`limit` is 0, so there is nothing to do")
-                .hint(CONSOLIDATE.example));
+            return Err(
+                Error::new(Code::InvalidArgument, "`limit` must be at least 1").hint(CONSOLIDATE.example)
+            );
         }
         if self.payload && !self.dry_run {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "`payload` shows what would be sent, so it needs --dry-run",
-            )
-            .hint("loci memory consolidate --dry-run --payload"));
+            return Err(Error::new(Code::InvalidArgument, "`payload` needs --dry-run")
+                .hint("loci memory consolidate --dry-run --payload"));
         }
         is_time("since", self.since.as_deref())
     }
@@ -118,23 +110,23 @@ impl Request for Consolidate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Consolidated {
-    /// Sessions of which nothing was remembered before.
+    /// Sessions without memory before this run.
     pub named: u64,
-    /// Sessions of which something else is remembered now.
+    /// Sessions whose memory changed.
     pub changed: u64,
-    /// Sessions that are remembered as they are.
+    /// Sessions whose memory is unchanged.
     pub unchanged: u64,
-    /// Sessions of which a person wants nothing remembered.
+    /// Sessions whose memory a person has forgotten.
     pub forgotten: u64,
-    /// Facts that are new.
+    /// New facts.
     pub facts: u64,
-    /// Of them those that a person has to look at first.
+    /// New facts that await review by a person.
     pub in_review: u64,
     /// Messages and calls that could not be read.
     pub unread: u64,
-    /// Those that were named or changed, by their start.
+    /// The named or changed sessions, by start time.
     pub sessions: Vec<SessionNamed>,
-    /// What the configured model was asked; none where there is none.
+    /// The calls to the configured model; none if no model is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRun>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
@@ -160,7 +152,7 @@ pub struct SessionNamed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     pub name: String,
-    /// Who gave the name: derived, host, model, renamed or person.
+    /// The origin of the name: derived, host, model, renamed or person.
     pub named_by: String,
     pub tags: Vec<String>,
     pub facts: u64,

@@ -1,4 +1,4 @@
-//! What an operation is: its row in the table, its request and response types, and the trait that implements it.
+//! The description of an operation: its row in the table, its request and response types, and the trait that implements it.
 //!
 //! Does not know which operations there are: the table is in [`crate::operations`].
 
@@ -11,37 +11,37 @@ use serde_json::{Map, Value};
 
 #[derive(Clone, Copy)]
 pub struct Operation {
-    /// As an agent calls it.
+    /// The tool name.
     pub name: &'static str,
-    /// As a person types it.
+    /// The command, without `loci`.
     pub command: &'static str,
     pub about: &'static str,
-    /// What the answer holds and in what order.
+    /// The content and order of the response.
     pub answer: &'static str,
     pub example: &'static str,
-    /// What may stand on a command line without a flag.
+    /// The positional arguments of the command.
     pub words: Option<Words>,
     pub params: &'static [Param],
-    /// What cannot be left out.
+    /// Required parameters.
     pub required: &'static [&'static str],
-    /// The shapes of its parameters, from the type of its request.
+    /// The JSON schemas of its parameters, from the request type.
     pub shapes: fn() -> Map<String, Value>,
-    /// Shorter flags for a person.
+    /// Short flags on the command line.
     pub handy: &'static [Handy],
-    /// It removes and rewrites nothing; bringing an index up to date on the way does not count.
+    /// Deletes and rewrites nothing; updating an index on the way does not count.
     pub read_only: bool,
-    /// Under which names its answer holds records, the first that is there; none where it holds no list.
+    /// The response keys that may contain the records; the first one present is used. Empty if the response has no list.
     pub rows: &'static [&'static str],
-    /// By which fields its records are counted where only their number is wanted.
+    /// The fields that `stats_only` counts its records by.
     pub stats: &'static [&'static str],
 }
 
-/// Words without a flag.
+/// Positional arguments.
 #[derive(Clone, Copy)]
 pub struct Words {
     pub value: &'static str,
     pub about: &'static str,
-    /// The parameters they fill, each with all of them unless they are taken in turn.
+    /// The parameters they fill: each gets all words, except with [`Number::InTurn`].
     pub into: &'static [&'static str],
     pub number: Number,
 }
@@ -49,18 +49,18 @@ pub struct Words {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Number {
     One,
-    /// A list, one to a word.
+    /// A list with one element per word.
     Several,
-    /// One text, however many words it has.
+    /// One text of any number of words.
     Sentence,
-    /// The first fills the first parameter, the second the second.
+    /// The first word fills the first parameter, the second word the second.
     InTurn,
 }
 
-/// A flag that says in short what a parameter says in full.
+/// A short flag for a parameter or for one of its values.
 pub struct Handy {
     pub flag: &'static str,
-    /// What stands for its value in help; nothing where it takes none.
+    /// The placeholder for its value in help; empty if it takes none.
     pub value: &'static str,
     pub means: Means,
     pub about: &'static str,
@@ -68,11 +68,11 @@ pub struct Handy {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Means {
-    /// This parameter, with this word for its value.
+    /// Sets this parameter to this value.
     Is(&'static str, &'static str),
-    /// Another name of this parameter.
+    /// An alias of this parameter.
     Names(&'static str),
-    /// The beginning or the end of the span of time that this parameter is.
+    /// The start or end of this time range parameter.
     Start(&'static str),
     End(&'static str),
 }
@@ -90,16 +90,16 @@ pub trait Request: Serialize + DeserializeOwned + Default {
     const OPERATION: &'static Operation;
     type Response: Response;
 
-    /// Checks what the types alone cannot express: words of a fixed list, contradictions, required parameters.
+    /// Validates constraints that the types cannot express: words of a fixed list, contradictions, required parameters.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Reads a request, and refuses what it does not take by naming what it does.
+    /// Parses and validates a request. The error for an unknown parameter lists the known ones.
     fn read(params: Map<String, Value>) -> Result<Self, Error> {
         let operation = Self::OPERATION;
         if let Some(name) = params.keys().find(|name| !operation.takes(name)) {
-            return Err(operation.refuses(&format!("{} takes no `{name}`", operation.name)));
+            return Err(operation.refuses(&format!("{}: unknown parameter `{name}`", operation.name)));
         }
         let request: Self = serde_json::from_value(Value::Object(params))
             .map_err(|e| operation.refuses(&format!("{}: {e}", operation.name)))?;
@@ -107,7 +107,7 @@ pub trait Request: Serialize + DeserializeOwned + Default {
         Ok(request)
     }
 
-    /// The parameters that say more than leaving them out would.
+    /// The parameters that differ from their defaults.
     fn args(&self) -> Map<String, Value> {
         let object = |request: &Self| match serde_json::to_value(request) {
             Ok(Value::Object(map)) => map,
@@ -160,7 +160,7 @@ impl Operation {
         self.params.iter().any(|param| param.name == name)
     }
 
-    /// Whether what shapes an answer's records can be said of it.
+    /// Whether this operation accepts output controls (limit, fields, jq).
     pub fn takes_control(&self, name: &str) -> bool {
         name == control::INLINE_THRESHOLD.name
             || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
@@ -168,18 +168,18 @@ impl Operation {
 
     fn refuses(&self, why: &str) -> Error {
         let known = self.params.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "no parameters".to_string() } else { known };
-        Error::new(Code::InvalidArgument, why).hint(format!("it takes: {known}"))
+        let known = if known.is_empty() { "none".to_string() } else { known };
+        Error::new(Code::InvalidArgument, why).hint(format!("parameters: {known}"))
     }
 
-    /// The flag that says the same in short.
+    /// The short flag for this parameter and value.
     fn in_short(&self, name: &str, value: &Value) -> Option<&'static str> {
         let says =
             |handy: &&Handy| matches!(handy.means, Means::Is(of, word) if of == name && plain(value) == word);
         self.handy.iter().find(says).map(|handy| handy.flag)
     }
 
-    /// The command line that asks for the same.
+    /// The equivalent command line.
     pub fn typed(&self, params: &Map<String, Value>) -> String {
         let mut line = format!("loci {}", self.command);
         let one = |words: &&Words| words.into.len() == 1 || words.number == Number::InTurn;
@@ -221,7 +221,7 @@ fn push_flag(flag: &str, value: &Value, line: &mut String) {
         Value::Bool(true) => put(line, format_args!(" --{flag}")),
         Value::Bool(false) => put(line, format_args!(" --{flag}=false")),
         Value::Array(items) => items.iter().for_each(|item| push_flag(flag, item, line)),
-        // A span of time: on a command line its ends have flags of their own.
+        // A time range: start and end are separate flags on the command line.
         Value::Object(span) => {
             for (end, name) in [("start", "since"), ("end", "until")] {
                 if let Some(ms) = span.get(end).and_then(Value::as_i64) {
@@ -237,7 +237,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// A word as a shell reads it back.
+/// A word quoted for a POSIX shell.
 pub fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "-_./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(safe) && !word.starts_with('-') {

@@ -42,7 +42,7 @@ macro_rules! operations {
             Err(missing(operation))
         }
 
-        /// Reads a response back that was sent as JSON.
+        /// Parses a response that was received as JSON.
         pub fn read_response(operation: &Operation, sent: Value) -> Result<AnyResponse, Error> {
             let invalid =
                 |error| Error::new(Code::InternalError, format!("{}: {error}", operation.name));
@@ -168,11 +168,11 @@ mod tests {
     fn map(value: impl Into<Value>) -> Map<String, Value> {
         match value.into() {
             Value::Object(map) => map,
-            other => panic!("{other} is no object"),
+            other => panic!("{other} is not an object"),
         }
     }
 
-    /// Reads and writes a request that says something for each of its parameters.
+    /// Reads and writes a request that sets every parameter.
     fn round_trip<R: Request + PartialEq + Debug>(full: Value) {
         let operation = R::OPERATION;
         let given = map(full);
@@ -183,15 +183,15 @@ mod tests {
         let mut listed: Vec<&str> = operation.params.iter().map(|param| param.name).collect();
         known.sort_unstable();
         listed.sort_unstable();
-        assert_eq!(known, listed, "{}: the table and the type", operation.name);
+        assert_eq!(known, listed, "{}: parameters of the table and of the type", operation.name);
         let error = R::read(map(json!({"nope": 1}))).unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument);
-        assert!(error.message.contains("`nope`") && error.hints[0].starts_with("it takes: "), "{error:?}");
+        assert!(error.message.contains("`nope`") && error.hints[0].starts_with("parameters: "), "{error:?}");
         assert!(serde_json::from_value::<R>(json!({"nope": 1})).is_err());
     }
 
     #[test]
-    fn every_request_survives_being_written_and_knows_its_parameters() {
+    fn requests_round_trip_and_match_their_parameters() {
         round_trip::<SearchConversations>(json!({
             "intent_query": ["idea", "想法"], "time_window": {"start": 1, "end": 2}, "precision_mode": "fuzzy",
             "expand": "auto", "include_tools_in_search": false, "scope": "title", "role_filter": ["user"],
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());
         assert!(
             crate::status::StatusRequest::read(map(json!({"x": 1}))).unwrap_err().hints[0]
-                .ends_with("no parameters")
+                .ends_with(": none")
         );
         round_trip::<SecretsRequest>(
             json!({"project": "/p", "source": ["codex"], "kind": ["aws"], "limit": 3}),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_about_the_code_base_does_so_as_well() {
+    fn code_requests_round_trip_and_match_their_parameters() {
         let named = json!({"path": "Store.Get", "root": "src"});
         round_trip::<GetOutline>(named.clone());
         round_trip::<GetMemberOutline>(named.clone());
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_about_what_is_remembered_does_so_as_well() {
+    fn memory_requests_round_trip_and_match_their_parameters() {
         round_trip::<Consolidate>(
             json!({"chat_ids": ["a"], "project": "/p", "since": "7d", "limit": 3, "no_model": true, "dry_run": true, "payload": true}),
         );
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_the_contract_are_understood() {
+    fn documented_search_requests_are_accepted() {
         for request in [
             json!({"intent_query": "rust", "time_window": "60d", "precision_mode": "basic", "scope": "both"}),
             json!({"intent_query": "生活 / 日常 / life", "time_window": "30d", "precision_mode": "basic"}),
@@ -287,10 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_a_hint() {
+    fn invalid_requests_are_rejected_with_a_hint() {
         fn refused<R: Request>(request: impl Into<Value>) {
             let request = request.into();
-            let error = R::read(map(request.clone())).err().unwrap_or_else(|| panic!("{request} was taken"));
+            let error =
+                R::read(map(request.clone())).err().unwrap_or_else(|| panic!("{request} was accepted"));
             assert_eq!(error.code, Code::InvalidArgument, "{request}");
             assert!(!error.hints.is_empty(), "{request}");
         }

@@ -1,4 +1,4 @@
-//! What a parameter is, and the parameters that operations share.
+//! The description of a parameter, and the parameters that operations share.
 
 use crate::{Code, Error};
 use record::{Clock, Stamp};
@@ -6,13 +6,13 @@ use record::{Clock, Stamp};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     Text,
-    /// Several, separated by commas or given again.
+    /// Several values, separated by commas or repeated.
     List,
-    /// Several, each given by itself: commas belong to the text.
+    /// Several values, each given separately: commas belong to the text.
     Texts,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// True or false, where a flag could only say one of them.
+    /// True or false; unlike a flag it can be set to false.
     Switch,
     Count,
     Number,
@@ -22,7 +22,7 @@ pub enum Shape {
 pub struct Param {
     pub name: &'static str,
     pub shape: Shape,
-    /// What stands for the value in help.
+    /// The placeholder for the value in help.
     pub value: &'static str,
     pub about: &'static str,
 }
@@ -36,7 +36,7 @@ pub(crate) const fn param(
     Param { name, shape, value, about }
 }
 
-// ---- parameters that operations share; an operation asks about every project unless it is told otherwise
+// ---- parameters that operations share; operations cover all projects by default
 
 pub(crate) const SOURCE: Param = param(
     "source",
@@ -48,25 +48,29 @@ pub(crate) const PROJECT: Param = param(
     "project",
     Shape::Text,
     "PATH",
-    "Only conversations of this project, or below it [default: all projects]",
+    "Only sessions in this project directory or below [default: all projects]",
 );
 pub(crate) const SINCE: Param = param(
     "since",
     Shape::Text,
     "TIME",
-    "Not before: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
+    "Earliest time: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
 );
-pub(crate) const UNTIL: Param =
-    param("until", Shape::Text, "TIME", "Not after: in the same words; a day is meant to its end");
+pub(crate) const UNTIL: Param = param(
+    "until",
+    Shape::Text,
+    "TIME",
+    "Latest time (same formats as `--since`; dates include the whole day)",
+);
 
-/// Whether a text can be understood as a moment, whatever time it is now.
+/// Checks that a text is a valid time, independent of the current time.
 pub(crate) fn is_time(name: &str, text: Option<&str>) -> Result<(), Error> {
     let Some(text) = text.filter(|text| Clock::At(Stamp(0)).moment(text).is_none()) else { return Ok(()) };
-    Err(Error::new(Code::InvalidArgument, format!("`{name}` does not understand `{text}`"))
-        .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z"))
+    Err(Error::new(Code::InvalidArgument, format!("invalid time for `{name}`: `{text}`"))
+        .hint("use 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z"))
 }
 
-/// How a parameter is typed: `chatIdPrefix` as `chat-id-prefix`, `time_window` as `time-window`.
+/// The flag of a parameter: `chat-id-prefix` for `chatIdPrefix`, `time-window` for `time_window`.
 pub fn dashed(name: &str) -> String {
     let mut flag = String::new();
     for c in name.chars() {

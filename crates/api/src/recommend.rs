@@ -1,7 +1,7 @@
-//! `recommend`: a prompt refers back; which earlier conversation may be meant? A card with three choices, or the reason why
-//! there is none. Never a switch: whoever reads the card decides.
+//! `recommend`: suggest the earlier session that a prompt refers to. Returns a card with three choices, or the reason why
+//! there is none. Never switches sessions: the reader of the card decides.
 //!
-//! Does not know how sure is sure enough for whom: the threshold can be named.
+//! Does not know which confidence a caller needs: the threshold is a parameter.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -13,25 +13,20 @@ use serde::{Deserialize, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "recommend",
     command: "recommend",
-    about: "Say which earlier conversation a prompt refers back to, if it is sure enough",
-    answer: "a card: name, date, why, how sure, and three choices; or none, and why not",
+    about: "Suggest the earlier session that a prompt refers to",
+    answer: "a card with name, date, reasons, confidence and three choices; or the reason why there is none",
     example: "loci recommend what did we decide about the connection pool last time",
     words: Some(Words {
         value: "PROMPT",
-        about: "The prompt, as it would be sent",
+        about: "The prompt, as you would send it",
         into: &["prompt"],
         number: Number::Sentence,
     }),
     params: &[
-        param("prompt", Shape::Text, "TEXT", "The prompt, as it would be sent"),
-        param("session", Shape::Text, "ID", "The session that asks, which is not recommended to itself"),
+        param("prompt", Shape::Text, "TEXT", "The prompt, as you would send it"),
+        param("session", Shape::Text, "ID", "The calling session, which is never suggested"),
         crate::params::PROJECT,
-        param(
-            "threshold",
-            Shape::Number,
-            "SHARE",
-            "Only what is at least so sure, from 0 to 1 [default: 0.8]",
-        ),
+        param("threshold", Shape::Number, "SHARE", "Minimum confidence, from 0 to 1 [default: 0.8]"),
     ],
     required: &["prompt"],
     shapes: properties::<Recommend>,
@@ -41,7 +36,7 @@ pub const OPERATION: Operation = Operation {
     stats: &[],
 };
 
-/// A card that is wrong costs more than none. At this figure 95 of 100 cards are right; `cargo xtask quality recommend`.
+/// A wrong card costs more than none. At this threshold 95 of 100 cards are right; see `cargo xtask quality recommend`.
 pub const THRESHOLD: f64 = 0.8;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,10 +62,13 @@ impl Request for Recommend {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.prompt.trim().is_empty() {
-            return invalid("there is no prompt: `prompt` is empty".to_string(), OPERATION.example);
+            return invalid("missing prompt: `prompt` is empty".to_string(), OPERATION.example);
         }
         if !(0.0..=1.0).contains(&self.threshold) {
-            return invalid(format!("`threshold` is {}", self.threshold), "from 0 to 1, such as 0.8");
+            return invalid(
+                format!("`threshold` is {}", self.threshold),
+                "use a number from 0 to 1, for example 0.8",
+            );
         }
         Ok(())
     }
@@ -80,13 +78,13 @@ impl Request for Recommend {
 #[serde(rename_all = "camelCase", default)]
 pub struct Recommended {
     pub card: Option<Card>,
-    /// Why there is none.
+    /// Why there is no card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abstained: Option<Abstained>,
-    /// The same in words.
+    /// The same as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How sure it would have been.
+    /// The confidence of the rejected card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
 }
@@ -102,22 +100,22 @@ impl Response for Recommended {
 pub struct Card {
     pub chat_id: String,
     pub name: String,
-    /// When something was last said in it, in milliseconds.
+    /// The time of its last message, in milliseconds.
     pub date: Option<i64>,
     pub source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The words that speak for it, and the time or the project where those do.
+    /// The matching words, and the time or project if they match as well.
     pub why: Vec<String>,
     pub confidence: f64,
-    /// The first choice: continue there.
+    /// The command for the first choice: continue in that session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// The beginning of the second choice: what would be brought in.
+    /// The beginning of the second choice: the text that would be brought in.
     pub preview: String,
 }
 
-/// Why there is no card. Saying nothing is the rule.
+/// Why there is no card. Abstaining is the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Abstained {

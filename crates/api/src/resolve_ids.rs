@@ -1,6 +1,6 @@
-//! `resolve_ids`: which conversation or message does this beginning of an id mean?
+//! `resolve_ids`: look up sessions and messages by ID prefix.
 //!
-//! Does not choose among several: it says that there are several, and lists them.
+//! Does not choose among several matches: reports the ambiguity and lists them.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "resolve_ids",
     command: "resolve",
-    about: "Say which conversations and messages have an id that begins so",
-    answer: "conversations, then messages, each in the order of their ids",
+    about: "Look up sessions and messages by ID prefix",
+    answer: "sessions, then messages, each ordered by ID",
     example: "loci resolve 975e66ab",
     words: Some(Words {
         value: "PREFIX",
-        about: "The beginning of the id of a conversation or a message",
+        about: "Prefix of a session or message ID",
         into: &["chatIdPrefix", "messageIdPrefix"],
         number: Number::One,
     }),
     params: &[
-        param("chatIdPrefix", Shape::Text, "PREFIX", "The beginning of a conversation's id"),
-        param("messageIdPrefix", Shape::Text, "PREFIX", "The beginning of a message's id"),
+        param("chatIdPrefix", Shape::Text, "PREFIX", "Prefix of a session ID"),
+        param("messageIdPrefix", Shape::Text, "PREFIX", "Prefix of a message ID"),
     ],
     required: &[],
     shapes: properties::<ResolveIds>,
@@ -48,8 +48,9 @@ impl Request for ResolveIds {
     fn check(&self) -> Result<(), Error> {
         let given = [&self.chat_id_prefix, &self.message_id_prefix].into_iter().flatten();
         if given.clone().count() == 0 || given.clone().any(|prefix| prefix.trim().is_empty()) {
-            return Err(Error::new(Code::InvalidArgument, "the beginning of an id is missing or empty")
-                .hint(OPERATION.example));
+            return Err(
+                Error::new(Code::InvalidArgument, "missing or empty ID prefix").hint(OPERATION.example)
+            );
         }
         Ok(())
     }
@@ -61,9 +62,9 @@ pub struct Resolved {
     pub status: Status,
     pub chats: Vec<ChatId>,
     pub messages: Vec<MessageId>,
-    /// Several conversations or several messages begin so.
+    /// Several sessions or several messages match.
     pub ambiguous: bool,
-    /// Still more begin so than are listed.
+    /// More match than are listed.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub more: bool,
 }

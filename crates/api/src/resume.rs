@@ -1,17 +1,17 @@
-//! The command that goes on with a session, as it is typed into a shell.
+//! The shell command that resumes a session.
 //!
-//! Does not know whether that agent is installed, or whether the folder is still there.
+//! Does not know whether the agent is installed or the directory still exists.
 
 use crate::operation::quoted;
 
-/// What is said in the place of the command where the agent has nothing left to resume.
-pub const GONE: &str = "(its transcript is gone; kept by Loci)";
+/// Shown instead of the command if the agent has deleted the transcript.
+pub const GONE: &str = "(transcript deleted by its agent; archived by Loci)";
 
-/// None: this agent cannot be told which session to resume.
+/// None if the agent cannot resume a given session.
 pub fn resume(source: &str, project: &str, id: &str) -> Option<String> {
     let id = quoted(id);
     match source {
-        // It finds a session only in the folder that it was held in.
+        // Claude Code finds a session only in the directory it ran in.
         "claude-code" if project.is_empty() => Some(format!("claude --resume {id}")),
         "claude-code" => Some(format!("cd {} && claude --resume {id}", quoted(project))),
         "codex" => Some(format!("codex resume {id}")),
@@ -25,7 +25,7 @@ mod tests {
     use super::resume;
 
     #[test]
-    fn each_agent_is_resumed_in_its_own_words() {
+    fn each_agent_has_its_own_resume_command() {
         for (source, project, typed) in [
             ("claude-code", "/srv/a", Some("cd /srv/a && claude --resume 7f")),
             ("claude-code", "/srv/it's here", Some(r"cd '/srv/it'\''s here' && claude --resume 7f")),

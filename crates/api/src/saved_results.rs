@@ -1,6 +1,6 @@
-//! `read_ref` and `cleanup_temp_files`: what became of the answers that were too large for a reply.
+//! `read_ref` and `cleanup_temp_files`: read and delete saved results, which were too large for a reply.
 //!
-//! Does not know where they lie.
+//! Does not know where they are stored.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 pub const READ: Operation = Operation {
     name: "read_ref",
     command: "ref",
-    about: "Read on in an answer that was put into a file",
-    answer: "records in their order, as many as a reply may hold, and where to go on",
+    about: "Read a saved large result",
+    answer: "records in order, as many as fit in a reply, and the offset of the next ones",
     example: "loci ref 975e66ab-20261115T081200-query_tools-0123456789abcdef0123456789abcdef.jsonl --offset 100",
     words: Some(Words {
         value: "REF",
-        about: "The path in a file_ref, or the name at its end",
+        about: "The path of a file_ref, or its file name",
         into: &["ref"],
         number: Number::One,
     }),
     params: &[
-        param("ref", Shape::Text, "REF", "The path in a file_ref, or the name at its end"),
-        param("offset", Shape::Count, "N", "Leave out this many lines first"),
-        param("limit", Shape::Count, "N", "At most this many lines [default: as many as a reply may hold]"),
+        param("ref", Shape::Text, "REF", "The path of a file_ref, or its file name"),
+        param("offset", Shape::Count, "N", "Skip the first N lines"),
+        param("limit", Shape::Count, "N", "Maximum number of lines [default: as many as fit in a reply]"),
         param(
             "from_byte",
             Shape::Count,
             "N",
-            "Within a line that is longer than a reply: where to go on [default: 0]",
+            "Byte offset within a line too long for one reply [default: 0]",
         ),
     ],
     required: &["ref"],
@@ -57,8 +57,9 @@ impl Request for ReadRef {
 
     fn check(&self) -> Result<(), Error> {
         if self.name.trim().is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "which file? `ref` is missing")
-                .hint("it is the `path` of a file_ref"));
+            return Err(
+                Error::new(Code::InvalidArgument, "missing `ref`").hint("pass the `path` of a file_ref")
+            );
         }
         Ok(())
     }
@@ -69,10 +70,10 @@ impl Request for ReadRef {
 pub struct RefRead {
     pub lines: Vec<serde_json::Value>,
     pub total_lines: u64,
-    /// Ask again with this `offset`.
+    /// The `offset` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
-    /// The line at `offset` is longer than a reply: this is a part of its text, not JSON.
+    /// Part of the text of the line at `offset`, which is too long for a reply; not valid JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
 }
@@ -88,7 +89,7 @@ impl Response for RefRead {
 pub struct Part {
     pub text: String,
     pub line_bytes: u64,
-    /// Ask again with this `from_byte`.
+    /// The `from_byte` of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_byte: Option<u64>,
 }
@@ -96,13 +97,13 @@ pub struct Part {
 pub const CLEANUP: Operation = Operation {
     name: "cleanup_temp_files",
     command: "cleanup",
-    about: "Remove the files that large answers were put into",
-    answer: "how many files were removed and how much room they took",
+    about: "Delete saved large results",
+    answer: "number and size of the deleted files",
     example: "loci cleanup --max-age-days 1",
     words: None,
     params: &[
-        param("max_age_days", Shape::Count, "N", "Only those that are older than this [default: 7]"),
-        param("dry_run", Shape::Flag, "", "Only say what would be removed"),
+        param("max_age_days", Shape::Count, "N", "Delete files older than N days [default: 7]"),
+        param("dry_run", Shape::Flag, "", "Show what would be deleted"),
     ],
     required: &[],
     shapes: properties::<Cleanup>,
@@ -135,7 +136,7 @@ impl Request for Cleanup {
 pub struct CleanedUp {
     pub removed: u64,
     pub bytes: u64,
-    /// What is left, and its size.
+    /// The number of remaining files.
     pub kept: u64,
     pub kept_bytes: u64,
     #[serde(skip_serializing_if = "is_false")]

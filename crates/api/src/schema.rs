@@ -26,8 +26,7 @@ pub(crate) fn of<T: JsonSchema>() -> Map<String, Value> {
     }
 }
 
-/// Leaves out what tells an agent nothing: titles, defaults, the widths of numbers, that a value may also be null, words
-/// for us.
+/// Removes details that agents do not need: titles, defaults, integer formats, nullability and doc comments.
 fn shorten(schema: &mut Value) {
     let Value::Object(map) = schema else {
         if let Value::Array(items) = schema {

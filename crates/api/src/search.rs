@@ -1,6 +1,6 @@
-//! `search_conversations`: here is what I have in mind, where did we talk about it?
+//! `search_conversations`: find sessions by what was discussed in them.
 //!
-//! Does not know how it is found, nor what to do next with what was found: that is `guidance`.
+//! Does not know how sessions are ranked. Suggestions for the next step are computed in [`crate::guidance`].
 
 use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -15,125 +15,134 @@ use std::collections::BTreeMap;
 pub const OPERATION: Operation = Operation {
     name: "search_conversations",
     command: "search",
-    about: "Find the conversations in which something was said, by what is meant",
-    answer: "conversations, the best first, each with the passages that speak for it, the command that resumes it, \
-             and what to try next",
+    about: "Search conversations",
+    answer: "sessions, best match first, each with matching passages and its resume command; then what to try next",
     example: "loci search why does the daemon lose its socket --since 60d --limit 5",
     words: Some(Words {
         value: "WORDS",
-        about: "What is looked for, in your own words",
+        about: "What to search for, in your own words",
         into: &["intent_query"],
         number: Number::Sentence,
     }),
     params: &[
-        param("intent_query", Shape::Texts, "TEXT", "What is looked for; given again, any of several"),
+        param("intent_query", Shape::Texts, "TEXT", "What to search for (repeatable, OR)"),
         param(
             "time_window",
             Shape::Text,
             "SPAN",
-            "Only what was said within: 7d, 12h, today, all; in JSON also {start,end} in milliseconds [default: all]",
+            "Time range: 7d, 12h, today, all; in JSON also {start,end} in milliseconds [default: all]",
         ),
         param(
             "precision_mode",
             Shape::Choice(&["basic", "fuzzy"]),
             "MODE",
-            "Words as they are, or also misspelt, cut short and with other endings [default: basic]",
+            "Match exact words, or also typos, prefixes and inflections [default: basic]",
         ),
         param(
             "expand",
             Shape::Choice(&["off", "auto"]),
             "MODE",
-            "Also look for related words; the answer says which [default: off]",
+            "Also search for related words; the response lists them [default: off]",
         ),
         param(
             "include_tools_in_search",
             Shape::Switch,
             "",
-            "Whether what tools were asked and printed counts as said [default: true]",
+            "Search tool inputs and outputs as well [default: true]",
         ),
-        param("scope", Shape::Choice(&["both", "content", "title"]), "PART", "Where to look [default: both]"),
-        param("role_filter", Shape::List, "ROLES", "Only what these said: user, assistant, system"),
-        param("exclude_terms", Shape::List, "WORDS", "Leave out conversations that hold any of these words"),
+        param(
+            "scope",
+            Shape::Choice(&["both", "content", "title"]),
+            "PART",
+            "Where to search [default: both]",
+        ),
+        param("role_filter", Shape::List, "ROLES", "Only messages with these roles: user, assistant, system"),
+        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions that contain any of these words"),
         param(
             "match",
             Shape::Choice(&["any", "all"]),
             "HOW",
-            "Whether any of the words is enough or all must be there [default: any]",
+            "Match any of the words, or require all of them [default: any]",
         ),
-        param("limit_chats", Shape::Count, "N", "At most this many conversations [default: 10]"),
+        param("limit_chats", Shape::Count, "N", "Maximum number of sessions [default: 10]"),
         param(
             "limit_snippets_per_chat",
             Shape::Count,
             "N",
-            "At most this many passages of each [default: 3]",
+            "Maximum number of passages per session [default: 3]",
         ),
         param(
             "snippet_window",
             Shape::Count,
             "N",
-            "Characters to show on each side of a match [default: 64]",
+            "Characters of context on each side of a match [default: 64]",
         ),
         param(
             "response_mode",
             Shape::Choice(&["json", "text"]),
             "MODE",
-            "text: the answer also holds itself as text for people [default: json]",
+            "text: include the response as readable text [default: json]",
         ),
-        param("include_guidance", Shape::Switch, "", "Whether to say what to try next [default: true]"),
+        param(
+            "include_guidance",
+            Shape::Switch,
+            "",
+            "Include suggestions for what to try next [default: true]",
+        ),
         crate::params::SOURCE,
         crate::params::PROJECT,
         param(
             "include_own",
             Shape::Flag,
             "",
-            "Also the session that asks, and what Loci itself printed into sessions",
+            "Include the calling session and Loci's own output in sessions",
         ),
         param(
             "iteration",
             Shape::Count,
             "N",
-            "Which search for the same thing this is, counted from 1; the answer repeats it [default: 1]",
+            "Number of this attempt, from 1; repeated in the response [default: 1]",
         ),
     ],
     required: &["intent_query"],
     shapes: properties::<SearchConversations>,
     handy: &[
-        Handy { flag: "also", value: "TEXT", means: Means::Names("intent_query"), about: "Or this" },
+        Handy {
+            flag: "also",
+            value: "TEXT",
+            means: Means::Names("intent_query"),
+            about: "Also match this phrase (repeatable, OR)",
+        },
         Handy {
             flag: "fuzzy",
             value: "",
             means: Means::Is("precision_mode", "fuzzy"),
-            about: "Also misspelt, cut short and with other endings",
+            about: "Also match typos, prefixes and inflections",
         },
-        Handy {
-            flag: "all",
-            value: "",
-            means: Means::Is("match", "all"),
-            about: "All of the words must be there",
-        },
+        Handy { flag: "all", value: "", means: Means::Is("match", "all"), about: "Require all of the words" },
         Handy {
             flag: "no-tools",
             value: "",
             means: Means::Is("include_tools_in_search", "false"),
-            about: "Not in what tools were asked and printed",
+            about: "Do not search tool inputs and outputs",
         },
         Handy {
             flag: "limit",
             value: "N",
             means: Means::Names("limit_chats"),
-            about: "At most this many conversations",
+            about: "Maximum number of sessions",
         },
         Handy {
             flag: "since",
             value: "TIME",
             means: Means::Start("time_window"),
-            about: "Not before: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
+            about: "Earliest time: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
         },
         Handy {
             flag: "until",
             value: "TIME",
             means: Means::End("time_window"),
-            about: "Not after: in the same words; a day is meant to its end",
+            about: "Latest time (same formats as `--since`; dates include the whole day)",
         },
     ],
     read_only: true,
@@ -141,7 +150,7 @@ pub const OPERATION: Operation = Operation {
     stats: &["source"],
 };
 
-/// Declares a choice with its words once; the first is what is meant when nothing is said.
+/// Declares an enum together with its words; the first variant is the default.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $first:ident $(, $more:ident)* }) => {
         $(#[$doc])*
@@ -159,7 +168,7 @@ choice!(
 choice!(Match { Any, All });
 choice!(Mode { Json, Text });
 choice!(
-    /// What a passage is taken from.
+    /// Where a passage was found.
     Origin { Content, Title, Tool }
 );
 choice!(Status { Ok, Error });
@@ -215,7 +224,7 @@ impl Default for SearchConversations {
     }
 }
 
-/// What a question may ask for: each word may be compared with every word of the index, and each passage is read again.
+/// Limits of a request: each word may be compared with every word of the index, and each passage is read again.
 const LONGEST: u64 = 4096; // bytes of all texts together
 const MOST_CHATS: u64 = 1000;
 const MOST_SNIPPETS: u64 = 100;
@@ -231,13 +240,13 @@ impl Request for SearchConversations {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.intent_query.0.iter().all(|text| text.trim().is_empty()) {
-            return invalid("nothing is looked for: `intent_query` is empty".to_string(), OPERATION.example);
+            return invalid("missing search text: `intent_query` is empty".to_string(), OPERATION.example);
         }
         if let Some(role) = self.role_filter.iter().find(|role| !ROLES.contains(&role.as_str())) {
-            return invalid(format!("there is no role `{role}`"), "one of: user, assistant, system");
+            return invalid(format!("unknown role `{role}`"), "one of: user, assistant, system");
         }
         if self.limit_chats == 0 {
-            return invalid("`limit_chats` is 0: nothing could be found".to_string(), "give at least 1");
+            return invalid("`limit_chats` must be at least 1".to_string(), "for example 10");
         }
         let length: usize = self.intent_query.0.iter().chain(&self.exclude_terms).map(String::len).sum();
         for (name, given, most) in [
@@ -271,7 +280,7 @@ enum WordOrSpan {
     Span { start: Option<i64>, end: Option<i64> },
 }
 
-/// One text or several, any of which may be meant.
+/// One search text or several alternatives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent(pub Vec<String>);
 
@@ -286,7 +295,7 @@ impl Serialize for Intent {
 
 impl<'de> Deserialize<'de> for Intent {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Intent, D::Error> {
-        let wrong = || de::Error::custom("`intent_query` is a text or a list of texts");
+        let wrong = || de::Error::custom("`intent_query` must be a string or a list of strings");
         let text = |value: Value| match value {
             Value::String(text) => Ok(text),
             _ => Err(wrong()),
@@ -298,11 +307,11 @@ impl<'de> Deserialize<'de> for Intent {
     }
 }
 
-/// When it was said: `all`, some days or hours back from now, or between two moments.
+/// A time range: `all`, a number of days or hours before now, or an explicit start and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeWindow {
     Word(String),
-    /// Milliseconds since 1970, both included.
+    /// Milliseconds since 1970, both inclusive.
     Span {
         start: Option<i64>,
         end: Option<i64>,
@@ -316,22 +325,19 @@ impl Default for TimeWindow {
 }
 
 impl TimeWindow {
-    /// The first and the last moment.
+    /// The first and the last timestamp of the range.
     pub fn bounds(&self, clock: Clock) -> Result<(Stamp, Stamp), Error> {
         let (open, end) = (Stamp(i64::MIN), Stamp(i64::MAX));
         match self {
             TimeWindow::Word(word) if word == "all" => Ok((open, end)),
             TimeWindow::Word(word) => match clock.moment(word) {
                 Some(start) => Ok((start, end)),
-                None => Err(Error::new(
-                    Code::InvalidArgument,
-                    format!("`time_window` does not understand `{word}`"),
-                )
-                .hint("7d, 30d, 60d, 90d, 12h, today, all, or {\"start\":…,\"end\":…} in milliseconds")),
+                None => Err(Error::new(Code::InvalidArgument, format!("invalid `time_window`: `{word}`"))
+                    .hint("7d, 30d, 60d, 90d, 12h, today, all, or {\"start\":…,\"end\":…} in milliseconds")),
             },
             TimeWindow::Span { start: Some(start), end: Some(end) } if start > end => {
                 Err(Error::new(Code::InvalidArgument, "`time_window` ends before it starts")
-                    .hint("exchange its start and its end"))
+                    .hint("swap start and end"))
             }
             TimeWindow::Span { start, end: last } => Ok((start.map_or(open, Stamp), last.map_or(end, Stamp))),
         }
@@ -353,8 +359,9 @@ impl Serialize for TimeWindow {
 
 impl<'de> Deserialize<'de> for TimeWindow {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<TimeWindow, D::Error> {
-        let wrong =
-            || de::Error::custom("`time_window` is a text such as `30d`, or {start, end} in milliseconds");
+        let wrong = || {
+            de::Error::custom("`time_window` must be a string such as `30d`, or {start, end} in milliseconds")
+        };
         match Value::deserialize(from)? {
             Value::String(word) => Ok(TimeWindow::Word(word)),
             Value::Object(mut span) => {
@@ -370,12 +377,12 @@ impl<'de> Deserialize<'de> for TimeWindow {
     }
 }
 
-/// Models like to write milliseconds as `1.7e12`.
+/// Accepts floats as well: models often write milliseconds as `1.7e12`.
 fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(|n| n.is_finite()).map(|n| n as i64))
 }
 
-// ---- the answer
+// ---- the response
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -383,21 +390,21 @@ pub struct SearchFound {
     pub status: Status,
     #[serde(rename = "iterations_used")]
     pub iterations_used: u32,
-    /// How likely the first conversation is the one that was meant, from 0 to 1.
+    /// Probability that the first session is the intended one, from 0 to 1.
     pub confidence: f64,
     pub top_chat_ids: Vec<String>,
     pub results: Vec<ChatFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guidance: Option<Guidance>,
-    /// Up to when the history was known, in milliseconds.
+    /// The time up to which the history is indexed, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
-    /// A part of the history could not be searched; the notes say which.
+    /// Part of the history could not be searched; the notes say which.
     #[serde(skip_serializing_if = "is_false")]
     pub partial: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The same for people, where `response_mode` asks for it.
+    /// The response as readable text, if `response_mode` is `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -443,18 +450,18 @@ pub struct ChatFound {
     pub hits: u64,
     pub time_range: TimeRange,
     pub snippets: Vec<Snippet>,
-    /// Which agent it was held with.
+    /// The agent, by the name of its source.
     pub source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(skip_serializing_if = "is_false")]
     pub archived: bool,
 }
 
-/// Milliseconds since 1970; null where the history does not say.
+/// Milliseconds since 1970; null if the transcript has no timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimeRange {
@@ -468,7 +475,7 @@ impl TimeRange {
     }
 }
 
-/// A moment as the operations tell it.
+/// A timestamp as responses contain it.
 pub fn ms(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
 }
@@ -481,7 +488,7 @@ pub struct Snippet {
     pub created_at: Option<i64>,
     pub text: String,
     pub source: Origin,
-    /// Where in the text the matches are: from and to, counted in characters.
+    /// The matches in the text: start and end, counted in characters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub highlights: Vec<[u32; 2]>,
 }
@@ -495,7 +502,7 @@ pub struct Guidance {
     pub state: State,
 }
 
-/// A call that may be made as it stands.
+/// A tool call, ready to run unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NextAction {
@@ -507,7 +514,7 @@ pub struct NextAction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct State {
-    /// Words that were looked for besides those given, by the word they stand beside.
+    /// Words added to the search, by the word that they extend.
     pub expanded_terms: BTreeMap<String, Vec<String>>,
     pub excludes: Vec<String>,
     pub iteration: u32,
@@ -518,9 +525,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What was promised, key by key, is what is read and written.
+    /// The documented JSON survives reading and writing, key by key.
     #[test]
-    fn the_answer_keeps_the_promised_names() {
+    fn the_response_keeps_its_documented_keys() {
         let promised = json!({
             "status": "ok", "iterations_used": 1, "confidence": 0.5, "topChatIds": ["a"],
             "results": [{
@@ -540,11 +547,11 @@ mod tests {
         let read: SearchFound = serde_json::from_value(promised.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap().to_string(), promised.to_string());
         let keys = |found: &SearchFound| serde_json::to_value(found).unwrap().as_object().unwrap().len();
-        assert_eq!(keys(&SearchFound::default()), 5, "what is not known is left out");
+        assert_eq!(keys(&SearchFound::default()), 5, "unknown fields are omitted");
     }
 
     #[test]
-    fn a_window_has_two_ends() {
+    fn a_time_window_has_a_start_and_an_end() {
         let clock = Clock::At(Stamp(100 * 86_400_000));
         let (open, end) = (Stamp(i64::MIN), Stamp(i64::MAX));
         for (window, bounds) in [

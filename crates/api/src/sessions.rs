@@ -1,6 +1,6 @@
-//! `list_sessions`: what did I work on lately, and how do I get back to it?
+//! `list_sessions`: recent sessions with their resume commands.
 //!
-//! Does not look into what was said: that is `search`.
+//! Does not search messages: that is `search`.
 
 use crate::operation::{Operation, Request, Response};
 use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "list_sessions",
     command: "sessions",
-    about: "List conversations, the latest first, with the command that resumes each",
-    answer: "conversations by their end, the latest first, then by id",
+    about: "List sessions, newest first, with their resume commands",
+    answer: "sessions by end time, newest first, then by ID",
     example: "loci sessions --since 7d --source claude-code --limit 5",
     words: None,
     params: &[
@@ -22,8 +22,8 @@ pub const OPERATION: Operation = Operation {
         PROJECT,
         SINCE,
         UNTIL,
-        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
-        param("offset", Shape::Count, "N", "Leave out this many first"),
+        param("limit", Shape::Count, "N", "Maximum number of sessions [default: 20]"),
+        param("offset", Shape::Count, "N", "Skip the first N"),
     ],
     required: &[],
     shapes: properties::<ListSessions>,
@@ -64,10 +64,10 @@ impl Request for ListSessions {
 #[serde(rename_all = "camelCase", default)]
 pub struct Sessions {
     pub sessions: Vec<SessionLine>,
-    /// Up to when the history was known, in milliseconds.
+    /// The time up to which the history is indexed, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
-    /// Why there is nothing.
+    /// Why the list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -93,7 +93,7 @@ pub struct SessionLine {
     pub models: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Its agent has deleted the transcript: it is told from the archive, and cannot be resumed.
+    /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub archived: bool,
 }

@@ -1,4 +1,4 @@
-//! Wiring Loci into the agents of this machine: which agents, every change with its text, and whether it holds.
+//! Configuring agents on this machine to use Loci: the agents, each change as a diff, and checks of the result.
 //!
 //! Does not know how any agent is configured.
 
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "setup",
     command: "setup",
-    about: "Wire Loci into the agents found on this machine, or take it out again",
-    answer: "each agent with the exact changes to its files, whether they were made, and whether they hold",
+    about: "Configure agents to use Loci, or undo it",
+    answer: "each agent with the exact changes to its files, whether they were made, and the checks of the result",
     example: "loci setup claude-code --dry-run",
     words: Some(Words {
         value: "AGENT",
@@ -22,14 +22,9 @@ pub const OPERATION: Operation = Operation {
         number: Number::Several,
     }),
     params: &[
-        param(
-            "agents",
-            Shape::List,
-            "AGENTS",
-            "Only these agents, whether or not they are found [default: all found]",
-        ),
-        param("remove", Shape::Flag, "", "Take out what was put in, byte for byte, and nothing else"),
-        param("dry_run", Shape::Flag, "", "Only show the changes"),
+        param("agents", Shape::List, "AGENTS", "Only these agents, even if not found [default: all found]"),
+        param("remove", Shape::Flag, "", "Undo the changes made by setup, byte for byte"),
+        param("dry_run", Shape::Flag, "", "Show the changes without making them"),
     ],
     required: &[],
     shapes: properties::<SetupRequest>,
@@ -39,7 +34,7 @@ pub const OPERATION: Operation = Operation {
     stats: &[],
 };
 
-/// Every agent that can be set up, as it is named wherever Loci names agents.
+/// Every agent that can be configured, by its name throughout Loci.
 pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,9 +53,9 @@ impl Request for SetupRequest {
         match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
-                let message = format!("Loci cannot be set up for `{name}`");
+                let message = format!("unsupported agent `{name}`");
                 Err(Error::new(Code::InvalidArgument, message)
-                    .hint(format!("it can for: {}", AGENTS.join(", "))))
+                    .hint(format!("supported: {}", AGENTS.join(", "))))
             }
         }
     }
@@ -100,17 +95,17 @@ impl Response for SetupDone {
 pub struct AgentSetup {
     pub agent: String,
     pub title: String,
-    /// What shows that the agent is here: its folder or its program. None: it was not found.
+    /// The directory or program by which the agent was found; none if it was not found.
     pub found: Option<String>,
-    /// Empty: everything is as it should be.
+    /// Empty if nothing has to change.
     pub changes: Vec<Change>,
-    /// What holds now, as far as can be said without a network.
+    /// Checks of the result, without network access.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// Why nothing was done, or not all of it.
+    /// Why some or all changes were not made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<SetupProblem>,
-    /// How to see that it works.
+    /// How to verify that it works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -120,10 +115,10 @@ pub struct AgentSetup {
 pub struct Change {
     pub path: String,
     pub does: Does,
-    /// What the file gains or loses, as a unified diff; of a file that comes as a whole with Loci, nothing.
+    /// The change as a unified diff; none for a file that Loci ships whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// How large the file is afterwards.
+    /// The size of the file afterwards.
     pub bytes: u64,
     pub made: bool,
 }
@@ -147,7 +142,7 @@ pub struct Check {
 #[serde(rename_all = "camelCase")]
 pub struct SetupProblem {
     pub message: String,
-    /// What to do by hand instead.
+    /// Instructions for making the change by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! `status`: how Loci stands, at a glance: what is indexed and how fresh, what is remembered, what waits, what runs.
+//! `status`: index, memory, queues, daemon and disk usage at a glance.
 //!
-//! Looks for no trouble: that is `doctor`.
+//! Does not look for problems: that is `doctor`.
 
 use crate::operation::{Operation, Request, Response};
 use crate::schema::properties;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub const OPERATION: Operation = Operation {
     name: "status",
     command: "status",
-    about: "How Loci stands: what is indexed and remembered, what waits, whether the daemon runs, what it takes",
-    answer: "the figures, counted for this answer",
+    about: "Show index, memory, queue and daemon status",
+    answer: "current counts and sizes",
     example: "loci status --json",
     words: None,
     params: &[],
@@ -43,7 +43,7 @@ pub struct Status {
     pub model: Option<Model>,
     pub messages: Waiting,
     pub daemon: DaemonState,
-    /// What Loci's own files take, in bytes.
+    /// The sizes of Loci's own files, in bytes.
     pub sizes: BTreeMap<String, u64>,
     pub data: String,
     pub cache: String,
@@ -58,10 +58,10 @@ pub struct History {
     pub transcripts: u64,
     pub sessions: u64,
     pub events: u64,
-    /// Up to when the history is known, in milliseconds.
+    /// The time up to which the history is indexed, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
-    /// Source trees of which something is kept.
+    /// Source trees with a code index.
     pub code_trees: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct History {
 pub struct Remembers {
     pub sessions: u64,
     pub facts: u64,
-    /// Facts that wait for a person to look at them.
+    /// Facts that await review by a person.
     pub in_review: u64,
     /// When memory was last consolidated, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,9 +82,9 @@ pub struct Remembers {
 #[serde(rename_all = "camelCase", default)]
 pub struct Model {
     pub tokens_today: u64,
-    /// Jobs that were given up, to be looked at.
+    /// Jobs that were parked after repeated failures.
     pub parked: u64,
-    /// Providers that are not asked for now, and until when.
+    /// Providers in backoff, and until when.
     pub closed: Vec<String>,
 }
 
@@ -97,11 +97,11 @@ pub struct Waiting {
     pub running: u64,
     pub answered: u64,
     pub failed: u64,
-    /// Left for a daemon that was not there.
+    /// Spooled while no daemon was running.
     pub spooled: u64,
 }
 
-/// The process that stays.
+/// The background daemon.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DaemonState {
@@ -116,22 +116,22 @@ pub struct DaemonState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     pub watched: u64,
-    /// Folders beyond what the kernel watches.
+    /// Directories over the kernel's watch limit.
     pub polled: u64,
-    /// How often the kernel lost count, and everything was looked at again.
+    /// The number of event queue overflows, each followed by a full rescan.
     pub overflows: u64,
     pub connections: u64,
-    /// Calls that run or wait.
+    /// Running and waiting calls.
     pub in_flight: u64,
     pub calls: u64,
     pub failed: u64,
     pub rss_bytes: u64,
     pub threads: u64,
     pub open_files: u64,
-    /// How those before it ended, the oldest first; `lost`: nobody wrote it down.
+    /// How earlier daemons ended, oldest first; `lost` if no end was recorded.
     pub exits: Vec<String>,
     pub log: String,
-    /// Of each operation: how often, and how long half and all but one in twenty took at most.
+    /// Per operation: the number of calls, and the median and 95th percentile of their duration.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub methods: BTreeMap<String, Took>,
 }

@@ -1,33 +1,33 @@
-//! Text that may be printed: without what a terminal would obey, on one line, cut to a width that counts wide
-//! characters as two.
+//! Text that is safe to print: without control sequences, on one line, truncated to a width that counts wide characters
+//! as two.
 //!
 //! Does not know colours.
 
 use std::fmt::{Arguments, Write as _};
 
-/// Adds to a text.
+/// Appends formatted text.
 pub fn put(out: &mut String, what: Arguments<'_>) {
     let _ = out.write_fmt(what); // writing to a String does not fail
 }
 
-/// Transcripts hold escape sequences; a terminal must not obey them.
+/// Removes control characters: transcripts contain escape sequences that a terminal must not execute.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| may_stand(*c)).collect()
 }
 
-/// Whether a character neither commands a terminal nor turns the order of a line round.
+/// Whether a character is neither a control character nor a bidirectional override.
 pub fn may_stand(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// On one line, with single blanks.
+/// The text on one line, with runs of white space collapsed.
 pub fn one_line(text: &str) -> String {
     let words: Vec<String> = text.split_whitespace().map(clean).collect();
     words.join(" ")
 }
 
-/// Characters that take two columns: East Asian wide and fullwidth, and pictures.
+/// Characters that take two columns: East Asian wide and fullwidth, and emoji.
 const WIDE: &[(char, char)] = &[
     ('\u{1100}', '\u{115f}'),
     ('\u{231a}', '\u{231b}'),
@@ -47,7 +47,7 @@ const WIDE: &[(char, char)] = &[
     ('\u{20000}', '\u{3fffd}'),
 ];
 
-/// Characters that take none: marks on the one before, and joiners.
+/// Characters that take no column: combining marks and joiners.
 const NARROW: &[(char, char)] = &[
     ('\u{300}', '\u{36f}'),
     ('\u{483}', '\u{489}'),
@@ -72,12 +72,12 @@ pub fn width_of(c: char) -> usize {
     }
 }
 
-/// How many columns a text takes.
+/// The number of columns a text takes.
 pub fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
 
-/// At most this wide; what was left out is said by `…`.
+/// Truncates to at most this many columns; `…` marks the cut.
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_string();
@@ -94,9 +94,8 @@ pub fn cut(text: &str, most: usize) -> String {
     out
 }
 
-/// The beginning of an id, long enough to be typed. `ses_` and the like are the same for all, and a UUID of version 7
-/// begins with its time: all that were made in the same 65 seconds share eight characters, in the same millisecond
-/// thirteen.
+/// An ID prefix to display and type. Common prefixes such as `ses_` do not count. A UUID of version 7 begins with its
+/// time: all that were created within the same 65 seconds share eight characters, within the same millisecond thirteen.
 pub fn short_id(id: &str) -> String {
     let id = clean(id);
     let same = id.find('_').filter(|at| *at < 5).map_or(0, |at| at + 1);
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_text_fits_its_columns() {
+    fn truncated_text_fits_its_columns() {
         for (text, most, shown) in [
             ("abcdef", 6, "abcdef"),
             ("abcdef", 4, "abc…"),
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_id_tells_sessions_of_one_minute_apart() {
+    fn short_ids_distinguish_sessions_of_one_minute() {
         for (id, shown) in [
             ("3b241101-e2bb-4255-8caf-4136c566a962", "3b241101"),
             ("01a1dc64-bdbc-7882-8f0c-530a70a99859", "01a1dc64-bdbc"),
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_not_told_what_to_do() {
+    fn control_sequences_are_removed() {
         assert_eq!(clean("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
         assert_eq!(one_line(" a\n\tb \u{7}c "), "a b c");
     }

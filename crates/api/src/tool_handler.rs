@@ -1,6 +1,6 @@
 //! Tool calls of an agent: a tool and its parameters in, an envelope out.
 //!
-//! Does not know the protocol that the call came by, nor the engines behind it.
+//! Does not know the protocol of the call, nor the engines that implement it.
 
 use crate::envelope::Envelope;
 use crate::progress::Progress;
@@ -8,10 +8,10 @@ use crate::{Error, Tool};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The circumstances of a tool call, as far as they are known.
+/// The context of a tool call, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
-    /// The session that makes the call; a search leaves it out.
+    /// The calling session; searches exclude it.
     pub session: Option<String>,
     pub progress: Arc<Progress>,
 }

@@ -1,7 +1,7 @@
-//! What a tool takes and gives back, as JSON Schema: the shapes come from the types, the words from the tables.
+//! JSON Schemas of a tool's input and output: the types supply the shapes, the tables the descriptions.
 //!
-//! Kept short: an agent pays for a tool's schema in every session. What all questions take is explained once, in the
-//! server's instructions, and stands in each schema without words.
+//! Kept short: an agent pays for a tool's schema in every session. Parameters that all views share are explained once, in
+//! the server's instructions, and have no description in the schemas.
 
 use crate::control::{CONTROL, Control};
 use crate::envelope::Envelope;
@@ -34,7 +34,7 @@ pub fn input(tool: &Tool) -> Map<String, Value> {
     schema
 }
 
-/// The schema of every reply, one level deep: in each tool's listing it would be said again all the way down.
+/// The schema of every reply, one level deep: it is repeated for each tool in the listing.
 pub fn output() -> Map<String, Value> {
     let mut schema = of::<Envelope>();
     schema.remove("additionalProperties");
@@ -53,14 +53,14 @@ fn required(tool: &Tool) -> &'static [&'static str] {
     }
 }
 
-/// The shapes of its parameters, by name.
+/// The schemas of its parameters, by name.
 fn shapes(tool: &Tool) -> Map<String, Value> {
     let mut all = properties::<Control>();
     all.extend(tool.operation().map_or_else(properties::<ViewRequest>, |operation| (operation.shapes)()));
     all
 }
 
-/// Words for what only this tool takes; what may be chosen is listed where the type does not list it.
+/// Adds a description to parameters specific to this tool, and the allowed values if the type does not list them.
 fn describe(tool: &Tool, param: &Param, shape: &mut Value) {
     let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name);
     let control = CONTROL.iter().any(|control| control.name == param.name);
@@ -73,7 +73,7 @@ fn describe(tool: &Tool, param: &Param, shape: &mut Value) {
     }
 }
 
-/// Up to the first colon, bracket or semicolon: the rest is for people, who have the reference.
+/// The text up to the first bracket or semicolon; the rest is for the reference pages.
 fn brief(about: &str) -> &str {
     about.split(['[', ';']).next().unwrap_or(about).trim_end_matches([' ', '.'])
 }
@@ -84,7 +84,7 @@ mod tests {
     use crate::TOOLS;
 
     #[test]
-    fn every_parameter_has_a_shape_and_nothing_else_is_taken() {
+    fn every_parameter_has_a_schema_and_others_are_rejected() {
         for tool in TOOLS {
             let schema = input(tool);
             let properties = schema["properties"].as_object().unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_fits_its_schema() {
+    fn the_output_schema_has_every_envelope_field() {
         let schema = output();
         let properties = schema["properties"].as_object().unwrap();
         assert_eq!(schema["required"], json!(["mode"]));

@@ -1,6 +1,6 @@
-//! Every tool that an agent may call, once: its name, the set it comes in, and which question or operation it asks.
+//! The table of tools that agents can call: name, tool sets, and the view or operation behind each.
 //!
-//! Does not say what a parameter means: a tool takes those of what it asks, under the same names.
+//! Does not describe parameters: a tool has those of its view or operation, under the same names.
 
 use crate::control::CONTROL;
 use crate::operation::Operation;
@@ -12,7 +12,7 @@ use crate::views::{VIEWS, View, view_named};
 pub struct Tool {
     pub name: &'static str,
     pub sets: &'static [Set],
-    /// One line: an agent pays for every word of it, in every session.
+    /// One line: an agent pays for every word of it in every session.
     pub about: &'static str,
     pub asks: Asks,
 }
@@ -28,13 +28,13 @@ pub enum Set {
 
 impl Set {
     pub const ALL: &'static [(Set, &'static str, &'static str)] = &[
-        (Set::Chat, "chat", "find past conversations and read them"),
-        (Set::History, "history", "ask about calls, failures, messages, files"),
-        (Set::Code, "code", "outlines, names and usages of the code base itself"),
-        (Set::Agents, "agents", "hand messages to other agents"),
-        (Set::Memory, "memory", "what is remembered of sessions, and what was decided in them"),
+        (Set::Chat, "chat", "search and read past conversations"),
+        (Set::History, "history", "query tool calls, errors, messages and files"),
+        (Set::Code, "code", "outlines, symbols and usages of the code base"),
+        (Set::Agents, "agents", "send messages to other agents"),
+        (Set::Memory, "memory", "names, summaries and facts of past sessions"),
     ];
-    /// What an agent gets that asks for nothing in particular.
+    /// The sets that are enabled by default.
     pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
 
     pub fn named(word: &str) -> Option<Set> {
@@ -44,13 +44,13 @@ impl Set {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// A question, about the project unless it is told otherwise.
+    /// A view, limited to the current project by default.
     View(&'static str, &'static str),
-    /// The same about the session that asks.
+    /// The same view, limited to the calling session.
     OwnSession(&'static str, &'static str),
-    /// A question that is named by the parameter `view`.
+    /// The view named by the parameter `view`.
     AnyView,
-    /// The operation of the tool's name.
+    /// The operation with the tool's name.
     Operation,
 }
 
@@ -70,144 +70,129 @@ pub const TOOLS: &[Tool] = &[
         "search_conversations",
         CHAT,
         Asks::Operation,
-        "Find past conversations by what was meant. All projects. Follow guidance.nextActions; then gather_chats.",
+        "Search past conversations in all projects. Follow guidance.nextActions; then gather_chats.",
     ),
-    tool("gather_chats", CHAT, Asks::Operation, "Read whole conversations by id."),
-    tool("resolve_ids", CHAT, Asks::Operation, "Complete the beginning of a conversation's or message's id."),
-    tool("list_sessions", CHAT, Asks::Operation, "Recent conversations, the latest first."),
-    tool("query_tools", HISTORY, Asks::View("query", "tools"), "Tool calls of this project."),
-    tool("query_tools_session", HISTORY, Asks::OwnSession("query", "tools"), "Tool calls of this session."),
+    tool("gather_chats", CHAT, Asks::Operation, "Read whole sessions by ID."),
+    tool("resolve_ids", CHAT, Asks::Operation, "Look up sessions and messages by ID prefix."),
+    tool("list_sessions", CHAT, Asks::Operation, "List sessions, newest first."),
+    tool("query_tools", HISTORY, Asks::View("query", "tools"), "List tool calls of this project."),
+    tool(
+        "query_tools_session",
+        HISTORY,
+        Asks::OwnSession("query", "tools"),
+        "List tool calls of this session.",
+    ),
     tool(
         "query_user_messages",
         HISTORY,
         Asks::View("query", "user-messages"),
-        "What people typed in this project.",
+        "List user prompts of this project.",
     ),
     tool(
         "query_user_messages_session",
         HISTORY,
         Asks::OwnSession("query", "user-messages"),
-        "What people typed in this session.",
+        "List user prompts of this session.",
     ),
-    tool("get_stats", HISTORY, Asks::View("", "stats"), "Counts of sessions, turns, calls, failures."),
-    tool("get_session_stats", HISTORY, Asks::OwnSession("", "stats"), "The same counts of this session."),
-    tool("query_errors", HISTORY, Asks::View("query", "errors"), "What failed, with signatures."),
+    tool("get_stats", HISTORY, Asks::View("", "stats"), "Count sessions, turns, calls and errors."),
+    tool(
+        "get_session_stats",
+        HISTORY,
+        Asks::OwnSession("", "stats"),
+        "Count turns, calls and errors of this session.",
+    ),
+    tool("query_errors", HISTORY, Asks::View("query", "errors"), "List errors with their signatures."),
     tool(
         "query_tool_sequences",
         HISTORY,
         Asks::View("analyze", "sequences"),
-        "Runs of tool calls that recur.",
+        "Find recurring sequences of tool calls.",
     ),
     tool(
         "query_file_access",
         HISTORY,
         Asks::View("query", "file-access"),
-        "What was done to each file, step by step.",
+        "List reads, edits and writes per file.",
     ),
     tool(
         "query_conversation",
         HISTORY,
         Asks::View("query", "turns"),
-        "Turn by turn: prompt, tools, reply, duration.",
+        "List turns: prompt, tools, reply, duration.",
     ),
-    tool("query_context", HISTORY, Asks::View("query", "context"), "What happened around a failure."),
+    tool("query_context", HISTORY, Asks::View("query", "context"), "Show the turns around an error."),
     tool(
         "query_history",
         HISTORY,
         Asks::AnyView,
-        "Any view by name, such as `query messages`, `analyze errors`, `usage`.",
+        "Run any view by name, such as `query messages`, `analyze errors`, `usage`.",
     ),
-    tool("read_ref", EVERY, Asks::Operation, "Read a file_ref when you cannot open its path."),
-    tool("cleanup_temp_files", HISTORY, Asks::Operation, "Remove old file_ref files."),
-    tool("get_outline", CODE, Asks::Operation, "What a type or member offers, in a fraction of its source."),
-    tool("get_member_outline", CODE, Asks::Operation, "One member: signature, documentation, place."),
-    tool("resolve_symbol", CODE, Asks::Operation, "Which type or member a name means: suffix, * and ? work."),
-    tool("search_symbols", CODE, Asks::Operation, "Types and members by a part of their names."),
+    tool("read_ref", EVERY, Asks::Operation, "Read a saved result (file_ref) if you cannot open its path."),
+    tool("cleanup_temp_files", HISTORY, Asks::Operation, "Delete old saved results."),
+    tool("get_outline", CODE, Asks::Operation, "Show the outline of a type or member."),
+    tool("get_member_outline", CODE, Asks::Operation, "Show a member: signature, documentation, location."),
     tool(
-        "find_usages",
+        "resolve_symbol",
         CODE,
         Asks::Operation,
-        "Where a type or a member is mentioned, and how sure that is.",
+        "Resolve a name to a type or member (suffix, * and ? work).",
     ),
-    tool("code_graph", CODE, Asks::Operation, "Who depends on whom, drawn (mermaid, dot, svg)."),
-    tool(
-        "get_semantic",
-        CODE,
-        Asks::Operation,
-        "The note about what a type is for, and whether it still holds.",
-    ),
+    tool("search_symbols", CODE, Asks::Operation, "Search types and members by part of the name."),
+    tool("find_usages", CODE, Asks::Operation, "Find usages of a type or member, with certainty."),
+    tool("code_graph", CODE, Asks::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
+    tool("get_semantic", CODE, Asks::Operation, "Show the note about a type and whether it is stale."),
     tool(
         "investigate",
         CODE,
         Asks::Operation,
-        "Find what in the code answers a question. Gives an op; stream_op has the rest if it is still running.",
+        "Answer a question about the code. Returns an op; follow it with stream_op while it runs.",
     ),
-    tool("stream_op", CODE, Asks::Operation, "What an investigation has found since."),
+    tool("stream_op", CODE, Asks::Operation, "Show the progress and result of an investigation."),
     tool(
         "build_pack",
         CODE,
         Asks::Operation,
-        "Outlines of the types of a filter in one file, within a budget.",
+        "Write outlines of matching types to one file, within a token budget.",
     ),
-    tool("list_packs", CODE, Asks::Operation, "The packs that were built."),
-    tool(
-        "get_prompt_window",
-        CODE,
-        Asks::Operation,
-        "Outlines of what is pinned, in focus and asked for lately.",
-    ),
+    tool("list_packs", CODE, Asks::Operation, "List packs."),
+    tool("get_prompt_window", CODE, Asks::Operation, "Show outlines of pinned, focused and recent types."),
     tool("pin", CODE, Asks::Operation, "Keep a type in the prompt window."),
-    tool("unpin", CODE, Asks::Operation, "Let a pinned type go."),
-    tool(
-        "dismiss",
-        CODE,
-        Asks::Operation,
-        "Leave a type out of the prompt window until it is asked for again.",
-    ),
-    tool(
-        "code_context",
-        CODE,
-        Asks::Operation,
-        "What the work is about for a while: add, clear or list types.",
-    ),
-    tool(
-        "index_code",
-        CODE,
-        Asks::Operation,
-        "Bring what is known of the code base up to date, and say what changed and how deep.",
-    ),
-    tool("code_status", CODE, Asks::Operation, "How much of the code base is known."),
+    tool("unpin", CODE, Asks::Operation, "Unpin a type."),
+    tool("dismiss", CODE, Asks::Operation, "Hide a type from the prompt window until it is requested again."),
+    tool("code_context", CODE, Asks::Operation, "Add, clear or list focus types of the prompt window."),
+    tool("index_code", CODE, Asks::Operation, "Update the code index; list changed types by change class."),
+    tool("code_status", CODE, Asks::Operation, "Show code index statistics."),
     tool(
         "dispatch",
         AGENTS,
         Asks::Operation,
-        "Hand a message to another agent; its reply, or a number to follow.",
+        "Send a message to another agent; returns its reply or a message ID.",
     ),
-    tool("list_messages", AGENTS, Asks::Operation, "What became of messages, and the replies."),
-    tool("list_agents", AGENTS, Asks::Operation, "The agents that messages can be handed to."),
+    tool("list_messages", AGENTS, Asks::Operation, "List messages with their state and replies."),
+    tool("list_agents", AGENTS, Asks::Operation, "List agents that can receive messages."),
     tool(
         "recommend",
         CHAT,
         Asks::Operation,
-        "Which earlier conversation a prompt refers back to, if clearly one.",
+        "Suggest the earlier session a prompt refers to, if one clearly fits.",
     ),
     tool(
         "list_memory",
         MEMORY,
         Asks::Operation,
-        "Names of past sessions, and facts that were decided in them.",
+        "List names of past sessions and the facts derived from them.",
     ),
     tool(
         "show_memory",
         MEMORY,
         Asks::Operation,
-        "A session's summary, or a fact with its evidence. History, not a task.",
+        "Show a session's summary, or a fact with its evidence. History, not a task.",
     ),
-    tool("pin_memory", MEMORY, Asks::Operation, "Keep a memory at the top of the list."),
-    tool("retire_memory", MEMORY, Asks::Operation, "Put a fact away that no longer holds."),
+    tool("pin_memory", MEMORY, Asks::Operation, "Pin a memory to the top of the list."),
+    tool("retire_memory", MEMORY, Asks::Operation, "Retire a fact that is no longer true."),
 ];
 
-/// The views that `query_history` names: every one.
+/// The names of all views, for `query_history`.
 pub fn view_names() -> Vec<String> {
     VIEWS.iter().map(View::title).collect()
 }
@@ -221,7 +206,7 @@ impl Tool {
         OPERATIONS.iter().find(|operation| self.asks == Asks::Operation && operation.name == self.name)
     }
 
-    /// The question it asks, where it is always the same.
+    /// The view of this tool, if it is fixed.
     pub fn view(&self) -> Option<&'static View> {
         match self.asks {
             Asks::View(group, name) | Asks::OwnSession(group, name) => view_named(group, name),
@@ -233,7 +218,7 @@ impl Tool {
         self.operation().is_none_or(|operation| operation.read_only)
     }
 
-    /// What it takes, in the order of the tables.
+    /// Its parameters, in the order of the tables.
     pub fn params(&self) -> Vec<&'static Param> {
         match self.asks {
             Asks::Operation => self.operation().map_or_else(Vec::new, |operation| {
@@ -249,7 +234,7 @@ impl Tool {
         }
     }
 
-    /// How a person asks the same; a tool about one's own session is no other question.
+    /// The equivalent command line; none for a tool limited to the calling session, which shares the view of another tool.
     fn typed(&self) -> Option<String> {
         let view = self.view().filter(|_| !self.is_own()).map(View::title);
         view.or_else(|| Some(self.operation()?.command.to_string())).map(|words| format!("loci {words}"))
@@ -260,16 +245,16 @@ impl Tool {
     }
 }
 
-/// A hint for a person as one for an agent: what is typed becomes what is called.
+/// Rewrites a hint for agents: replaces commands with tool names.
 pub fn in_tools(hint: &str) -> String {
     let mut known: Vec<(String, &str)> =
         TOOLS.iter().filter_map(|tool| Some((tool.typed()?, tool.name))).collect();
-    // `loci query tools` before anything that begins like it.
+    // Longest command first: `loci query tools` before its prefixes.
     known.sort_by_key(|(typed, _)| std::cmp::Reverse(typed.len()));
     known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
 }
 
-/// What a question about one's own session has no choice of.
+/// Parameters that a tool limited to the calling session does not have.
 const OWN_KNOWS: &[&str] = &["session", "project", "all_projects", "source"];
 
 #[cfg(test)]
@@ -277,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_asks_something_that_is_there() {
+    fn every_tool_has_an_existing_view_or_operation() {
         for tool in TOOLS {
             match tool.asks {
                 Asks::Operation => assert!(tool.operation().is_some(), "{}", tool.name),
@@ -295,11 +280,11 @@ mod tests {
             in_tools("see `loci query tools`, then `loci show`"),
             "see `query_tools`, then `gather_chats`"
         );
-        assert_eq!(in_tools("write 7d"), "write 7d");
+        assert_eq!(in_tools("use 7d"), "use 7d");
     }
 
     #[test]
-    fn a_tool_about_ones_own_session_cannot_be_sent_elsewhere() {
+    fn a_tool_limited_to_the_calling_session_takes_no_scope() {
         let own = tool_named("query_tools_session").unwrap();
         assert!(own.params().iter().all(|param| !OWN_KNOWS.contains(&param.name)));
         assert!(own.params().iter().any(|param| param.name == "status"));

@@ -38,17 +38,20 @@ pub struct ViewRequest {
     pub inline_threshold_bytes: Option<u64>,
 }
 
-/// A longer pattern is an attack or an accident.
+/// A longer pattern is an attack or a mistake.
 const LONGEST_PATTERN: usize = 512;
 
 impl ViewRequest {
-    /// Checks the parameters of one question: known, allowed here, of the right shape, and with fields it has.
+    /// Validates the parameters of a view: known, accepted by this view, of the right shape, and with existing fields.
     pub fn new(view: &View, params: Map<String, Value>) -> Result<ViewRequest, Error> {
         for name in params.keys() {
             if !view.takes(name) {
                 let known = view.params().collect::<Vec<_>>().join(", ");
-                return Err(Error::new(Code::InvalidArgument, format!("{} takes no `{name}`", view.title()))
-                    .hint(format!("it takes: {known}")));
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    format!("{}: unknown parameter `{name}`", view.title()),
+                )
+                .hint(format!("parameters: {known}")));
             }
         }
         let ask: ViewRequest = serde_json::from_value(Value::Object(params))
@@ -63,14 +66,14 @@ impl ViewRequest {
         if let Some(field) = self.fields.iter().find(|f| !view.fields.contains(&f.as_str())) {
             return invalid(
                 format!("{} has no field `{field}`", view.title()),
-                format!("its fields: {}", view.fields.join(", ")),
+                format!("fields: {}", view.fields.join(", ")),
             );
         }
         if let Some(status) = &self.status
             && record::Status::from_word(status).is_none()
         {
             return invalid(
-                format!("there is no status `{status}`"),
+                format!("unknown status `{status}`"),
                 "one of: success, error, pending, unknown".to_string(),
             );
         }
@@ -84,20 +87,20 @@ impl ViewRequest {
         }
         if self.project.is_some() && self.all_projects {
             return invalid(
-                "--project and --all-projects contradict each other".to_string(),
-                "give one of them".to_string(),
+                "--project and --all-projects cannot be combined".to_string(),
+                "use one of them".to_string(),
             );
         }
         if self.session.as_deref() == Some("") {
             return invalid(
                 "--session is empty".to_string(),
-                "give the beginning of a session's id".to_string(),
+                "pass a session ID or a prefix of it".to_string(),
             );
         }
         if self.minutes.is_some_and(|m| !m.is_finite() || m < 0.0) {
             return invalid(
-                "--minutes takes a number from 0 on".to_string(),
-                "as in --minutes 15".to_string(),
+                "--minutes must not be negative".to_string(),
+                "for example --minutes 15".to_string(),
             );
         }
         if self.pattern.as_ref().is_some_and(|pattern| pattern.len() > LONGEST_PATTERN) {
@@ -109,7 +112,7 @@ impl ViewRequest {
         self.control().check()
     }
 
-    /// How much of the answer is wanted, and in which form.
+    /// The output controls of this request.
     pub fn control(&self) -> Control {
         Control {
             jq_filter: self.jq_filter.clone(),

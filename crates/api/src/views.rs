@@ -1,8 +1,7 @@
-//! Every question over history, once: what it is about, what it takes, what its records hold and in what order
-//! they come.
+//! The table of views over the history: description, parameters, fields and order of the records.
 
 pub struct View {
-    /// `query`, `analyze`, or nothing for a command of its own.
+    /// `query`, `analyze`, or empty for a top-level command.
     pub group: &'static str,
     pub name: &'static str,
     pub about: &'static str,
@@ -11,14 +10,14 @@ pub struct View {
     /// Parameters beyond `SCOPE` and `FORM`.
     pub own: &'static [&'static str],
     pub by: &'static [&'static str],
-    /// By which fields records are counted where only their number is wanted; where there is none, figures are added up.
+    /// The fields that `stats_only` counts by; if empty, numeric fields are summed.
     pub stats: &'static [&'static str],
     pub example: &'static str,
 }
 
-/// What narrows a question to a part of the history.
+/// Parameters that limit a view to part of the history.
 pub const SCOPE: &[&str] = &["session", "project", "all_projects", "source", "since", "until"];
-/// In which form the records are wanted, and how many.
+/// Parameters that select the form and number of records.
 pub const FORM: &[&str] = &[
     "limit",
     "offset",
@@ -42,12 +41,12 @@ impl View {
         scope.iter().chain(FORM).chain(self.own).chain(by).copied()
     }
 
-    /// As a person types it.
+    /// The command without `loci`.
     pub fn title(&self) -> String {
         format!("{} {}", self.group, self.name).trim().to_string()
     }
 
-    /// As a file is called that holds its answer.
+    /// The name used in the file names of saved results.
     pub fn named(&self) -> String {
         self.title().replace([' ', '-'], "_")
     }
@@ -103,7 +102,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "tools",
-        about: "Tool calls with their inputs, outputs and how they ended",
+        about: "List tool calls with input, output and status",
         order: "timestamp, then id",
         fields: TOOL,
         own: &["pattern", "tool", "status"],
@@ -114,7 +113,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "errors",
-        about: "Everything that failed: tool calls and the model's provider",
+        about: "List errors of tool calls and model providers",
         order: "timestamp, then id",
         fields: &[
             "timestamp",
@@ -141,7 +140,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "messages",
-        about: "Everything that was said, with what kind of message it is",
+        about: "List messages with role and kind",
         order: BY_SESSION,
         fields: MESSAGE,
         own: &["pattern"],
@@ -152,7 +151,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "user-messages",
-        about: "What people typed, and nothing that only looks like it",
+        about: "List prompts typed by people, without injected ones",
         order: BY_SESSION,
         fields: MESSAGE,
         own: &["pattern"],
@@ -163,7 +162,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "assistant-messages",
-        about: "What the agents answered",
+        about: "List agents' replies",
         order: BY_SESSION,
         fields: MESSAGE,
         own: &["pattern"],
@@ -174,7 +173,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "turns",
-        about: "Prompt by prompt: what was asked, what was done, what was answered",
+        about: "List turns: prompt, tool calls and reply",
         order: BY_SESSION,
         fields: &[
             "session_id",
@@ -202,7 +201,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "context",
-        about: "What happened around each occurrence of a failure",
+        about: "Show the turns around each occurrence of an error",
         order: BY_SESSION,
         fields: &[
             "signature",
@@ -225,7 +224,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "file-access",
-        about: "What was done to each file, step by step",
+        about: "List reads, edits and writes per file, in order",
         order: "file",
         fields: &[
             "file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at",
@@ -239,7 +238,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "sessions",
-        about: "Sessions, with their titles, times and counts",
+        about: "List sessions with title, times and counts",
         order: "start, then id",
         fields: &[
             "session_id",
@@ -267,7 +266,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "files",
-        about: "Files by how much they were used",
+        about: "List files by number of accesses",
         order: "most used first, then file",
         fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
         own: &["pattern"],
@@ -278,7 +277,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "sequences",
-        about: "Runs of two to five tool calls that recur",
+        about: "Find recurring sequences of two to five tool calls",
         order: "most frequent first, then longest, then name",
         fields: &[
             "pattern",
@@ -297,7 +296,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "errors",
-        about: "Failures by name: the same failure in two sessions is one",
+        about: "Group errors by signature, across sessions",
         order: "most frequent first, then name",
         fields: &["signature", "tool", "count", "sessions", "first_at", "last_at", "pattern", "message"],
         own: &["pattern", "tool", "min_count"],
@@ -308,7 +307,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "file-churn",
-        about: "Files that were changed again and again",
+        about: "List the most frequently changed files",
         order: "most changed first, then file",
         fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
         own: &["min_count"],
@@ -319,7 +318,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "idle",
-        about: "Where sessions stood still",
+        about: "List idle gaps in sessions",
         order: BY_SESSION,
         fields: &["session_id", "started_at", "ended_at", "minutes", "turn", "before", "after"],
         own: &["minutes"],
@@ -330,7 +329,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "stats",
-        about: "Counts of sessions, turns, calls and failures",
+        about: "Count sessions, turns, calls and errors",
         order: "one record; with --by: most calls first, then name (days in order)",
         fields: &[
             "sessions",
@@ -361,7 +360,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "usage",
-        about: "Tokens and what they cost, with every figure explainable",
+        about: "Show token usage and cost (`--explain` lists how each figure is counted)",
         order: "by group; with --explain: by rule",
         fields: &[
             "day",
@@ -393,7 +392,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "sources",
-        about: "Which agents' histories were found, and how much of them was understood",
+        about: "List agents' histories found on this machine, with read coverage",
         order: "source, then version",
         fields: &[
             "source",
@@ -437,7 +436,7 @@ mod tests {
         for view in VIEWS {
             for name in view.params() {
                 assert!(param_named(name).is_some(), "{}: {name}", view.title());
-                assert!(known.get(name).is_some(), "{name} is not part of a request");
+                assert!(known.get(name).is_some(), "{name} is not a field of ViewRequest");
             }
         }
         let used = |name: &str| VIEWS.iter().any(|v| v.takes(name));
@@ -445,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_view_does_not_take_is_refused() {
+    fn a_view_rejects_unknown_parameters() {
         let view = view_named("query", "tools").unwrap();
         for params in [
             r#"{"signature":"x"}"#,

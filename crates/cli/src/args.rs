@@ -1,5 +1,7 @@
-//! The command line, built from the tables of `api`: a view or an operation is a command, a parameter a flag of the
-//! same name. Only the command that was typed is built in full; of the others help needs the names.
+//! Builds and parses the command line from the tables in `api`: each view and operation is a command, each parameter a
+//! flag of the same name. Only the command in use gets all its flags; the others need just a name for the help.
+//!
+//! Does not know what the commands do.
 
 use crate::commands::operation::Invocation;
 use crate::commands::view::Call;
@@ -11,7 +13,7 @@ use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// What was typed, understood.
+/// The parsed command line.
 pub(crate) enum Typed {
     View(Box<Call>),
     Operation(Box<Invocation>),
@@ -20,7 +22,7 @@ pub(crate) enum Typed {
     Daemon(ArgMatches),
 }
 
-/// None: the help or the version was shown, or nothing more is to be done.
+/// Returns `None` if there is nothing left to do, for example without a subcommand.
 pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     let typed = as_meant(std::env::args_os().collect());
     let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
@@ -29,7 +31,7 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
         Err(mut e) => {
             suggest(&mut e, &typed);
             let failed = e.use_stderr();
-            // A closed pipe behind `--help | head` is no error.
+            // A closed pipe, as in `--help | head`, is not an error.
             let _ = e.print();
             if failed {
                 refuse(asked_format(), &refusal(&e));
@@ -57,7 +59,7 @@ pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
     Ok(found.map(|found| Typed::View(Box::new(view::call(found, sub)))))
 }
 
-/// `loci help code outline` and `loci version` as clap understands them.
+/// Rewrites `loci help code outline` and `loci version` to the flags clap understands.
 fn as_meant(mut typed: Vec<OsString>) -> Vec<OsString> {
     match typed.get(1).and_then(|word| word.to_str()) {
         Some("help") => {
@@ -70,14 +72,14 @@ fn as_meant(mut typed: Vec<OsString>) -> Vec<OsString> {
     typed
 }
 
-/// In place of what clap takes for similar, which for `serach` was `dispatch`: what begins so, and what the fewest slips of the
-/// finger lie between.
+/// Replaces clap's suggestion (for `serach` it suggested `dispatch`) with the commands at the smallest edit distance and those
+/// that start with the typed word.
 fn suggest(error: &mut clap::Error, typed: &[OsString]) {
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let root = command(None);
     let known = typed.iter().skip(1).filter_map(|word| word.to_str());
-    let there = known.map_while(|word| (word != wrong).then_some(word));
-    let group = there.fold(&root, |at, word| at.find_subcommand(word).unwrap_or(at));
+    let parents = known.map_while(|word| (word != wrong).then_some(word));
+    let group = parents.fold(&root, |at, word| at.find_subcommand(word).unwrap_or(at));
     let near = nearest(wrong, group.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name));
     if !near.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
@@ -85,47 +87,48 @@ fn suggest(error: &mut clap::Error, typed: &[OsString]) {
 }
 
 fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let far = |name: &str| {
-        let begins = name.starts_with(wrong) && wrong.len() > 2;
-        service::letters_apart(wrong, name).or(begins.then_some(usize::MAX))
+    let distance = |name: &str| {
+        let is_prefix = name.starts_with(wrong) && wrong.len() > 2;
+        service::letters_apart(wrong, name).or(is_prefix.then_some(usize::MAX))
     };
-    // Of two that lie as near, the one with as many letters: `statsu` is `status` with two swapped.
-    let longer = |name: &str| name.len().abs_diff(wrong.len());
+    // At equal distance, prefer equal length: `statsu` is `status` with two letters swapped.
+    let length_difference = |name: &str| name.len().abs_diff(wrong.len());
     let mut near: Vec<(usize, usize, &str)> =
-        names.filter_map(|name| Some((far(name)?, longer(name), name))).collect();
+        names.filter_map(|name| Some((distance(name)?, length_difference(name), name))).collect();
     near.sort_unstable();
     near.into_iter().map(|(.., name)| name.to_string()).collect()
 }
 
-/// What clap complains of, as an error of ours.
+/// Converts a clap error to an [`api::Error`].
 fn refusal(error: &clap::Error) -> api::Error {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return api::Error::new(Code::InvalidArgument, "a command is missing").hint("loci --help");
+        return api::Error::new(Code::InvalidArgument, "missing command").hint("loci --help");
     }
-    let said = error.to_string();
-    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or("the command line is not understood");
-    let refused = api::Error::new(Code::InvalidArgument, first.trim_start_matches("error: "));
-    lines.filter_map(|line| line.strip_prefix("tip: ")).fold(refused, api::Error::hint)
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("invalid command line");
+    let error = api::Error::new(Code::InvalidArgument, first.trim_start_matches("error: "));
+    lines.filter_map(|line| line.strip_prefix("tip: ")).fold(error, api::Error::hint)
 }
 
-/// The format of a command line that could not be parsed.
+/// Finds the output format in a command line that could not be parsed.
 fn asked_format() -> Shown {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let beside = words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
+    let separate =
+        words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
     let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
     let json = || words.iter().any(|w| w == "--json").then_some("json");
-    beside.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
+    separate.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
 }
 
-// ---- the commands
+// ---- commands
 
-/// `wanted` is built in full, the others by name; all of them where nothing is wanted in particular.
+/// Builds `wanted` with all its flags and the other commands by name only; with `None`, builds every command in full.
 pub(crate) fn command(wanted: Option<&str>) -> Command {
     let full = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let mut root = Command::new("loci")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("What happened in your coding agents' sessions: find it, count it, ask about it.")
+        .about(ABOUT)
         .after_help(FIRST)
         .arg_required_else_help(true)
         .subcommand_required(true)
@@ -137,8 +140,8 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
     root = root.subcommand(mcp::command()).subcommand(hook::command());
     root = root.subcommand(daemon::command());
     for (group, about) in [
-        ("query", "Records of what happened: calls, failures, messages, turns, files"),
-        ("analyze", "What recurs: sequences, failures by name, churn, gaps"),
+        ("query", "List tool calls, failures, messages, turns, sessions and files"),
+        ("analyze", "Find recurring failures, call sequences, file churn and idle gaps"),
     ] {
         let bare = Command::new(group).about(about);
         root = root.subcommand(if full(group) { view::group_command(bare, group) } else { bare });
@@ -154,24 +157,30 @@ pub(crate) fn command(wanted: Option<&str>) -> Command {
     root
 }
 
+const ABOUT: &str = "Search your coding agents' sessions and report what happened in them.
+
+Loci reads the transcripts that Claude Code, Codex, Gemini CLI, OpenCode and ChatWise keep on this
+machine. It needs no setup and never modifies transcripts.";
+
 const FIRST: &str = "First steps:
-  loci sources                         what was found on this machine
-  loci search lost socket              where something was talked about
-  loci sessions                        what was worked on lately
-  loci query errors --all-projects     what failed
-  loci usage --all-projects            what it cost, day by day
+  loci sources                         list the agents and transcripts on this machine
+  loci search lost socket              search all sessions
+  loci sessions                        list recent sessions
+  loci query errors --all-projects     list failed tool calls
+  loci usage --all-projects            show tokens and cost per day
   loci query tools --jq 'select(.status==\"error\")' | head
 
-search, show and sessions are about every project; query, analyze, stats and usage about the
-one whose directory you are in, or with --all-projects about everything.
-Exit codes: 0 found, 1 error, 2 nothing found, 3 found but a part of the history could not be read.";
+search, show and sessions cover every project; query, analyze, stats and usage cover the project
+in the current directory, or everything with --all-projects.
+Output is text on a terminal and JSON elsewhere. `loci COMMAND --help` describes a command.
+Exit codes: 0 found, 1 error, 2 nothing found, 3 part of the history could not be read.";
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn clap_accepts_the_command_definitions() {
         command(None).debug_assert();
         for wanted in ["", "search", "query", "stats"] {
             command(Some(wanted)).debug_assert();
@@ -179,7 +188,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_is_told_by_what_lies_nearest() {
+    fn a_mistyped_command_suggests_the_nearest_one() {
         for (line, nearest) in [
             ("loci serach", "search"),
             ("loci sarch", "search"),
@@ -200,8 +209,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn help_and_version_are_words_as_well() {
-        for (line, meant) in [
+    fn help_and_version_also_work_as_subcommands() {
+        for (line, rewritten) in [
             ("loci help", "loci --help"),
             ("loci help search", "loci search --help"),
             ("loci help code outline", "loci code outline --help"),
@@ -210,13 +219,13 @@ pub(crate) mod tests {
             ("loci search help", "loci search help"),
         ] {
             let typed = as_meant(split(line).into_iter().map(OsString::from).collect());
-            assert_eq!(typed, split(meant).into_iter().map(OsString::from).collect::<Vec<_>>(), "{line}");
+            assert_eq!(typed, split(rewritten).into_iter().map(OsString::from).collect::<Vec<_>>(), "{line}");
         }
         let shown = command(Some("code")).try_get_matches_from(["loci", "code", "outline", "--help"]);
         assert_eq!(shown.unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
     }
 
-    /// The words of a command line as a shell would part them, as far as examples go: blanks and single quotes.
+    /// Splits a command line like a shell, as far as the examples need: spaces and single quotes.
     pub(crate) fn split(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
         for c in line.chars() {

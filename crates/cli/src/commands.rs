@@ -1,4 +1,6 @@
-//! The commands of `loci`, one module for each way of running one.
+//! The commands of `loci`, one module per kind of command.
+//!
+//! Does not know how arguments are parsed into commands.
 
 pub(crate) mod daemon;
 pub(crate) mod hook;

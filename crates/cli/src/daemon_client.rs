@@ -1,7 +1,7 @@
-//! Whether a command asks the daemon or does its work itself. The answer is the same: the daemon runs the same operation
-//! over the same files, as seen from where it was asked.
+//! Sends a command to the daemon, or leaves it to this process if there is none. The result is the same either way: the
+//! daemon runs the same operation over the same files, with the caller's directory and environment.
 //!
-//! Does not know what is asked.
+//! Does not know what the operations and views do.
 
 use api::{AnyResponse, Envelope, Error, Operation, Tool, View};
 use daemon::client::Lost;
@@ -16,19 +16,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What is about this very process and its machine is never asked of another; nor what may need a model's key, which lies in
-/// the environment of whoever asks.
+/// Operations that never use the daemon: those that inspect this process and machine, and those that may need a model's API key,
+/// which is in the caller's environment.
 const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate", "write_notes", "investigate"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where the daemon of these places would be; none without a home.
+/// Paths of the daemon's socket, lock and log; `None` without a home directory.
 pub(crate) fn place(places: &Places) -> Option<Place> {
     let at = DaemonPaths::of(places)?;
     Some(Place::of(Homes { runtime: at.runtime.as_deref(), state: &at.state, data: &at.data }))
 }
 
-/// Whether a daemon may be asked, and whether one may be started.
+/// `LOCI_DAEMON`: whether to use a running daemon, and whether to start one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wish {
     Off,
@@ -41,27 +41,27 @@ pub(crate) fn wish(places: &Places) -> Wish {
     match word.as_str() {
         "" | "start" => Wish::Start,
         "off" | "0" | "no" => Wish::Off,
-        // What is not understood starts nothing.
+        // An unknown value never starts a daemon.
         _ => Wish::Use,
     }
 }
 
-/// The daemon, if there is one that can be asked.
+/// Connects to the running daemon. `None` if there is none, or it may give a different result.
 pub(crate) fn reach(places: &Places) -> Option<Client> {
     if wish(places) == Wish::Off {
         return None;
     }
     let place = place(places)?;
     match Client::connect(&place) {
-        // In another time zone, its days are others.
+        // In another time zone its days begin at other times.
         Ok(client) if client.version == VERSION => Some(client).filter(|it| it.zone == record::told_zone()),
-        // Of another version: it may answer otherwise than this program would.
+        // Another version may return different results.
         Ok(client) => upgraded(client),
         Err(Unreached::Other { .. } | Unreached::Absent | Unreached::Silent) => None,
     }
 }
 
-/// An older one is asked to make room; until the next is started, commands work alone.
+/// Asks an older daemon to exit. Until a new one is started, commands run in their own process.
 fn upgraded(mut client: Client) -> Option<Client> {
     if is_newer(VERSION, &client.version) {
         let _ = client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true);
@@ -75,7 +75,7 @@ fn is_newer(one: &str, other: &str) -> bool {
     parts(one) > parts(other)
 }
 
-/// The daemon, started if there is none. How long it may take to be there: then the work is done without it.
+/// Connects to the daemon and starts one if there is none. After a timeout of two seconds, the caller goes on without it.
 pub(crate) fn reach_or_start(places: &Places, exe: &Path) -> Option<Client> {
     if let Some(client) = reach(places) {
         return Some(client);
@@ -93,12 +93,13 @@ pub(crate) fn reach_or_start(places: &Places, exe: &Path) -> Option<Client> {
     None
 }
 
-/// Starts a daemon and does not wait for it to be there. What it is started by goes at once, so that it is nobody's child.
+/// Starts a daemon without waiting until it accepts connections. The intermediate process exits at once, so the daemon is not
+/// a child of this process.
 pub(crate) fn start(exe: &Path) -> bool {
     starting(exe).status().is_ok_and(|status| status.success())
 }
 
-/// The same, without waiting even for that.
+/// Like [`start`], without waiting for the intermediate process either.
 pub(crate) fn spawn(exe: &Path) {
     let _ = starting(exe).spawn();
 }
@@ -106,15 +107,16 @@ pub(crate) fn spawn(exe: &Path) {
 fn starting(exe: &Path) -> Command {
     let mut command = Command::new(exe);
     command.args(["daemon", "run", "--detach"]).current_dir("/");
-    // The session that happens to start it is not the one that asks later.
+    // The session that starts the daemon is not the one that calls it later.
     command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_PROJECT_DIR");
-    // Nor is it the service that this process may be.
+    // The daemon is not the systemd service that this process may run in.
     command.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-/// From where something is asked; none where that cannot be said in JSON, or should not be answered by another process.
+/// Describes the caller. `None` if that is not representable in JSON, or if the daemon must not handle the call: unmasked output,
+/// or relative paths in variables.
 pub(crate) fn meta(service: &Service) -> Option<Meta> {
     if !service.masked {
         return None;
@@ -130,20 +132,20 @@ pub(crate) fn meta(service: &Service) -> Option<Meta> {
     Some(Meta { cwd: Some(cwd), vars: Some(vars?), threads: Some(service.threads), ..Meta::default() })
 }
 
-/// Seen from where the daemon runs, it would be another place. Some name several.
+/// Whether a variable contains a relative path, which the daemon would resolve differently. Some variables contain lists.
 fn is_relative(name: &str, value: &str) -> bool {
-    let is_place = ["HOME", "_DIR", "_PATH", "LOCI_PRICES"].iter().any(|end| name.ends_with(end));
-    is_place && value.split([':', ',']).any(|one| !one.is_empty() && !one.starts_with('/'))
+    let is_path = ["HOME", "_DIR", "_PATH", "LOCI_PRICES"].iter().any(|end| name.ends_with(end));
+    is_path && value.split([':', ',']).any(|one| !one.is_empty() && !one.starts_with('/'))
 }
 
-/// A message has its key before anybody is asked to take it: asked again elsewhere, it is the same message.
+/// Adds an idempotency key to a message before the first attempt, so that a retry without the daemon is the same message.
 pub(crate) fn keyed(name: &str, params: &mut Map<String, Value>) {
     if service::STARTS.contains(&name) && !params.contains_key("key") {
         params.extend(service::token().ok().map(|key| ("key".to_string(), Value::from(key))));
     }
 }
 
-/// Asks the daemon for an operation. None: there is none, or it went away.
+/// Calls an operation on the daemon. `None`: there is no daemon, or it disconnected.
 pub(crate) fn ask(
     service: &Service,
     operation: &'static Operation,
@@ -152,11 +154,11 @@ pub(crate) fn ask(
     if ALONE.contains(&operation.name) {
         return None;
     }
-    let sent = told(service, operation.name, params, &Meta { progress: true, ..meta(service)? })?;
-    Some(sent.and_then(|sent| api::read_response(operation, sent)))
+    let result = told(service, operation.name, params, &Meta { progress: true, ..meta(service)? })?;
+    Some(result.and_then(|response| api::read_response(operation, response)))
 }
 
-/// What the daemon answers, or refuses; what it tells meanwhile is how far it is.
+/// Calls a method on the daemon and forwards its progress notifications. `None`: there is no daemon, or it disconnected.
 fn told(
     service: &Service,
     name: &str,
@@ -164,8 +166,8 @@ fn told(
     meta: &Meta,
 ) -> Option<Result<Value, Error>> {
     let mut client = reach_for(service, name)?;
-    match client.call(name, params.clone(), meta, &mut |what, told| heard(service, what, told)) {
-        Ok(sent) => Some(Ok(sent)),
+    match client.call(name, params.clone(), meta, &mut |method, data| heard(service, method, data)) {
+        Ok(response) => Some(Ok(response)),
         Err(Lost::Refused(error)) => Some(Err(error)),
         Err(Lost::Gone) => None,
     }
@@ -178,35 +180,36 @@ fn reach_for(service: &Service, name: &str) -> Option<Client> {
     reach(&service.places)
 }
 
-/// How far it is; and whether it is still wanted.
-fn heard(service: &Service, what: &str, told: &Value) -> bool {
+/// Handles a progress notification. Returns false if the operation was cancelled.
+fn heard(service: &Service, method: &str, data: &Value) -> bool {
     let progress = &service.progress;
-    if what == "progress" {
-        progress.files.store(told["files"].as_u64().unwrap_or(0), Relaxed);
-        progress.of.store(told["of"].as_u64().unwrap_or(0), Relaxed);
+    if method == "progress" {
+        progress.files.store(data["files"].as_u64().unwrap_or(0), Relaxed);
+        progress.of.store(data["of"].as_u64().unwrap_or(0), Relaxed);
     }
     !progress.stopped()
 }
 
-/// Asks the daemon what a tool would answer an agent. None: there is none, or it went away.
+/// Calls a tool on the daemon and returns the envelope for the agent. `None`: there is no daemon, or it disconnected.
 pub(crate) fn ask_tool(
     service: &Service,
     tool: &'static Tool,
     params: &Map<String, Value>,
 ) -> Option<Result<Envelope, Error>> {
-    let sent = told(service, tool.name, params, &Meta { envelope: true, progress: true, ..meta(service)? })?;
-    sent.map(|sent| serde_json::from_value(sent).ok()).transpose()
+    let result =
+        told(service, tool.name, params, &Meta { envelope: true, progress: true, ..meta(service)? })?;
+    result.map(|response| serde_json::from_value(response).ok()).transpose()
 }
 
-/// A question for records.
+/// A view to run on the daemon.
 pub(crate) struct Asked<'a> {
     pub(crate) view: &'static View,
     pub(crate) params: &'a Map<String, Value>,
     pub(crate) tsv: bool,
 }
 
-/// What was told before the daemon went away: whoever goes on alone does not tell it again. Known by what it says, not by its
-/// number: agents go on writing meanwhile.
+/// Records printed before the daemon disconnected; this process must not print them again. Identified by a hash of the text, not
+/// by position: agents keep writing in the meantime.
 #[derive(Default)]
 pub(crate) struct Told(Vec<u64>);
 
@@ -215,11 +218,11 @@ impl Told {
         self.0.push(mark(line));
     }
 
-    /// Takes only what has not been told. What was told twice, the same, is left out twice.
+    /// Wraps `take` to skip the records already printed. A record that was printed twice is skipped twice.
     pub(crate) fn rest(self, take: &mut dyn FnMut(&[u8]) -> bool) -> impl FnMut(&[u8]) -> bool {
         let mut left = BTreeMap::<u64, u64>::new();
-        for mark in self.0 {
-            *left.entry(mark).or_default() += 1;
+        for hash in self.0 {
+            *left.entry(hash).or_default() += 1;
         }
         move |line: &[u8]| match (left.is_empty(), left.get_mut(&mark(line))) {
             (false, Some(times)) if *times > 0 => {
@@ -237,8 +240,8 @@ fn mark(line: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Asks the daemon for records, which are taken as they come. The error: there is none, or it went away, and this had been told
-/// by then. It also goes away from whoever reads too slowly, as a person does who pages through them.
+/// Runs a view on the daemon and passes each record to `take` as it arrives. Fails with the records printed so far if there is no
+/// daemon or it disconnected. The daemon also disconnects slow readers, such as a person paging through the output.
 pub(crate) fn ask_view(
     service: &Service,
     asked: &Asked<'_>,
@@ -247,42 +250,42 @@ pub(crate) fn ask_view(
     let Some(meta) = meta(service) else { return Err(Told::default()) };
     let Some(mut client) = reach(&service.places) else { return Err(Told::default()) };
     let meta = Meta { progress: true, tsv: asked.tsv, ..meta };
-    let (mut told, mut enough) = (Told::default(), None);
-    let mut notice = |what: &str, said: &Value| {
-        let text = if what == "lines" { said["text"].as_str().unwrap_or_default() } else { "" };
+    let (mut printed, mut enough) = (Told::default(), None);
+    let mut notice = |method: &str, data: &Value| {
+        let text = if method == "lines" { data["text"].as_str().unwrap_or_default() } else { "" };
         for line in text.split_inclusive('\n') {
-            told.add(line.as_bytes());
+            printed.add(line.as_bytes());
             if !take(line.as_bytes()) {
-                enough = Some(said.clone());
+                enough = Some(data.clone());
                 return false;
             }
         }
-        heard(service, what, said)
+        heard(service, method, data)
     };
     match client.call(&asked.view.title(), asked.params.clone(), &meta, &mut notice) {
-        Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| told),
+        Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| printed),
         Err(Lost::Refused(error)) => Ok(Err(error)),
-        Err(Lost::Gone) => enough.map(|said| Ok(broken_off(&said, told.0.len()))).ok_or(told),
+        Err(Lost::Gone) => enough.map(|data| Ok(broken_off(&data, printed.0.len()))).ok_or(printed),
     }
 }
 
-/// Whoever reads has enough: what was lost is known all the same, and that there were files.
-fn broken_off(said: &Value, printed: usize) -> Ending {
-    let figure = |name: &str| said[name].as_u64().unwrap_or(0) as usize;
+/// Summary of a view whose reader closed the pipe: what could not be read is known so far, and that there were files.
+fn broken_off(data: &Value, printed: usize) -> Ending {
+    let figure = |name: &str| data[name].as_u64().unwrap_or(0) as usize;
     let (lost, lost_files) = (figure("lost"), figure("lost_files"));
     Ending { printed: printed as u64, lost, lost_files, files: 1, ..Ending::default() }
 }
 
-/// The same as an agent would get it. None: there is no daemon, or it went away.
+/// Runs a view on the daemon and returns the envelope for an agent. `None`: there is no daemon, or it disconnected.
 pub(crate) fn ask_enclosed(
     service: &Service,
     view: &'static View,
     params: &Map<String, Value>,
 ) -> Option<Result<(Envelope, Ending), Error>> {
     let meta = Meta { envelope: true, progress: true, ..meta(service)? };
-    let read = |mut sent: Value| -> Option<(Envelope, Ending)> {
-        let envelope = serde_json::from_value(sent["envelope"].take()).ok()?;
-        Some((envelope, serde_json::from_value(sent["ending"].take()).ok()?))
+    let read = |mut response: Value| -> Option<(Envelope, Ending)> {
+        let envelope = serde_json::from_value(response["envelope"].take()).ok()?;
+        Some((envelope, serde_json::from_value(response["ending"].take()).ok()?))
     };
     told(service, &view.title(), params, &meta)?.map(read).transpose()
 }
@@ -291,39 +294,39 @@ pub(crate) fn about(client: &mut Client) -> Value {
     client.call("daemon", Map::new(), &Meta::default(), &mut |_, _| true).unwrap_or_default()
 }
 
-/// Whoever is asked how Loci stands asks this.
+/// Returns a function that reads the daemon's status, for `status` and `doctor`.
 pub(crate) fn teller(places: &Places) -> Arc<dyn Fn() -> Value + Send + Sync> {
     let place = place(places);
     Arc::new(move || place.as_ref().map_or(Value::Null, standing))
 }
 
-/// How many of those that ran before are told of.
+/// Number of earlier daemons whose exit reason is reported.
 const EXITS: usize = 3;
 
-/// What can be said of the daemon from outside.
+/// Status of the daemon as JSON: lock, socket, log and, if it responds, its own figures.
 pub(crate) fn standing(place: &Place) -> Value {
     let holder = Holder::of(place);
     let reached = Client::connect(place);
-    let mut told = match &holder {
+    let mut status = match &holder {
         None => json!({"running": false}),
         Some(holder) => json!({"running": true, "pid": holder.pid, "version": holder.version}),
     };
-    told["socket"] = json!(place.socket);
-    told["log"] = json!(place.log);
-    told["exits"] = json!(daemon::log::exits(&place.log, EXITS, holder.is_some()));
+    status["socket"] = json!(place.socket);
+    status["log"] = json!(place.log);
+    status["exits"] = json!(daemon::log::exits(&place.log, EXITS, holder.is_some()));
     match reached {
         Ok(mut client) => {
-            if let (Value::Object(told), Value::Object(about)) = (&mut told, about(&mut client)) {
-                told.extend(about);
+            if let (Value::Object(status), Value::Object(about)) = (&mut status, about(&mut client)) {
+                status.extend(about);
             }
         }
         Err(Unreached::Other { version }) => {
-            told["trouble"] = json!(format!("it is of version {version}, this is {VERSION}"));
+            status["trouble"] = json!(format!("it is of version {version}, this is {VERSION}"));
         }
-        Err(_) if holder.is_some() => told["trouble"] = json!("it does not answer"),
+        Err(_) if holder.is_some() => status["trouble"] = json!("it does not answer"),
         Err(_) => {}
     }
-    told
+    status
 }
 
 #[cfg(test)]
@@ -331,10 +334,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_not_told_again_whatever_came_in_between() {
-        let mut told = Told::default();
+    fn printed_records_are_skipped_even_if_new_ones_arrive_in_between() {
+        let mut printed = Told::default();
         for line in ["a", "b", "b"] {
-            told.add(line.as_bytes());
+            printed.add(line.as_bytes());
         }
         let mut rest = Vec::new();
         let mut take = |line: &[u8]| {
@@ -342,7 +345,7 @@ mod tests {
             true
         };
         {
-            let mut take = told.rest(&mut take);
+            let mut take = printed.rest(&mut take);
             for line in ["new", "a", "b", "a", "b", "b", "c"] {
                 assert!(take(line.as_bytes()));
             }
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_seen_from_elsewhere_is_another_one() {
+    fn relative_paths_in_variables_are_detected() {
         for (name, value, relative) in [
             ("CLAUDE_CONFIG_DIR", "/a:b/c", true),
             ("CLAUDE_CONFIG_DIR", "/a,/b", false),
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_compared_by_their_numbers() {
+    fn versions_are_compared_numerically() {
         for (one, other, newer) in [
             ("0.2.0", "0.1.9", true),
             ("0.10.0", "0.9.0", true),

@@ -1,19 +1,19 @@
-//! Flags that several commands share, and the values that were given for them.
+//! Flags shared by several commands, and conversion of their values to JSON parameters.
 //!
-//! Does not know the commands.
+//! Does not know which commands exist.
 
 use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
 use api::{Param, Shape};
 use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser, value_parser};
 use serde_json::{Value, json};
 
-/// Only a person at a terminal may ask for it: no other door has it, and nothing that puts text into a file goes with it.
+/// For people at a terminal: no other interface offers it, and it conflicts with flags that write text to a file.
 pub(crate) fn unmasked_flag() -> Arg {
     Arg::new("unmasked")
         .long("unmasked")
         .conflicts_with_all([HYBRID, STATS_FIRST.name])
         .action(ArgAction::SetTrue)
-        .help("Show secrets as they stand in the agent's own file; everywhere else they are masked")
+        .help("Show secrets unmasked, read from the agent's own transcript")
 }
 
 pub(crate) const HYBRID: &str = "hybrid";
@@ -22,7 +22,7 @@ pub(crate) fn hybrid_flag() -> Arg {
     Arg::new(HYBRID)
         .long(HYBRID)
         .action(ArgAction::SetTrue)
-        .help("Answer as an agent is answered: one JSON object, with a large answer in a file")
+        .help("Print the response an agent gets: one JSON object, with large results saved to a file")
 }
 
 pub(crate) fn threads_flag() -> Arg {
@@ -30,10 +30,10 @@ pub(crate) fn threads_flag() -> Arg {
         .long("threads")
         .value_name("N")
         .value_parser(value_parser!(u64).range(1..))
-        .help("Read with this many threads [default: one per core]")
+        .help("Read transcripts with N threads [default: one per core]")
 }
 
-/// How a control is typed: the filter also by its short name, what is about envelopes only with one.
+/// Adds what is special about output controls: `--jq` as an alias, and envelope settings only with `--hybrid`.
 fn as_control(arg: Arg, param: &Param) -> Arg {
     match param.name {
         name if name == JQ_FILTER.name => arg.visible_alias("jq"),
@@ -42,7 +42,7 @@ fn as_control(arg: Arg, param: &Param) -> Arg {
     }
 }
 
-/// A flag that takes what the parameter is.
+/// Gives a flag the value type of its parameter.
 pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
     let arg = as_control(arg, param);
     if param.shape == Shape::Flag {
@@ -58,7 +58,7 @@ pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
         Shape::Choice(words) => {
             arg.value_parser(PossibleValuesParser::new(words)).hide_possible_values(false)
         }
-        // A word behind a blank would be taken for its value.
+        // Without `=`, the next word would be taken for the value.
         Shape::Switch => arg
             .value_parser(value_parser!(bool))
             .value_name("true|false")
@@ -69,7 +69,7 @@ pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
     }
 }
 
-/// What was given for a parameter, under the name its flag has.
+/// Returns the value given for a parameter; `flag` is the name of its flag.
 pub(crate) fn value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
     match param.shape {
         Shape::Flag => matches.get_flag(flag).then(|| json!(true)),

@@ -1,6 +1,6 @@
-//! `loci`: arguments in, records out.
+//! Entry point of `loci`: parses the command line and runs one command.
 //!
-//! Standard output is data, standard error is for people. Does not know how a question is answered.
+//! stdout carries data, stderr carries messages for people. Does not know how operations and views are implemented.
 
 mod args;
 mod commands;
@@ -34,16 +34,17 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// The other end of `--jq`: this program again, limited, filtering what it is fed.
+/// Subprocess side of `--jq`: this binary, re-executed with resource limits, filters the records on stdin.
 fn jq_child() -> ExitCode {
-    let (code, complaint) = service::jq_work(std::io::stdin().lock(), std::io::stdout().lock());
-    output::complain(&complaint);
+    let (code, message) = service::jq_work(std::io::stdin().lock(), std::io::stdout().lock());
+    output::complain(&message);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
-/// Between Loci and a program that it runs: this program again, which sees to it that nothing of the other is left.
+/// Supervisor process: this binary, re-executed between Loci and a program it runs, ends that program's whole process
+/// tree.
 fn guard() -> ExitCode {
-    let (code, complaint) = service::run_guard(std::env::args_os().skip(2), std::io::stdin());
-    output::complain(&complaint);
+    let (code, message) = service::run_guard(std::env::args_os().skip(2), std::io::stdin());
+    output::complain(&message);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

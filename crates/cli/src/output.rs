@@ -1,5 +1,7 @@
-//! The only place that prints. Records go to standard output in the chosen format, words for people to standard
-//! error; a reader that goes away (`| head`) is not an error.
+//! The only module that prints: records to stdout in the chosen format, messages for people to stderr. A closed pipe
+//! (`| head`) is not an error.
+//!
+//! Does not know which command prints.
 
 use api::Exit;
 use record::{Cell, cell};
@@ -8,7 +10,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What the user sees.
+/// Output format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Jsonl,
@@ -32,7 +34,7 @@ impl Shown {
     }
 }
 
-/// Standard output. A reader that has gone away is remembered and forgiven; a disk that is full is not.
+/// Buffered stdout. Remembers the first write error, except a closed pipe: a full disk must be reported.
 pub(crate) struct Pipe {
     to: BufWriter<std::io::Stdout>,
     failed: Option<std::io::Error>,
@@ -71,7 +73,7 @@ impl Write for Pipe {
     }
 }
 
-/// Does something that may take long, and tells the person how far it is.
+/// Runs `work` and shows its progress on a terminal.
 pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -84,13 +86,13 @@ pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T
     })
 }
 
-/// How wide standard output is, and whether it is a terminal.
+/// Width of stdout in columns, and whether it is a terminal.
 pub(crate) fn screen() -> (usize, bool) {
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
     (width.clamp(40, 400), std::io::stdout().is_terminal())
 }
 
-/// Prints an answer. A reader that has gone away is forgiven.
+/// Prints to stdout. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), api::Error> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -101,12 +103,12 @@ pub(crate) fn say(text: &str) -> Result<(), api::Error> {
     }
 }
 
-/// Whether there is somebody to be asked.
+/// Whether a person can be prompted: stdin and stderr are terminals.
 pub(crate) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks the person at the terminal. Anything but a yes is a no.
+/// Prompts at the terminal. Everything except `y` and `yes` means no.
 pub(crate) fn ask(question: &str) -> bool {
     complain(question);
     let mut line = String::new();
@@ -114,7 +116,7 @@ pub(crate) fn ask(question: &str) -> bool {
     read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// An error is told to the reader of standard output in its own format, and to the person in words.
+/// Reports an error as a record on stdout, and as a message with hints on stderr.
 pub(crate) fn fail(shown: Shown, error: &api::Error) -> Exit {
     refuse(shown, error);
     note(&format!("error: {error}"));
@@ -122,7 +124,7 @@ pub(crate) fn fail(shown: Shown, error: &api::Error) -> Exit {
     Exit::Failed
 }
 
-/// Tells the reader of standard output of an error that the person is told of in words.
+/// Writes the error record to stdout only; the caller prints the message for people.
 pub(crate) fn refuse(shown: Shown, error: &api::Error) {
     let _ = std::io::stdout().lock().write_all(&as_record(shown, error));
 }
@@ -153,17 +155,17 @@ pub(crate) fn note(text: &str) {
     complain(&format!("loci: {text}\n"));
 }
 
-/// A step of something that takes long.
-pub(crate) fn step(told: &str) {
-    note(&api::terminal_text::one_line(told));
+/// Prints one step of a long-running operation.
+pub(crate) fn step(text: &str) {
+    note(&api::terminal_text::one_line(text));
 }
 
-/// Writes to standard error, come what may of it.
+/// Writes to stderr, best effort: write errors are ignored.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Nobody wants to see a bar for what takes less than this.
+/// Operations shorter than this show no progress.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 fn show_progress(service: &Service, done: &AtomicBool) {

@@ -1,5 +1,7 @@
-//! Records as a person reads them on a terminal: a line or two each, dated, failures marked. What a script
-//! reads is JSON lines; this is never parsed.
+//! Formats the records of views for a terminal: one or two lines each, dated, with failures highlighted. Scripts read
+//! JSON lines; this text is not meant to be parsed.
+//!
+//! Does not know how records are computed.
 
 use api::terminal_text::{clean, cut, may_stand, short_id};
 use api::{View, ViewRequest};
@@ -11,11 +13,11 @@ pub(crate) struct Text {
     view: &'static View,
     width: usize,
     colour: bool,
-    /// Fields or a filter were asked for: show just those.
+    /// `--fields` or a filter is set: print only the selected values.
     plain: bool,
     /// Rows of a table, printed at the end when the widths are known.
     rows: Vec<Vec<String>>,
-    /// What is said below a table: sources that were not found.
+    /// Lines printed below the table: sources without transcripts.
     below: Vec<String>,
     last_session: String,
 }
@@ -87,23 +89,26 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
 ];
 
 impl Text {
-    pub(crate) fn new(view: &'static View, ask: &ViewRequest, no_colour: bool) -> Text {
+    pub(crate) fn new(view: &'static View, request: &ViewRequest, no_colour: bool) -> Text {
         let (width, terminal) = crate::output::screen();
         Text {
             view,
             width,
             colour: terminal && !no_colour,
-            plain: !ask.fields.is_empty() || ask.control().alters() || ask.explain || ask.problems,
+            plain: !request.fields.is_empty()
+                || request.control().alters()
+                || request.explain
+                || request.problems,
             rows: Vec::new(),
             below: Vec::new(),
             last_session: String::new(),
         }
     }
 
-    /// Takes one record as JSON. False when nobody reads any more.
+    /// Takes one record as JSON. Returns false if the reader closed the pipe.
     pub(crate) fn line(&mut self, json: &[u8], to: &mut impl Write) -> bool {
         let Ok(mut record) = serde_json::from_slice::<Value>(json) else {
-            // Nested too deeply to be laid out.
+            // Nested too deeply to parse.
             return writeln!(to, "{}", clean(&String::from_utf8_lossy(json))).is_ok();
         };
         disarm(&mut record);
@@ -122,7 +127,7 @@ impl Text {
         text.is_empty() || writeln!(to, "{text}").is_ok()
     }
 
-    /// Prints the table, if it was one.
+    /// Prints the collected table, if the view has one.
     pub(crate) fn finish(self, to: &mut impl Write) {
         let Some((_, columns)) = TABLES.iter().find(|(name, _)| *name == self.view.name) else { return };
         if self.rows.is_empty() {
@@ -143,7 +148,7 @@ impl Text {
             let line = clean(line.trim_end());
             let _ = writeln!(to, "{}", if n == 0 { self.paint("1", &line) } else { line });
         }
-        // Where nothing at all was found, the door says where was looked.
+        // If nothing at all was found, the command prints where it looked.
         for line in &self.below {
             let _ = writeln!(to, "{line}");
         }
@@ -151,7 +156,7 @@ impl Text {
 
     fn columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
         let table = TABLES.iter().find(|(name, _)| *name == self.view.name)?.1;
-        // A source that was not found is a sentence, not a row, and so are the figures of everything.
+        // A missing source is printed as a sentence instead of a row, and so are the overall statistics.
         (record.get("found").is_none() && record.get("tools").is_none()).then_some(table)
     }
 
@@ -217,7 +222,7 @@ impl Text {
         head + &cut(&clean(&about), self.width.saturating_sub(40))
     }
 
-    /// A failure, and the turns around it.
+    /// Formats a failure and the turns around it.
     fn context(&self, r: &Value) -> String {
         let head = format!(
             "{}  {}  {}  {}",
@@ -235,20 +240,20 @@ impl Text {
         out
     }
 
-    /// One of those turns: what was asked, what was answered, with which tools.
+    /// Formats one of those turns: prompt, reply and tools.
     fn around(&self, turn: &Value) -> String {
         let width = self.width.saturating_sub(20);
         let line = |key: &str| cut(&clean(&first_line(text(turn, key))), width);
         let mut out = format!("turn {}  {}", turn["turn"], self.paint("36", &line("prompt")));
-        for said in [line("reply"), list(turn, "tools")] {
-            if !said.is_empty() {
-                let _ = write!(out, "\n           {}", cut(&clean(&said), width));
+        for text in [line("reply"), list(turn, "tools")] {
+            if !text.is_empty() {
+                let _ = write!(out, "\n           {}", cut(&clean(&text), width));
             }
         }
         out
     }
 
-    /// A file, and when it was touched.
+    /// Formats a file and the timeline of its accesses.
     fn file(&self, r: &Value) -> String {
         let counts = ["read", "edit", "write"].map(|word| counted(&r[format!("{word}s")], word)).join(", ");
         let failed = format!("{} failed, in {}", r["errors"], counted(&r["sessions"], "session"));
@@ -345,7 +350,7 @@ impl Text {
         out
     }
 
-    /// A head line, and the first lines of a longer text below it; what is left out is said.
+    /// Formats a head line and the first lines of `body` below it, with the number of omitted lines.
     fn with_body(&self, head: &str, body: &str, lines: usize) -> String {
         let mut out = head.to_string();
         let all: Vec<&str> = body.lines().filter(|l| !l.trim().is_empty()).collect();
@@ -372,7 +377,7 @@ fn list(record: &Value, key: &str) -> String {
     record[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A cell of a table; the first column of `usage` has the name of its group.
+/// Formats a table cell. An empty name means the first field: `usage` and `stats` name it after their grouping.
 fn shown(name: &str, record: &Value) -> String {
     let value =
         if name.is_empty() { record.as_object().and_then(|o| o.values().next()) } else { record.get(name) };
@@ -388,7 +393,7 @@ fn shown(name: &str, record: &Value) -> String {
     }
 }
 
-/// What was spent; at least that, where a model has no price.
+/// Formats a cost; a lower bound if a model has no price.
 fn cost(dollars: f64, record: &Value) -> String {
     match (record.get("unpriced").is_some(), dollars > 0.0) {
         (true, false) => "?".to_string(),
@@ -397,7 +402,7 @@ fn cost(dollars: f64, record: &Value) -> String {
     }
 }
 
-/// 1234567 as 1,234,567.
+/// Adds thousands separators: 1234567 becomes 1,234,567.
 fn grouped(number: &str) -> String {
     if number.contains(['.', 'e', '-']) {
         return number.to_string();
@@ -435,8 +440,8 @@ fn one_line(value: &Value) -> String {
     }
 }
 
-/// Every text of a record without what a terminal would obey, its lines kept: any of them may be printed, names of
-/// tools too.
+/// Removes control characters from every string of a record, except line breaks and tabs. Any string may be printed,
+/// including tool names.
 fn disarm(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -453,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_is_not_told_what_to_do() {
+    fn control_characters_are_removed_from_records() {
         let mut record = serde_json::json!({"tool": "\u{1b}[31mx\u{9b}", "list": ["a\n\u{7}b"]});
         disarm(&mut record);
         assert_eq!(record, serde_json::json!({"tool": "[31mx", "list": ["a\nb"]}));

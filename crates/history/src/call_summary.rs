@@ -1,13 +1,13 @@
-//! What a tool call did, without what it returned: the file it touched and the command it ran.
+//! Summarises a tool call without its output: the file it touched and the command it ran.
 //!
 //! Does not read transcripts.
 
 use record::Call;
 
-/// Of a longer prompt the beginning and the end say what was wanted.
+/// Longer texts are shortened to their beginning and end, which say what was wanted.
 const LONGEST: usize = 8 << 10;
 
-/// What a call did, as far as a summary tells: which file, which command. What it gave back is not read.
+/// File and command of a call. The output is not read.
 #[derive(Debug, Default)]
 pub struct CallSummary {
     pub file: Option<String>,
@@ -22,7 +22,7 @@ impl CallSummary {
     }
 }
 
-/// A command is a text, or a list of which the last is what the shell got.
+/// A command is a string, or an argument list; for a shell, the last argument is the script.
 fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
     let raw = sources::json::get(input, key)?;
     if raw.first() == Some(&b'[') {
@@ -33,7 +33,7 @@ fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
     sources::json::get_text(input, key)
 }
 
-/// The beginning and the end of a longer text.
+/// Shortens a long text to its beginning and end.
 pub fn shortened(mut text: String) -> String {
     if text.len() > LONGEST {
         let (head, tail) =
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_read_however_a_tool_takes_them() {
+    fn commands_are_read_from_strings_and_argument_lists() {
         for (input, command) in [
             (r#"{"command":"cargo test"}"#, Some("cargo test")),
             (r#"{"command":["bash","-lc","cargo test"]}"#, Some("cargo test")),

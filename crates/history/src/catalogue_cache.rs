@@ -1,7 +1,7 @@
-//! What the catalogue knows of the transcripts a question is about, so that only those that changed are read again.
-//! The answer is the same, byte for byte, with the cache empty.
+//! Serves unchanged transcripts of a request from the catalogue, so that only changed ones are surveyed. The result is the
+//! same, byte for byte, with an empty cache.
 //!
-//! Does not answer questions: it stands in for the survey.
+//! Does not know the request: it replaces the survey.
 
 use crate::History;
 use crate::error::read_error;
@@ -12,7 +12,7 @@ use record::Row;
 use rustc_hash::FxHashMap;
 use sources::{Facts, Names, SOURCES, Transcript};
 
-/// Without a catalogue it is empty, and everything is read.
+/// Empty without a catalogue; then every transcript is surveyed.
 #[derive(Default)]
 pub(crate) struct CatalogueCache {
     from: Option<From>,
@@ -20,28 +20,27 @@ pub(crate) struct CatalogueCache {
 
 struct From {
     reader: Reader,
-    /// The catalogue's number of each transcript of the question that it knows as it is now.
+    /// The file number of each transcript of the request that the catalogue has in its current state.
     ids: Vec<Option<u32>>,
-    /// Places in the question's list, by the catalogue's number.
+    /// Positions in the request's list, by file number.
     places: FxHashMap<u32, u32>,
     facts: FxHashMap<u32, catalogue::Facts>,
     names: FxHashMap<u32, u32>,
 }
 
-/// Opens the catalogue to read, if there is one that can be, as of this moment, whoever writes to it or empties it
-/// meanwhile. A damaged one is as good as none: `loci doctor` tells. A writer waits for its readers in the end, so
-/// whoever is about to write lets go of it first.
+/// Opens a read snapshot of the catalogue, unaffected by concurrent writes or a wipe. A damaged catalogue counts as
+/// missing; `loci doctor` reports it. A writer eventually waits for its readers, so drop the reader before writing.
 pub fn open(history: &History<'_>) -> Option<Reader> {
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
-    // What cannot be masked as it was stored is read anew: the catalogue's titles are masked.
+    // Requests for unmasked text survey the transcripts: the catalogue's titles are masked.
     let path = history.home().filter(|_| history.masked)?.catalogue();
     let reader = Reader::open(&path, &names).ok().flatten()?;
-    // The moment is that of the first look.
+    // The snapshot is taken by the first read.
     reader.hold().and_then(|()| reader.sequence()).is_ok().then_some(reader)
 }
 
 impl CatalogueCache {
-    /// A catalogue that breaks in the middle is left alone, and everything is read.
+    /// If reading the catalogue fails, the cache is empty and every transcript is surveyed.
     pub(crate) fn new(reader: Option<Reader>, transcripts: &[Transcript], names: &Names) -> CatalogueCache {
         CatalogueCache { from: reader.and_then(|reader| From::read(reader, transcripts, names).ok()) }
     }
@@ -54,7 +53,7 @@ impl CatalogueCache {
         self.from.as_ref().is_some_and(|from| from.ids[index].is_some())
     }
 
-    /// Other transcripts, read just now, hold events with these keys: whoever tells the same shares them.
+    /// Marks the cached files that share events with transcripts surveyed just now.
     pub(crate) fn meet(&mut self, keys: impl Iterator<Item = u64>) -> Result<(), Error> {
         let Some(from) = &mut self.from else { return Ok(()) };
         for file in from.reader.files_with(keys).map_err(read_error)? {
@@ -65,7 +64,7 @@ impl CatalogueCache {
         Ok(())
     }
 
-    /// The facts of each transcript of the question, empty where it has to be read; and how many lines were bad.
+    /// The facts of each transcript of the request, empty if it has to be surveyed; and the number of bad lines.
     pub(crate) fn facts(&mut self, many: usize) -> (Vec<Facts>, u64) {
         let mut facts: Vec<Facts> = (0..many).map(|_| Facts::default()).collect();
         let Some(from) = &mut self.from else { return (facts, 0) };
@@ -84,7 +83,7 @@ impl CatalogueCache {
         (facts, bad)
     }
 
-    /// Which transcripts' counts need no counting.
+    /// Which transcripts need no counting: their counts are stored and they share no events.
     pub(crate) fn settled(&self, many: usize) -> Vec<bool> {
         let known = |from: &From, index: usize| {
             from.ids[index].and_then(|id| from.facts.get(&id)).is_some_and(|facts| !facts.shared)
@@ -92,7 +91,7 @@ impl CatalogueCache {
         (0..many).map(|index| self.from.as_ref().is_some_and(|from| known(from, index))).collect()
     }
 
-    /// Rows of transcripts that share events with others: they have to be joined.
+    /// Rows of transcripts that share events with others and have to be joined.
     pub(crate) fn shared_rows(
         &self,
         pick: Pick,
@@ -106,7 +105,7 @@ impl CatalogueCache {
     }
 }
 
-/// What nobody else tells.
+/// Rows of cached transcripts that share no events with others.
 pub(crate) struct Alone(From);
 
 impl Alone {
@@ -140,12 +139,12 @@ impl From {
         let mut files: Vec<u32> =
             self.facts.iter().filter(|(_, facts)| facts.shared == shared).map(|(id, _)| *id).collect();
         files.sort_unstable();
-        let placed = |row: Row| {
+        let localized = |row: Row| {
             let file = self.places[&row.file];
             let end_file = if row.end == Row::NOWHERE { 0 } else { file };
             let name = self.names.get(&row.name).copied().unwrap_or(u32::MAX);
             Row { file, end_file, name, ..row }
         };
-        self.reader.rows(&files, pick, |row| each(placed(row))).map_err(read_error)
+        self.reader.rows(&files, pick, |row| each(localized(row))).map_err(read_error)
     }
 }

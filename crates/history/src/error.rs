@@ -1,4 +1,4 @@
-//! Errors of the stores below, in the words of `api`: what failed, on what, and what to type next.
+//! Converts errors of the catalogue and the text index to API errors: what failed, on what, and a hint.
 //!
 //! Does not know which operation failed.
 
@@ -10,7 +10,7 @@ pub fn read_error(error: impl std::fmt::Display) -> Error {
 }
 
 pub fn homeless() -> Error {
-    Error::new(Code::ReadError, "there is nowhere to keep an index: HOME is not set")
+    Error::new(Code::ReadError, "no directory for the index: HOME is not set")
         .hint("set HOME, or XDG_DATA_HOME and XDG_CACHE_HOME")
 }
 
@@ -20,21 +20,22 @@ pub fn store_error(error: catalogue::Error) -> Error {
         catalogue::Error::Spill(error) if error.kind() == std::io::ErrorKind::StorageFull => {
             home::full(std::path::Path::new("the temporary directory"))
         }
-        other => Error::new(Code::ReadError, other.to_string())
-            .hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time"),
+        other => Error::new(Code::ReadError, other.to_string()).hint(REBUILD),
     }
 }
 
-/// How the system ends its words about a full disk.
+const REBUILD: &str =
+    "`loci index --rebuild` rebuilds catalogue and index from the transcripts; no data is lost";
+
+/// The end of the operating system's message for `ENOSPC`.
 const NO_ROOM: &str = "(os error 28)";
 
 pub fn index_error(error: &search::Error) -> Error {
-    // What fails in one of its threads the engine tells in words alone, of one kind or another.
+    // An error in one of the engine's threads arrives as text only, in either variant.
     if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
         && error.to_string().contains(NO_ROOM)
     {
         return home::full(path);
     }
-    let told = Error::new(Code::ReadError, error.to_string());
-    told.hint("`loci index --rebuild` makes catalogue and index again; nothing is lost but time")
+    Error::new(Code::ReadError, error.to_string()).hint(REBUILD)
 }

@@ -1,20 +1,20 @@
-//! The numbers under which the text index knows events, titles, given names and what it does not contain yet.
+//! IDs of the documents a search returns: events, session titles, names given by memory, and unindexed events.
 //!
-//! Does not know what was said in any of them.
+//! Does not know the text of any of them.
 
-/// Titles are found like messages; their numbers lie beyond those of all events.
+/// Titles are searched like messages; this bit separates their IDs from the catalogue's event IDs.
 const TITLES: u64 = 1 << 62;
 
 pub(crate) fn title_event(session: u32) -> u64 {
     TITLES | u64::from(session)
 }
 
-/// The session whose title an event is.
+/// The session number if the event is a title.
 pub fn titled(event: u64) -> Option<u32> {
     (event & (TITLES | NAMES) == TITLES).then_some(event as u32)
 }
 
-/// What memory calls a conversation is in no transcript and in no index: it is handed in with each question.
+/// Session names from memory are in no transcript and not in the index: each search receives them as extra documents.
 const NAMES: u64 = 1 << 60;
 
 pub fn name_event(chat: u32) -> u64 {
@@ -25,14 +25,14 @@ pub fn is_name(event: u64) -> bool {
     event & (TITLES | NAMES) == TITLES | NAMES
 }
 
-/// What the index does not contain yet is numbered apart from the catalogue's events.
+/// Events that are not indexed yet are numbered separately from the catalogue's events.
 const UNINDEXED: u64 = 1 << 61;
 
 pub(crate) fn unindexed_event(number: u64) -> u64 {
     UNINDEXED | number
 }
 
-/// The number of an event that the index does not contain yet. None: the event is the catalogue's.
+/// The number of an unindexed event. None: the event belongs to the catalogue.
 pub fn unindexed(event: u64) -> Option<u64> {
     (event & UNINDEXED != 0 && titled(event).is_none() && !is_name(event)).then_some(event & !UNINDEXED)
 }

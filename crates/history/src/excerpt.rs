@@ -1,7 +1,7 @@
-//! What a session was about, from its transcript alone: what the person asked first and last, the files that were changed, and
-//! how it ended. The same every time.
+//! Extracts what a session was about from its transcript alone: the first and the last prompt, the changed files and the
+//! final reply. Deterministic.
 //!
-//! Does not understand any of it, and does not know what memory says.
+//! Does not interpret the text, and does not know memory.
 
 use crate::{History, transcripts};
 use catalogue::{Chat, Pick, Reader};
@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Excerpt {
     pub asked: String,
-    /// The last thing that was asked, where it is another.
+    /// The last prompt, if it is not the first.
     pub last: String,
     pub files: Vec<String>,
     pub ended: String,
 }
 
-/// Characters of each part: together well below what an agent cuts off (ten thousand).
+/// Characters of each part: together well below the ten thousand at which an agent truncates.
 const ASKED: usize = 400;
 const ENDED: usize = 1200;
-/// Files that are named, and calls that are read to find them.
+/// Files listed, and calls read to find them.
 const FILES: usize = 8;
 const CALLS: usize = 24;
-/// Tools that change files, whatever their agent.
+/// Tools that change files, of all agents.
 const WRITERS: &[&str] = &[
     "Edit",
     "Write",
@@ -43,13 +43,13 @@ impl History<'_> {
         let stored = reader.file(chat.file).ok()??;
         let transcript = transcripts::as_readable(self, &stored)?;
         let rows = rows(reader, chat)?;
-        let said = |row: &Row| Some(self.said(&transcript, row)?.1).filter(|text| !text.trim().is_empty());
+        let text_of = |row: &Row| Some(self.said(&transcript, row)?.1).filter(|text| !text.trim().is_empty());
         let prompts: Vec<&Row> = rows.iter().filter(|row| is(row, Kind::Prompt)).collect();
-        let asked = prompts.iter().find_map(|row| said(row)).unwrap_or_default();
-        let last = prompts.iter().skip(1).rev().find_map(|row| said(row)).unwrap_or_default();
-        // A reply that came before the last request is no end.
+        let asked = prompts.iter().find_map(|row| text_of(row)).unwrap_or_default();
+        let last = prompts.iter().skip(1).rev().find_map(|row| text_of(row)).unwrap_or_default();
+        // A reply before the last prompt is not the final reply.
         let end = rows.iter().rev().take_while(|row| !is(row, Kind::Prompt));
-        let ended = end.filter(|row| is(row, Kind::Reply)).find_map(said).unwrap_or_default();
+        let ended = end.filter(|row| is(row, Kind::Reply)).find_map(text_of).unwrap_or_default();
         Some(Excerpt {
             asked: cut(&asked, ASKED),
             last: cut(&last, ASKED),
@@ -58,7 +58,7 @@ impl History<'_> {
         })
     }
 
-    /// The files that were changed last, by the end of their paths.
+    /// The files changed last, by the last two components of their paths.
     fn files(&self, reader: &Reader, transcript: &Transcript, rows: &[Row]) -> Vec<String> {
         let names = reader.names().unwrap_or_default();
         let writers: BTreeSet<u32> = names
@@ -66,7 +66,7 @@ impl History<'_> {
             .filter(|(_, name)| WRITERS.contains(&name.as_str()))
             .map(|(id, _)| *id as u32)
             .collect();
-        // An edit that failed or was not allowed has changed nothing.
+        // A failed or denied edit has changed nothing.
         let wrote = |row: &&Row| writers.contains(&row.name) && row.status() != Status::Error;
         let calls = rows.iter().rev().filter(|row| row.row == RowKind::Call).filter(wrote);
         let mut files: Vec<String> = Vec::new();
@@ -83,7 +83,7 @@ impl History<'_> {
     }
 }
 
-/// What belongs to the conversation itself, in its order.
+/// The rows within the session's time range, in order.
 fn rows(reader: &Reader, chat: &Chat) -> Option<Vec<Row>> {
     let mut rows = Vec::new();
     let (from, to) = (chat.session.started_at, chat.session.ended_at);
@@ -103,14 +103,14 @@ fn is(row: &Row, kind: Kind) -> bool {
     row.row == RowKind::Message && row.kind() == kind
 }
 
-/// The last two parts of a path tell which file.
+/// The last two components of a path are enough to recognise a file.
 fn short(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
     parts.reverse();
     parts.join("/")
 }
 
-/// On one line, and said where it is cut.
+/// Truncates to one line of at most `most` characters, ending in `…` if shortened.
 pub fn cut(text: &str, most: usize) -> String {
     let line = api::terminal_text::one_line(text);
     match line.char_indices().nth(most) {

@@ -1,7 +1,7 @@
-//! What has changed since a transcript was read last: nothing, a few lines more, or everything. One look at the file
-//! decides, and for one that has changed a few kilobytes of it.
+//! Determines what has changed since a transcript was read: nothing, appended lines, or everything. One stat decides; a
+//! changed file needs a few kilobytes of its content as well.
 //!
-//! Does not read what is new.
+//! Does not read the new part.
 
 use catalogue::{Known, Mark, Reader, Stored};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,21 +12,21 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a transcript stands to what is known of it.
+/// A transcript compared with the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     New,
-    /// Known in full, under this number.
+    /// Unchanged; the catalogue's file number.
     Same(u32),
-    /// As it was, with more behind it.
+    /// Data was appended behind the watermark.
     Grown(u32, Mark),
-    /// Its agent has deleted it; a copy was kept.
+    /// Deleted by its agent; the archive has a copy.
     Kept(u32),
-    /// Another text stands there now, or it cannot be said.
+    /// Rewritten, or the change cannot be classified.
     Changed(u32),
 }
 
-/// The number by which a transcript is known again, and its kept copy too.
+/// The stable number that identifies a transcript and its archived copy.
 pub fn name_of(transcript: &Transcript) -> u64 {
     if is_kept(transcript) {
         return archive::name(transcript) as u64;
@@ -38,8 +38,9 @@ pub fn name_of(transcript: &Transcript) -> u64 {
     [file, b"\0", part].into_iter().fold(below, low)
 }
 
-/// The lower half of the archive's names, which does not depend on the upper. Every transcript is named in every
-/// question: half the width is a third of the cost, and one folder's transcripts share the beginning of their names.
+/// Start value for the lower half of the archive's 128-bit names, which does not depend on the upper half. Every request
+/// computes the name of every transcript: half the width is a third of the cost, and transcripts of one folder share the
+/// hash of the folder's path.
 const LOW: u64 = 0x62b8_2175_6295_c58d;
 
 fn low(start: u64, piece: &[u8]) -> u64 {
@@ -50,7 +51,7 @@ thread_local! {
     static FOLDER: RefCell<Folder> = const { RefCell::new(Folder { source: usize::MAX, path: Vec::new(), name: 0 }) };
 }
 
-/// The folder of the transcript that was named last.
+/// Caches the hash of the last transcript's folder.
 struct Folder {
     source: usize,
     path: Vec<u8>,
@@ -67,7 +68,7 @@ impl Folder {
     }
 }
 
-/// What is known, by name.
+/// The files in the catalogue, by name.
 pub struct Memory(Arc<FxHashMap<u64, Known>>);
 
 impl Memory {
@@ -75,7 +76,7 @@ impl Memory {
         Ok(Memory(reader.known()?))
     }
 
-    /// Those known that are not among these: deleted by their agents, now or before. None where all are.
+    /// Catalogue files that are not among these transcripts: deleted by their agents. Empty if none is missing.
     pub(crate) fn absent(&self, met: &[Transcript]) -> Vec<Known> {
         let present =
             |transcript: &&Transcript| self.0.get(&name_of(transcript)).is_some_and(|known| !known.gone);
@@ -86,13 +87,13 @@ impl Memory {
         self.gone(met.iter())
     }
 
-    /// Whether the transcript is known as it is now.
+    /// The file number if the catalogue has the transcript in its current state.
     pub fn has(&self, transcript: &Transcript) -> Option<u32> {
         let known = self.0.get(&name_of(transcript))?;
         is_same(known, transcript).then_some(known.id)
     }
 
-    /// What is known of it, however it is now.
+    /// The catalogue's entry for a transcript, current or not.
     pub fn known(&self, transcript: &Transcript) -> Option<Known> {
         self.0.get(&name_of(transcript)).copied()
     }
@@ -114,7 +115,7 @@ impl Memory {
         Ok(if grown { State::Grown(known.id, mark) } else { State::Changed(known.id) })
     }
 
-    /// What is known and was not met: their agents have deleted them.
+    /// Catalogue files that are not among these transcripts, by file number.
     pub fn gone<'m>(&'m self, met: impl Iterator<Item = &'m Transcript>) -> Vec<Known> {
         let met: FxHashSet<u64> = met.map(name_of).collect();
         let mut gone: Vec<Known> =
@@ -130,26 +131,26 @@ fn is_same(known: &Known, transcript: &Transcript) -> bool {
         && (known.size, known.inode, known.changed) == (transcript.size, age.inode, age.changed)
 }
 
-/// Whether it is the copy of a transcript that its agent has deleted.
+/// Whether this is the archived copy of a transcript that its agent has deleted.
 pub fn is_kept(transcript: &Transcript) -> bool {
     transcript.path.as_os_str().as_bytes().ends_with(b".loci") && archive::is_archived(&transcript.path)
 }
 
-/// When everything that there was had been read.
+/// Meta key: start time of the last complete update.
 pub const CAUGHT_UP: &str = "caught_up";
 
-/// Whether the whole history was in the catalogue since it was empty last.
+/// Whether an update has completed since the catalogue was last empty.
 pub fn was_whole(reader: &Reader) -> bool {
     reader.meta(CAUGHT_UP).is_ok_and(|at| at.is_some())
 }
 
-/// How many of the newest transcripts are looked at where the whole history is not.
+/// How many of the newest transcripts [`is_quiet`] checks instead of the whole history.
 const NEWEST: u32 = 128;
-/// Files are dated by a clock that is a few milliseconds late.
+/// File timestamps come from a coarse clock that is a few milliseconds late; in nanoseconds.
 const LATE: i64 = 20_000_000;
 
-/// Whether nothing seems to have been written since the catalogue was made: neither in the transcripts that were
-/// written last nor beside them, nor in the folder of any project.
+/// Whether nothing seems to have been written since the last update: neither to the newest transcripts or their folders,
+/// nor to the folder of any project.
 pub(crate) fn is_quiet(reader: &Reader) -> bool {
     let Ok(Some(caught_up)) = reader.meta(CAUGHT_UP) else { return false };
     let Ok(newest) = reader.newest_files(NEWEST) else { return false };
@@ -165,7 +166,7 @@ pub(crate) fn is_quiet(reader: &Reader) -> bool {
     folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - LATE)
 }
 
-/// Of a conversation in a database the catalogue knows another size than its file's, and the age of the whole.
+/// For a session in a database, the catalogue stores the session's own size and the age of the whole database.
 fn is_as_stored(stored: &Stored) -> bool {
     let known = Age { inode: stored.inode, changed: stored.changed };
     if stored.part.is_some() {
@@ -174,10 +175,10 @@ fn is_as_stored(stored: &Stored) -> bool {
     std::fs::metadata(&stored.path).is_ok_and(|meta| (meta.len(), Age::of(&meta)) == (stored.size, known))
 }
 
-/// How much of a file's beginning, and of what stands before the end of what was read, tells it from another.
+/// Bytes sampled at the beginning of a file and before the watermark to detect a rewrite.
 const SAMPLE: u64 = 4096;
 
-/// What stands in a transcript around its first `consumed` bytes. None for one that is no plain file of lines.
+/// Samples the first `consumed` bytes of a transcript at both ends. None for one that is not a plain file of lines.
 pub fn stood(transcript: &Transcript, consumed: u64) -> Option<Mark> {
     if transcript.part.is_some() {
         return None;
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_lower_half_of_the_archives() {
+    fn names_are_the_lower_half_of_archive_names() {
         for (path, part) in [("/h/.claude/projects/p/a.jsonl", None), ("/h/é.db", Some("x")), ("", Some(""))]
         {
             let (path, part) = (PathBuf::from(path), part.map(str::to_string));

@@ -1,7 +1,6 @@
-//! Where Loci keeps its own files: what is kept (`data`), what can be made again (`cache`), and the lock that says
-//! who writes.
+//! Loci's own directories: permanent files (`data`), rebuildable files (`cache`), and the writer lock.
 //!
-//! Does not know what the files hold.
+//! Does not know the contents of the files.
 
 use api::{Code, Error};
 use sources::Places;
@@ -18,7 +17,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// None without a home: nothing is ever kept below the working directory.
+    /// None without a home directory: nothing is ever stored below the working directory.
     pub fn of(places: &Places) -> Option<Home> {
         let dir = |var, default| {
             let dir = places.xdg(var, default);
@@ -35,7 +34,7 @@ impl Home {
         self.cache.join("search")
     }
 
-    /// What is known of source trees, a file for each.
+    /// Code indexes, one file per source tree.
     pub fn code(&self) -> PathBuf {
         self.cache.join("code")
     }
@@ -44,7 +43,7 @@ impl Home {
         self.data.join("archive")
     }
 
-    /// What is remembered.
+    /// The memory database.
     pub fn memory(&self) -> PathBuf {
         self.data.join("memory.db")
     }
@@ -62,17 +61,17 @@ impl Home {
         self.data.join("memory.lock")
     }
 
-    /// What was asked of models, and what it cost.
+    /// The ledger of model calls and their costs.
     pub fn ledger(&self) -> PathBuf {
         self.data.join("ledger.db")
     }
 
-    /// Where a model that is a command runs: empty, and nobody's project.
+    /// The working directory of a model that is a command: empty, and not a project.
     pub fn nowhere(&self) -> PathBuf {
         self.cache.join("nowhere")
     }
 
-    /// Held while an investigation is under way.
+    /// Held while an operation such as an investigation is running.
     pub fn op_lock(&self, name: &str) -> PathBuf {
         self.ops().join(format!("{name}.lock"))
     }
@@ -81,17 +80,17 @@ impl Home {
         self.cache.join("ops")
     }
 
-    /// Held while a model is asked: two that ask at once would pay twice.
+    /// Held during model calls: two concurrent runs would pay twice.
     pub fn model_lock(&self) -> PathBuf {
         self.data.join("model.lock")
     }
 
-    /// Messages between agents.
+    /// The mailbox database: messages between agents.
     pub fn post(&self) -> PathBuf {
         self.data.join("post.db")
     }
 
-    /// Messages that were left while nobody was there to take them in.
+    /// Messages dispatched while no daemon was running.
     pub fn spool(&self) -> PathBuf {
         self.data.join("pending.jsonl")
     }
@@ -100,13 +99,13 @@ impl Home {
         self.data.join("writer.lock")
     }
 
-    /// Makes both directories, readable by their owner alone.
+    /// Creates both directories, accessible only to their owner.
     pub fn make(&self) -> Result<(), Error> {
         [&self.data, &self.cache].into_iter().try_for_each(|dir| make(dir).map_err(|e| unwritable(dir, &e)))
     }
 }
 
-/// A directory for its owner alone. One that others may enter is closed to them.
+/// Creates a directory with mode 0700; tightens the mode of an existing one.
 pub fn make(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let meta = std::fs::metadata(dir)?;
@@ -121,21 +120,21 @@ pub fn unwritable(path: &Path, error: &std::io::Error) -> Error {
         return full(path);
     }
     Error::new(Code::ReadError, format!("{}: {error}", path.display()))
-        .hint("Loci keeps its files below XDG_DATA_HOME and XDG_CACHE_HOME; both must be writable")
+        .hint("Loci stores its files below XDG_DATA_HOME and XDG_CACHE_HOME; both must be writable")
 }
 
 pub fn full(path: &Path) -> Error {
-    Error::new(Code::DiskFull, format!("there is no room left to write {}", path.display()))
-        .hint("free some space and run it again: what was kept is intact; `loci archive` says what the archive takes")
+    Error::new(Code::DiskFull, format!("no space left to write {}", path.display()))
+        .hint("free some space and run it again; stored data is intact, and `loci archive` shows the size of the archive")
 }
 
-/// How much room is left where a directory lies.
+/// Free space on the file system of a directory.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
-    let told = rustix::fs::statvfs(dir).ok()?;
-    Some(told.f_bavail * told.f_frsize)
+    let stat = rustix::fs::statvfs(dir).ok()?;
+    Some(stat.f_bavail * stat.f_frsize)
 }
 
-/// A file of our own, written so that a reader sees the old or the new one, and for its owner alone.
+/// Replaces a file atomically, with mode 0600.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
@@ -144,7 +143,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(&beside, path)?;
-        // The new name is on the disk with its folder; a tombstone must not be lost to a power cut.
+        // Sync the folder so that the rename survives a power failure: a tombstone must not be lost.
         File::open(path.parent().unwrap_or(path))?.sync_all()
     })();
     if written.is_err() {
@@ -153,7 +152,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written
 }
 
-/// Held by the one writer; the kernel takes it back however the process ends.
+/// An exclusive file lock; the kernel releases it however the process ends.
 pub struct Lock {
     _file: File,
 }
@@ -162,7 +161,7 @@ pub struct Lock {
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Lock {
-    /// Waits for whoever writes.
+    /// Acquires the writer lock, waiting for the current writer.
     pub fn take(home: &Home) -> Result<Lock, Error> {
         loop {
             if let Some(lock) = Lock::take_unless(home, || false)? {
@@ -171,12 +170,12 @@ impl Lock {
         }
     }
 
-    /// Waits for whoever writes, or until what it has written will do: then there is none.
+    /// Acquires the writer lock. None: `will_do` reported that the current writer has committed enough.
     pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
         Lock::await_at(home, &home.lock(), will_do)
     }
 
-    /// Waits for whoever holds another lock of ours.
+    /// Acquires the lock at `path`, waiting for its holder.
     pub fn take_at(home: &Home, path: &Path) -> Result<Lock, Error> {
         loop {
             if let Some(lock) = Lock::await_at(home, path, || false)? {
@@ -195,14 +194,17 @@ impl Lock {
                 return Ok(None);
             }
             if Instant::now() > until {
-                return Err(Error::new(Code::WriterBusy, format!("another loci is writing{}", holder(path)))
-                    .hint("wait for it, or stop it, and run this again"));
+                return Err(Error::new(
+                    Code::WriterBusy,
+                    format!("another loci process is writing{}", holder(path)),
+                )
+                .hint("wait for it or stop it, then retry"));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// None: another process holds it.
+    /// Acquires the lock at `path` without waiting. None: another process holds it.
     pub fn seize_at(home: &Home, path: &Path) -> Result<Option<Lock>, Error> {
         home.make()?;
         let fail = |error| unwritable(path, &error);
@@ -220,12 +222,12 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         }
-        // Whoever held it may have taken its file away between the two: then this one is nobody's any more.
+        // The previous holder may have deleted the file between open and lock: then this lock protects nothing.
         let own = file.metadata().map_err(fail)?;
         if !std::fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
             return Ok(None);
         }
-        // Only for the one who is told to wait; on a full disk the lock holds without it.
+        // The PID is only for the message to a waiting process; on a full disk the lock works without it.
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = write!(file, "{}", std::process::id());
         Ok(Some(Lock { _file: file }))
@@ -233,7 +235,7 @@ impl Lock {
 }
 
 impl Lock {
-    /// Whether a process is at work under this lock now.
+    /// Whether a process holds this lock.
     pub fn is_held(path: &Path) -> bool {
         let Ok(file) = File::open(path) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
@@ -246,20 +248,20 @@ fn holder(lock: &Path) -> String {
     if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
 }
 
-/// A word of 32 letters that nobody can guess.
+/// A random token of 32 hexadecimal digits.
 pub fn token() -> std::io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// The key that placeholders of secrets are made with: made once, at the first secret. Where it cannot be kept it is
-/// nothing but zeros, so that the same question still gives the same bytes.
+/// The key for placeholders of secrets, created at the first secret. All zeros if it cannot be stored, so that the same
+/// request still returns the same bytes.
 pub fn mask_key(home: Option<&Home>) -> [u8; 32] {
     home.and_then(own_key).unwrap_or([0; 32])
 }
 
-/// The same where nobody else may have it; none where it cannot be kept.
+/// The same key without the all-zero fallback: None if it cannot be stored.
 pub fn own_key(home: &Home) -> Option<[u8; 32]> {
     read_key(&home.key()).or_else(|| make_key(home))
 }
@@ -272,7 +274,7 @@ fn make_key(home: &Home) -> Option<[u8; 32]> {
     let mut key = [0; 32];
     File::open("/dev/urandom").ok()?.read_exact(&mut key).ok()?;
     make(&home.data).ok()?;
-    // Linked, not renamed: of two that make one at once, both go on with the first.
+    // Linked, not renamed: two processes that create a key at once both use the first.
     let beside = home.data.join(format!("mask.key.{}", std::process::id()));
     write_whole(&beside, &key).ok()?;
     let _ = std::fs::hard_link(&beside, home.key());

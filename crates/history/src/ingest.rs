@@ -1,8 +1,8 @@
-//! Brings everything derived up to date: what is new in the transcripts is masked, kept in the archive, entered in the
-//! catalogue and made searchable. It can be stopped at any moment and goes on from there.
+//! Brings archive, catalogue and text index up to date: new records are masked, archived, entered in the catalogue and
+//! indexed. A run can be killed at any time; the next one resumes where it stopped.
 //!
-//! A batch becomes known to the catalogue in one piece; the text index says up to which change it has come, and what
-//! it lacks is told to it again. Does not answer questions.
+//! The catalogue commits each batch atomically. The text index stores the catalogue sequence it has reached, and events
+//! after that are indexed again. Does not serve requests.
 
 mod moved;
 mod open;
@@ -31,7 +31,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use text::Told;
 
-/// What catching up came to.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub struct Caught {
     pub files: u64,
@@ -41,31 +41,32 @@ pub struct Caught {
     pub told: u64,
     pub bytes: u64,
     pub problems: Vec<Problem>,
-    /// Something was damaged and has been made again.
+    /// What was damaged or outdated and has been rebuilt.
     pub notes: Vec<String>,
 }
 
 const BOTH: Want = Want { calls: true, messages: true, fields: false };
-/// What is entered in the catalogue in one piece: a kill costs no more than reading this much again.
+/// Transcript bytes per catalogue transaction: a kill costs at most reading this much again.
 const BATCH: u64 = 16 << 20;
-/// The text index is made durable when this much time has passed. Each time costs the disk a moment and closes segments
-/// that are merged again later; a kill costs no more than reading as much again.
+/// Interval between commits of the text index. A commit syncs to disk and closes segments that are merged later; a kill
+/// costs at most this interval of indexing.
 const DURABLE: Duration = Duration::from_secs(30);
-/// Memory for words that are not on the disk yet. With 64 MB, indexing took 324 MB in all in the first 4 GB of a long history.
+/// Memory for index segments that are not on disk yet. With 64 MB, indexing used 324 MB in total for the first 4 GB of a
+/// long history.
 const HEAP: usize = 48 << 20;
 
-/// How often others may empty what is derived between bringing it up to date and opening it.
+/// Attempts to update and then open the stores: another process may empty them in between.
 pub(crate) const TRIES: usize = 3;
 
-/// Reads everything that is new. Holds the lock that makes it the only writer.
+/// Reads everything new, with the writer lock held.
 pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<Caught, Error> {
     let home = history.home().ok_or_else(homeless)?;
     let lock = Lock::take(&home)?;
     catch_up_locked(history, &home, &lock, rebuild)
 }
 
-/// The same for somebody who waits for an answer: if another writes already, what it has written so far will do once
-/// it is of one piece. While a first index is made, or one is made again, it holds a part of the history at best.
+/// The same for a request that is waiting: if another process is writing, the state it has committed is good enough as
+/// soon as it is consistent. During a first build or a rebuild, the index contains only part of the history.
 pub fn catch_up_soon(history: &History<'_>) -> Result<(), Error> {
     let home = history.home().ok_or_else(homeless)?;
     match Lock::take_unless(&home, || is_of_one_piece(history, &home))? {
@@ -74,21 +75,22 @@ pub fn catch_up_soon(history: &History<'_>) -> Result<(), Error> {
     }
 }
 
-/// Whether the whole history was in it once, and the index has what the catalogue has.
+/// Whether the stores have contained the whole history once, and the index has reached the catalogue's sequence.
 fn is_of_one_piece(history: &History<'_>, home: &Home) -> bool {
     let Some(reader) = catalogue_cache::open(history) else { return false };
     let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
     was_whole(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
 }
 
-/// Whether nobody was stopped while forgetting something: what is still there would be shown.
+/// Whether no interrupted forget is left to finish. Otherwise forgotten sessions would still be shown.
 pub(crate) fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) -> bool {
     let tombstones = Tombstones::read(history.home().as_ref());
     tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
 }
 
-/// Takes sessions out of archive, catalogue and index, so that none of their words is left on the disk, and says how
-/// many copies held them. Whatever else their transcripts hold is read again; tombstones must stand already.
+/// Removes sessions from archive, catalogue and index, so that none of their text is left on disk, and returns how many
+/// archived copies contained them. Other sessions in the same transcripts are read again. The tombstones must already be
+/// written.
 pub fn forget(
     history: &History<'_>,
     home: &Home,
@@ -98,7 +100,7 @@ pub fn forget(
     let mut caught = Caught::default();
     let mut ingest = Ingest::open(*history, home, false, &mut caught)?;
     (history.forget_elsewhere)(home, doomed)?;
-    // The catalogue last: as long as it has something of them, whoever comes next begins here again.
+    // The catalogue last: as long as it has events of these sessions, the next run starts the removal again.
     let copies = ingest.forget_copies(doomed)?;
     let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
     ingest.catalogue.begin().map_err(store_error)?;
@@ -126,7 +128,7 @@ pub fn catch_up_locked(
     let Err(error) = forgotten.and_then(|()| brought_up(history, home, rebuild, &mut caught)) else {
         return Ok(caught);
     };
-    // Damage may show only where it is met, in the middle of the work.
+    // Damaged pages may be detected only when they are read, in the middle of a run.
     let Some(damage) = open::damage(home) else { return Err(error) };
     let mut caught = Caught { notes: vec![open::damaged(&damage)], ..Caught::default() };
     open::set_aside(home, &home.catalogue())?;
@@ -159,25 +161,25 @@ struct Ingest<'s> {
     store: Store,
     tombstones: Tombstones,
     names: Names,
-    /// Everything that is kept could be looked at, so that the catalogue will know all of it.
+    /// The whole archive was readable, so that the catalogue will know all of it.
     knows_archive: bool,
 }
 
-/// One transcript's turn.
+/// The work for one transcript.
 enum Job {
     Read {
         transcript: Transcript,
         original: PathBuf,
         state: State,
     },
-    /// The catalogue has it, the text index may not.
+    /// The catalogue has it; the text index may not.
     Retell {
         stored: Stored,
         transcript: Transcript,
     },
 }
 
-/// What a thread that reads tells the one that writes.
+/// A message from a reader thread to the writer.
 enum Heard {
     Surveyed(text::Shared, SyncSender<Applied>),
     Again(u32, SyncSender<Known>),
@@ -188,7 +190,7 @@ enum Heard {
     Done,
 }
 
-/// What the index is to have of a transcript: events, all rows, and the conversation of each session.
+/// What the index should contain of a transcript: events, all rows, and the number of each session.
 type Known = (Vec<Fresh>, Vec<Row>, Vec<u32>);
 
 struct Surveyed {
@@ -250,10 +252,10 @@ impl<'s> Ingest<'s> {
         self.close()
     }
 
-    /// A copy whose transcript stands at another place now, all of it, is needed no more.
+    /// Removes archived copies whose transcript was moved and is complete at its new path.
     fn supersede(&mut self, moved: &[moved::Moved], caught: &mut Caught) -> Result<(), Error> {
-        let told = moved.iter().filter(|it| it.is_told(&self.store));
-        let needless: Vec<&Transcript> = told.map(|it| &it.copy).collect();
+        let contained = moved.iter().filter(|it| it.is_told(&self.store));
+        let needless: Vec<&Transcript> = contained.map(|it| &it.copy).collect();
         let gone: Vec<catalogue::Known> = {
             let memory = Memory::of(self.catalogue.reader()).map_err(store_error)?;
             needless.iter().filter_map(|copy| memory.known(copy)).collect()
@@ -265,7 +267,7 @@ impl<'s> Ingest<'s> {
         self.lose(&gone, caught)
     }
 
-    /// Makes everything last: first what is kept, then what was derived from it.
+    /// Makes everything durable: first the archive, then what is derived from it.
     fn close(&mut self) -> Result<(), Error> {
         self.settle()?;
         if let Some(home) = self.history.home().filter(|_| self.knows_archive) {
@@ -284,7 +286,7 @@ impl<'s> Ingest<'s> {
         Ok(())
     }
 
-    /// Out of the archive: a copy that holds nothing else goes as a whole.
+    /// Removes sessions from the archive; a copy with no other session is deleted.
     fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
         let mut files = 0;
         for copy in self.store.list().kept {
@@ -307,12 +309,12 @@ impl<'s> Ingest<'s> {
         self.catalogue.set("settled", sequence as i64).map_err(store_error)
     }
 
-    /// Up to which change the archive was seen to be on the disk.
+    /// The catalogue sequence up to which the archive has been synced to disk.
     fn settled(&self) -> Result<u64, Error> {
         Ok(self.catalogue.reader().meta("settled").map_err(store_error)?.unwrap_or(0) as u64)
     }
 
-    /// Transcripts whose copies a power cut may have taken: those that were kept and not seen to be on the disk.
+    /// Transcripts whose copies a power failure may have destroyed: archived, but not synced to disk.
     fn unsettled(&self) -> Result<FxHashSet<u32>, Error> {
         let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
         Ok(since.into_iter().map(|stored| stored.id).collect())
@@ -322,7 +324,7 @@ impl<'s> Ingest<'s> {
         freshness::is_kept(transcript) || matches!(self.store.kept(transcript), Ok(Some(_)))
     }
 
-    /// What there is to do, the oldest first: of two that tell the same, the original is heard before its copy.
+    /// The jobs, oldest transcript first, so that an original is read before its copies.
     fn jobs(&mut self, caught: &mut Caught) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
         let reader = self.catalogue.reader();
         let mut found = transcripts::find(&self.history, Some(reader), &[]);
@@ -357,7 +359,7 @@ impl<'s> Ingest<'s> {
             if let State::Grown(id, _) | State::Kept(id) = state
                 && late.remove(&id).is_some()
             {
-                state = State::Changed(id); // the index may lack more of it than what is new
+                state = State::Changed(id); // the index may lack more than the new part
             }
             let original = self.original(&transcript);
             jobs.push(Job::Read { transcript, original, state });
@@ -375,7 +377,7 @@ impl<'s> Ingest<'s> {
         kept.map_or_else(|_| transcript.path.clone(), |kept| kept.original)
     }
 
-    /// Transcripts that are gone without a copy: nothing can be shown of them any more.
+    /// Drops transcripts that were deleted without an archived copy: their events can no longer be read.
     fn lose(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
         if gone.is_empty() {
             return Ok(());
@@ -397,13 +399,13 @@ impl<'s> Ingest<'s> {
         }
         heirs.retain(|heir| gone.iter().all(|known| known.id != *heir));
         self.tell_again(heirs, caught)?;
-        // First out of the index: once the catalogue has forgotten a file nobody knows what to take out.
+        // The index first: once the catalogue has dropped a file, its index entries can no longer be identified.
         self.index.commit(self.index.sequence()).map_err(|e| index_error(&e))?;
         self.catalogue.commit().map_err(store_error)?;
         Ok(())
     }
 
-    /// What others told before and these repeat is told by these from now on.
+    /// Indexes files again that have become the original of events they were copies of.
     fn tell_again(&mut self, heirs: BTreeSet<u32>, caught: &mut Caught) -> Result<(), Error> {
         let mut jobs = Vec::new();
         for heir in heirs {
@@ -419,15 +421,15 @@ impl<'s> Ingest<'s> {
 
     // ---- one batch
 
-    /// Threads read, this one writes.
+    /// Reader threads survey and mask; this thread writes.
     fn batch(&mut self, jobs: &[Job], caught: &mut Caught) -> Result<(), Error> {
         let threads = self.history.threads.min(jobs.len()).max(1);
-        let (send, heard) = sync_channel::<Heard>(2 * threads);
+        let (send, messages) = sync_channel::<Heard>(2 * threads);
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (history, store, names, tombstones) =
             (self.history, self.store.clone(), &self.names, self.tombstones.clone());
         let reader = text::Teller { history, store, names, tombstones };
-        // The table of names is read by the threads; this one needs what it does not hold.
+        // The threads borrow the table of names; the writer borrows the other fields.
         let (catalogue, index) = (&mut self.catalogue, &mut self.index);
         let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
         let mut writing = Writing { history, catalogue, index, names, caught, heirs, taken };
@@ -443,10 +445,10 @@ impl<'s> Ingest<'s> {
                 });
             }
             drop(send);
-            let written = writing.listen(&heard);
+            let written = writing.listen(&messages);
             stop.store(true, Relaxed);
-            // A thread that waits to be heard learns here that nobody listens any more.
-            drop(heard);
+            // Unblocks threads that are waiting to send: their channel is now closed.
+            drop(messages);
             written
         })?;
         let heirs = std::mem::take(&mut writing.heirs);
@@ -454,23 +456,23 @@ impl<'s> Ingest<'s> {
     }
 }
 
-/// The side that writes.
+/// The state of the writer thread during a batch.
 struct Writing<'w> {
     history: History<'w>,
     catalogue: &'w mut Writer,
     index: &'w mut search::Writer,
     names: &'w Names,
     caught: &'w mut Caught,
-    /// Files that tell from now on what others told before.
+    /// Files that have become the original of events formerly owned by other files.
     heirs: BTreeSet<u32>,
-    /// Events that others tell from now on, though their texts may still be on their way here.
+    /// Events that other files own now; their texts may still be in the channel.
     taken: FxHashSet<u64>,
 }
 
 impl Writing<'_> {
-    fn listen(&mut self, heard: &Receiver<Heard>) -> Result<(), Error> {
-        while let Ok(heard) = heard.recv() {
-            match heard {
+    fn listen(&mut self, messages: &Receiver<Heard>) -> Result<(), Error> {
+        while let Ok(message) = messages.recv() {
+            match message {
                 Heard::Surveyed(surveyed, reply) => {
                     let applied = self.apply(&surveyed)?;
                     let _ = reply.send(applied);
@@ -479,7 +481,7 @@ impl Writing<'_> {
                     let again = self.again(file)?;
                     let _ = reply.send(again);
                 }
-                Heard::Told(told) => self.tell(&told)?,
+                Heard::Told(documents) => self.tell(&documents)?,
                 Heard::Touched(file, touched) => {
                     let touches = touched
                         .iter()
@@ -563,7 +565,7 @@ impl Writing<'_> {
         self.index.add(&doc).map_err(|e| index_error(&e))
     }
 
-    /// What is known of a transcript, for the index to be told again.
+    /// Loads what the catalogue has of a transcript, and drops its index entries so that it can be indexed again.
     fn again(&mut self, file: u32) -> Result<Known, Error> {
         self.index.drop_file(file);
         let fresh = self.catalogue.told(file).map_err(store_error)?;
@@ -582,19 +584,19 @@ impl Writing<'_> {
         Ok((fresh, rows, titles.iter().map(|(chat, ..)| *chat).collect()))
     }
 
-    fn tell(&mut self, told: &[Told]) -> Result<(), Error> {
-        for one in told.iter().filter(|one| !self.taken.contains(&one.event)) {
-            if one.replaces {
-                self.index.drop_event(one.event);
+    fn tell(&mut self, documents: &[Told]) -> Result<(), Error> {
+        for document in documents.iter().filter(|document| !self.taken.contains(&document.event)) {
+            if document.replaces {
+                self.index.drop_event(document.event);
             }
-            self.index.add(&one.doc()).map_err(|e| index_error(&e))?;
+            self.index.add(&document.doc()).map_err(|e| index_error(&e))?;
             self.caught.told += 1;
         }
         Ok(())
     }
 }
 
-/// Jobs in portions: large enough to keep all threads busy, small enough to lose.
+/// Groups jobs into batches: large enough to keep all threads busy, small enough to repeat after a kill.
 fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
     let size = |job: &Job| match job {
         Job::Read { transcript, .. } | Job::Retell { transcript, .. } => transcript.size,
@@ -619,7 +621,7 @@ fn trouble(transcript: &Transcript, error: &sources::Error) -> Problem {
     Problem { kind: ProblemKind::Unreadable, file, offset: 0, note }
 }
 
-/// How far a plain transcript of lines was read, and what stands there.
+/// The watermark of a JSONL transcript: how far it was read, and a sample of the bytes there.
 fn mark(transcript: &Transcript, facts: &Facts) -> Mark {
     let read = facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum();
     let end = text::last_line_end(transcript, read);
@@ -636,7 +638,7 @@ impl text::Teller<'_> {
         Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
     }
 
-    /// Does one job. None: nobody listens any more.
+    /// Does one job. None: the writer has stopped.
     fn work(&self, job: &Job, send: &SyncSender<Heard>) -> Option<()> {
         match job {
             Job::Read { transcript, original, state } => {

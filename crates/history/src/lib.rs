@@ -1,6 +1,6 @@
 //! Reads the transcripts that agents leave on disk and returns fresh records.
 //!
-//! The way from disk to record: [`scope`] selects transcripts, [`transcripts`] finds them, [`freshness`] compares them with the
+//! From disk to record: [`scope`] selects transcripts, [`transcripts`] finds them, [`freshness`] compares them with the
 //! catalogue, [`scan`] surveys the stale ones and joins copies, [`masked_read`] reads single records with their secrets masked, and
 //! [`to_record`] fills the fields of a record. [`ingest`] brings archive, catalogue and text index up to date; [`unindexed`] reads
 //! the part that the text index does not contain yet.
@@ -46,17 +46,17 @@ pub struct History<'a> {
     /// The working directory: projects are given relative to it.
     pub cwd: &'a Path,
     pub threads: usize,
-    /// Mask secrets. Off only for a person at a terminal who requested the text as it is.
+    /// Mask secrets. Off only for a person at a terminal who requested unmasked text.
     pub masked: bool,
-    /// Progress of a long read, and whether it was cancelled.
+    /// Progress and cancellation of a long read.
     pub progress: &'a Progress,
     /// Built on first use.
     pub masker: &'a OnceLock<LazyMasker>,
     pub forget_elsewhere: ForgetElsewhere,
 }
 
-/// Removes sessions from stores that this crate does not know. Called with the writer's lock held, before the sessions leave
-/// archive, catalogue and index, so that an interrupted run starts again here.
+/// Removes sessions from stores that this crate does not know. Called with the writer lock held, before the sessions are
+/// removed from archive, catalogue and index, so that an interrupted run starts again here.
 pub type ForgetElsewhere = fn(&Home, &dyn Fn(&str, &str) -> bool) -> Result<(), Error>;
 
 impl History<'_> {

@@ -1,5 +1,5 @@
-//! Reads one record again, in full, with its secrets masked: the one way from a transcript's text to anything that is
-//! printed or stored. As it stands it is read only to be searched.
+//! Reads single records in full with their secrets masked. Everything that is printed or stored passes through here; raw
+//! text is read only to scan it.
 //!
 //! Does not choose which records.
 
@@ -11,7 +11,7 @@ use crate::{History, search_text};
 use record::{Call, Message, Problem, Row, RowKind};
 use sources::Transcript;
 
-/// A record as it stands in its transcript, secrets and all: for those who look for what must not be shown.
+/// An unmasked record, secrets included: for code that scans for what must not be shown.
 pub enum Raw {
     Message(Message),
     Call(Box<Call>),
@@ -40,7 +40,7 @@ impl History<'_> {
         raw_call(library, row).map(|call| self.masked_call(call))
     }
 
-    /// What a call did, without what it gave back: masking that would cost more than all the rest.
+    /// Reads a call without its output: masking the output would cost more than everything else.
     pub fn read_call_summary(&self, library: &Library, row: &Row) -> Result<CallSummary, Problem> {
         let mut summary = CallSummary::of(&raw_call(library, row)?);
         if let Some(masker) = self.masker() {
@@ -66,7 +66,7 @@ impl History<'_> {
         }
     }
 
-    /// What was said in one record, masked, and its id.
+    /// The ID and the masked text of one record.
     pub fn said(&self, transcript: &Transcript, row: &Row) -> Option<(String, String)> {
         if row.row == RowKind::Message {
             let message = self.masked_message(sources::message(transcript, row).ok()?);

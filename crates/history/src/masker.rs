@@ -1,6 +1,6 @@
 //! Masks secrets in texts, calls, messages and titles.
 //!
-//! Does not know where they were read.
+//! Does not know which transcript they come from.
 
 use crate::{History, home};
 use mask::Masker;
@@ -8,8 +8,8 @@ use record::{Call, Message, Session};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// Masks texts. The key that placeholders are made with is looked up, and made, only when there is a secret: a question
-/// about a history without any leaves nothing behind.
+/// Masks texts. The key for placeholders is read, or created, only when the first secret is found: a request over a
+/// history without secrets writes no file.
 pub struct LazyMasker {
     finds: Masker,
     home: Option<home::Home>,
@@ -41,17 +41,17 @@ impl LazyMasker {
 }
 
 impl<'a> History<'a> {
-    /// None where the person at the terminal asked to see the text as it stands.
+    /// None if unmasked text was requested.
     pub fn masker(&self) -> Option<&'a LazyMasker> {
         self.masked.then(|| self.masker.get_or_init(|| LazyMasker::new(self.home())))
     }
 
-    /// A text as it may be shown or kept.
+    /// Masks a text for display or storage.
     pub fn veiled(&self, text: &str) -> String {
-        self.masker().map_or_else(|| text.to_string(), |veil| veil.text(text).into_owned())
+        self.masker().map_or_else(|| text.to_string(), |masker| masker.text(text).into_owned())
     }
 
-    /// The same on one line, without what a terminal obeys.
+    /// The same on one line, without terminal control sequences.
     pub fn veiled_line(&self, text: &str) -> String {
         self.veiled(&api::terminal_text::one_line(text))
     }

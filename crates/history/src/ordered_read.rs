@@ -1,4 +1,6 @@
-//! Reads records again on several threads and hands them on in their order, a bounded number ahead.
+//! Processes sorted rows on several threads and emits the results in row order, with bounded read-ahead.
+//!
+//! Does not know what is done with a row.
 
 use crate::error::read_error;
 use api::Error;
@@ -7,17 +9,18 @@ use record::{Problem, Row};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};
 
-/// What became of one row.
+/// The result for one row.
 pub enum Done {
-    /// Not what was asked for.
+    /// Does not match the request.
     Left,
     Line(Vec<u8>),
     Lost(Problem),
 }
 
-/// Rows worked on at a time by one thread.
+/// Rows per unit of work.
 const CHUNK: usize = 128;
 
+/// Calls `work` for each row on up to `threads` threads and `each` with the results in order, until `each` returns false.
 pub fn ordered(
     threads: usize,
     mut rows: Sorted,
@@ -54,6 +57,7 @@ pub fn ordered(
     })
 }
 
+/// Distributes chunks of rows and emits finished chunks in order; at most two chunks per thread are in flight.
 fn feed(
     threads: usize,
     rows: &mut Sorted,

@@ -1,4 +1,4 @@
-//! How a request for records ended: how many were read and printed, and what could not be read.
+//! The outcome of a request for records: how many were read and printed, and what could not be read.
 //!
 //! Does not know the records.
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// How a question ended, besides its records.
+/// The outcome of a request, without its records.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub printed: u64,
-    /// What could not be read; of one file, the first of many.
+    /// What could not be read; only the first of many problems in one file.
     pub problems: Vec<Problem>,
-    /// Damaged lines, all of them.
+    /// The number of all damaged lines.
     pub bad_lines: u64,
     /// Files that were read.
     pub files: u64,
-    /// Sessions that the files hold, before the question narrowed them.
+    /// Sessions in those files, before filters.
     pub sessions: u64,
-    /// The project the question was about, if it was about one.
+    /// The project the request was limited to.
     pub project: Option<PathBuf>,
-    /// Where histories were looked for: agent, place, whether anything is there.
+    /// Where transcripts were searched for: source, path, whether the path exists.
     pub looked: Vec<(&'static str, PathBuf, bool)>,
 }
 
-/// The same as whoever printed the records is told it, from one process to another if need be.
+/// A summary of an [`Outcome`] for the process that prints the records; can be sent from the daemon to a client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ending {
     pub printed: u64,
-    /// In how many places something was lost, and in how many files.
+    /// Unreadable places, and the number of files they are in.
     pub lost: usize,
     pub lost_files: usize,
     pub files: u64,
@@ -55,7 +55,7 @@ impl Outcome {
         }
     }
 
-    /// In how many places something was lost.
+    /// The number of places that could not be read.
     pub fn lost(&self) -> usize {
         let line = |p: &&Problem| matches!(p.kind, ProblemKind::BadLine | ProblemKind::LineTooLong);
         let others = self.problems.iter().filter(|p| p.kind.is_loss() && !line(p)).count();

@@ -1,18 +1,18 @@
-//! Which session the beginning of an id means, and what is said where it means several.
+//! Resolves a session ID prefix, and builds the error for an ambiguous one.
 //!
-//! Does not choose among several, and does not know where the sessions were read.
+//! Does not choose among several matches, and does not know where the sessions were read.
 
 use api::{Code, Error};
 use record::Session;
 use std::collections::BTreeMap;
 
-/// Candidates that are named before the rest is only counted.
+/// Candidates listed in an error; the rest is only counted.
 const NAMED: usize = 10;
 
-/// Sessions by what each is called by.
+/// Sessions by their own ID.
 pub type Called<'a> = BTreeMap<&'a str, &'a Session>;
 
-/// What a conversation is called by: a subagent that has no session of its own by its agent's id.
+/// The ID that identifies a session: for a subagent without a session of its own, its agent ID.
 pub fn own_id(session: &Session) -> &str {
     match (&session.agent_id, &session.parent_session_id) {
         (Some(agent), Some(parent)) if *parent == session.session_id => agent,
@@ -20,7 +20,7 @@ pub fn own_id(session: &Session) -> &str {
     }
 }
 
-/// Those whose id begins so; that one alone whose id it is.
+/// The sessions whose ID starts with the prefix; only the exact match if there is one.
 pub fn called<'a>(sessions: impl Iterator<Item = &'a Session>, prefix: &str) -> Called<'a> {
     let bare = prefix.strip_prefix("agent-").unwrap_or(prefix);
     let mut called = Called::new();
@@ -36,12 +36,13 @@ pub fn called<'a>(sessions: impl Iterator<Item = &'a Session>, prefix: &str) -> 
     called
 }
 
-/// Several are meant; each is given as it would be typed behind `typed`, with what it is about.
+/// The error for an ambiguous prefix. Each hint is the command `typed` with one full ID, and the session's title.
 pub fn ambiguous(prefix: &str, called: &Called<'_>, typed: &str) -> Error {
-    let message = format!("{} sessions have an id that begins with `{prefix}`", called.len());
+    let message = format!("session prefix `{prefix}` is ambiguous ({} matches)", called.len());
     named(Error::new(Code::AmbiguousId, message), called, typed)
 }
 
+/// Adds a hint for each session, up to the limit.
 pub fn named(mut error: Error, sessions: &Called<'_>, typed: &str) -> Error {
     for (id, session) in sessions.iter().take(NAMED) {
         let title = session.title.as_ref().map_or("", |(title, _)| title);
@@ -55,10 +56,10 @@ pub fn named(mut error: Error, sessions: &Called<'_>, typed: &str) -> Error {
     }
 }
 
-/// The same where only ids are known.
+/// The same error if only IDs are known. `what` is a plural noun such as `sessions`.
 pub fn one_of<'a>(prefix: &str, what: &str, ids: impl Iterator<Item = &'a str>) -> Error {
     let ids: Vec<&str> = ids.collect();
-    let message = format!("{} {what} have an id that begins with `{prefix}`", ids.len());
+    let message = format!("prefix `{prefix}` is ambiguous ({} {what} match)", ids.len());
     let listed = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let error = Error::new(Code::AmbiguousId, message).hint(format!("one of: {listed}"));
     match more(ids.len()) {
@@ -69,7 +70,7 @@ pub fn one_of<'a>(prefix: &str, what: &str, ids: impl Iterator<Item = &'a str>) 
 
 fn more(all: usize) -> Option<String> {
     let more = all.saturating_sub(NAMED);
-    (more > 0).then(|| format!("and {more} more: give more of the id"))
+    (more > 0).then(|| format!("and {more} more: use a longer prefix"))
 }
 
 #[cfg(test)]
@@ -77,11 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_is_counted() {
+    fn ids_beyond_the_limit_are_counted() {
         let ids: Vec<String> = (0..12).map(|at| format!("ab{at:02}")).collect();
         let error = one_of("ab", "sessions", ids.iter().map(String::as_str));
-        assert_eq!(error.message, "12 sessions have an id that begins with `ab`");
-        assert_eq!(error.hints.last().unwrap(), "and 2 more: give more of the id");
+        assert_eq!(error.message, "prefix `ab` is ambiguous (12 sessions match)");
+        assert_eq!(error.hints.last().unwrap(), "and 2 more: use a longer prefix");
         let error = one_of("ab", "sessions", ids[..10].iter().map(String::as_str));
         assert_eq!(error.hints.len(), 1);
         assert!(error.hints[0].ends_with("ab09"), "{:?}", error.hints);

@@ -1,12 +1,14 @@
-//! From a question to rows in order: finds the transcripts, surveys them on several threads, joins copies and
-//! puts what is left in the order the question wants. Memory does not grow with the history.
+//! Collects the rows of a request: finds the transcripts, surveys them on several threads, joins copies and sorts the
+//! remaining rows. Memory use does not grow with the history.
+//!
+//! Does not read the text of records.
 
 use crate::catalogue_cache::{self, Alone, CatalogueCache};
 use crate::error::read_error;
 use crate::outcome::Outcome;
 use crate::scope::Scope;
 use crate::{History, resolve_session, transcripts};
-use api::{ViewRequest, Code, Error};
+use api::{Code, Error, ViewRequest};
 use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
 use record::row::WARM_UP;
 use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
@@ -17,16 +19,16 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// What was read, apart from the rows.
+/// The result of a scan, without the rows.
 pub struct Library {
     pub transcripts: Vec<Transcript>,
     pub facts: Vec<Facts>,
     pub names: Vec<Arc<str>>,
     pub scope: Scope,
     pub outcome: Outcome,
-    /// Sessions in the order of their start, by file and place in it.
+    /// The rank of each session in order of start time, by file and position in it.
     pub ranks: Vec<Vec<u32>>,
-    /// Transcripts whose sessions' counts are known already.
+    /// Transcripts whose session counts come from the catalogue.
     settled: Vec<bool>,
 }
 
@@ -45,7 +47,7 @@ impl Library {
     }
 }
 
-/// The orders questions ask for. Each ends in the place of the row, so that there are no ties.
+/// The orders of results. Each ends in the row's position, so that there are no ties.
 pub fn by_time(a: &Row, b: &Row) -> Ordering {
     (a.at, a.id, a.file, a.place, a.sequence).cmp(&(b.at, b.id, b.file, b.place, b.sequence))
 }
@@ -63,7 +65,7 @@ pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
     by_session(b, a)
 }
 
-/// What a question reads, and which of the events that are known to be nobody's copies it can do without.
+/// What a request reads, and which of the catalogue's unshared events it needs.
 #[derive(Clone, Copy)]
 pub struct Need {
     pub want: Want,
@@ -81,30 +83,30 @@ impl From<Want> for Need {
     }
 }
 
-/// Reads everything the question is about. `keep` sees each event once, copies gone, and says whether its row
-/// is to be sorted in.
+/// Reads all rows of a request. `keep` is called once per event, after copies are joined, and returns whether to include
+/// its row. Fails if the session prefix is ambiguous.
 pub fn gather(
     history: &History<'_>,
-    ask: &ViewRequest,
+    request: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
     keep: impl FnMut(&Library, &Joined) -> bool,
 ) -> Result<(Library, Sorted), Error> {
-    let (library, rows) = gather_called(history, ask, need, order, keep)?;
+    let (library, rows) = gather_called(history, request, need, order, keep)?;
     several_sessions(&library)?;
     Ok((library, rows))
 }
 
-/// The same where the beginning of an id may mean several sessions.
+/// The same, but a session prefix may match several sessions.
 pub fn gather_called(
     history: &History<'_>,
-    ask: &ViewRequest,
+    request: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
     mut keep: impl FnMut(&Library, &Joined) -> bool,
 ) -> Result<(Library, Sorted), Error> {
     let need = need.into();
-    let Surveyed { mut library, rows, known } = survey(history, ask, need)?;
+    let Surveyed { mut library, rows, known } = survey(history, request, need)?;
     rank(&mut library);
     let mut sorter = Sorter::new(order);
     let mut counts: Vec<Vec<Count>> =
@@ -126,13 +128,13 @@ pub fn gather_called(
     Ok((library, sorter.sorted().map_err(read_error)?))
 }
 
-/// An event that only one file tells.
+/// An event that only one file contains.
 fn alone(row: Row) -> Joined {
     let streamed = if row.row == RowKind::Message { row.lines.saturating_sub(1) } else { 0 };
     Joined { row, tally: Tally { streamed, replayed: 0 } }
 }
 
-/// What is counted per session once copies are gone.
+/// Counts per session, without copies.
 #[derive(Clone, Default)]
 struct Count {
     turns: u32,
@@ -176,7 +178,7 @@ fn settle(library: &mut Library, counts: &[Vec<Count>]) {
     }
 }
 
-/// Fills in what the rows of one transcript count, as if none of them were a copy.
+/// Fills in the counts of one transcript's sessions, as if none of its rows were copies.
 pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<str>]) {
     let mut counts = vec![Count::default(); sessions.len()];
     for row in rows.iter().filter(|row| row.row != RowKind::Result) {
@@ -185,7 +187,7 @@ pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<s
     sessions.iter_mut().zip(&counts).for_each(|(session, count)| count.fill(session, names));
 }
 
-/// Whether nothing of a session is its own: every row is a copy, or there never was one.
+/// Whether a session has no rows of its own: all are copies, or there are none.
 pub fn is_empty(session: &Session) -> bool {
     session.turns == 0 && session.tool_calls == 0 && session.models.is_empty()
 }
@@ -213,11 +215,12 @@ fn unknown_session(library: &Library) -> Result<(), Error> {
     if sessions.any(|s| s.is_called(prefix)) {
         return Ok(());
     }
-    Err(Error::new(Code::SessionNotFound, format!("no session has an id that begins with `{prefix}`"))
-        .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists them"))
+    Err(Error::new(Code::SessionNotFound, format!("no session matches the ID prefix `{prefix}`"))
+        .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists all sessions"))
 }
 
-/// Sessions of one minute share the beginning of their ids in Codex and `OpenCode`; told as one they would mislead.
+/// Rejects an ambiguous prefix. In Codex and `OpenCode`, sessions of the same minute share an ID prefix; presenting them as
+/// one session would mislead.
 fn several_sessions(library: &Library) -> Result<(), Error> {
     let Some(prefix) = &library.scope.session else { return Ok(()) };
     let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
@@ -228,19 +231,19 @@ fn several_sessions(library: &Library) -> Result<(), Error> {
 
 // ---- the survey
 
-/// What was read, and what is known without reading.
+/// Surveyed rows, and the catalogue for those that need no survey.
 struct Surveyed {
     library: Library,
-    /// With copies side by side.
+    /// Sorted by key, so that copies are adjacent.
     rows: Sorted,
     known: Option<Alone>,
 }
 
-/// Surveys every transcript in scope that is not known already.
-fn survey(history: &History<'_>, ask: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
-    let scope = Scope::new(history, ask)?;
+/// Surveys every transcript in scope that the catalogue does not have in its current state.
+fn survey(history: &History<'_>, request: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
+    let scope = Scope::new(history, request)?;
     let reader = if need.want.fields { None } else { catalogue_cache::open(history) };
-    let mut found = transcripts::find(history, reader.as_ref(), &ask.source);
+    let mut found = transcripts::find(history, reader.as_ref(), &request.source);
     scope.narrow(&mut found.transcripts);
     let (transcripts, names) = (found.transcripts, Names::default());
     let mut cache = CatalogueCache::new(reader, &transcripts, &names);
@@ -259,8 +262,8 @@ fn survey(history: &History<'_>, ask: &ViewRequest, need: Need) -> Result<Survey
     cache.meet(workers.iter().flat_map(|worker| worker.keys.iter().copied()))?;
     let (mut facts, bad) = cache.facts(transcripts.len());
     let settled = cache.settled(transcripts.len());
-    for (index, told) in surveyed {
-        facts[index] = told;
+    for (index, read) in surveyed {
+        facts[index] = read;
     }
     if let Some(worker) = workers.first_mut() {
         cache.shared_rows(Need::from(need.want).pick, &mut |row| worker.sorter.push(row))?;
@@ -272,7 +275,7 @@ fn survey(history: &History<'_>, ask: &ViewRequest, need: Need) -> Result<Survey
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
     outcome.bad_lines = bad + facts.iter().flat_map(|f| &f.coverage).map(|(_, c)| c.bad).sum::<u64>();
-    outcome.looked = looked(history, ask);
+    outcome.looked = looked(history, request);
     let ending = outcome.ending();
     history.progress.lost.store(ending.lost as u64, Relaxed);
     history.progress.lost_files.store(ending.lost_files as u64, Relaxed);
@@ -282,15 +285,15 @@ fn survey(history: &History<'_>, ask: &ViewRequest, need: Need) -> Result<Survey
     Ok(Surveyed { library, rows, known: cache.alone() })
 }
 
-pub fn looked(history: &History<'_>, ask: &ViewRequest) -> Vec<(&'static str, std::path::PathBuf, bool)> {
-    let asked = |name: &str| ask.source.is_empty() || ask.source.iter().any(|s| s == name);
-    let sources = SOURCES.iter().filter(|s| asked(s.name()));
+pub fn looked(history: &History<'_>, request: &ViewRequest) -> Vec<(&'static str, std::path::PathBuf, bool)> {
+    let selected = |name: &str| request.source.is_empty() || request.source.iter().any(|s| s == name);
+    let sources = SOURCES.iter().filter(|s| selected(s.name()));
     let roots =
         sources.flat_map(|s| sources::roots(*s, history.places).into_iter().map(|root| (s.name(), root)));
     roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
 }
 
-/// Where there is no history at all, "nothing was found" would say too little.
+/// Explains an empty result if there is no history at all: lists the paths that were searched.
 pub fn nowhere(history: &History<'_>) -> String {
     let looked = looked(history, &ViewRequest::default());
     if looked.is_empty() {
@@ -301,11 +304,11 @@ pub fn nowhere(history: &History<'_>) -> String {
     format!("no agent has left a history here. Looked in: {}", places.join(", "))
 }
 
-/// What one thread gathers.
+/// The state of one survey thread.
 struct Worker {
     sorter: Sorter,
     failed: Option<catalogue::Error>,
-    /// Keys of the events that were met, where others are known that may be the same.
+    /// Keys of the surveyed events, to find copies in the catalogue.
     keys: Vec<u64>,
     keeps_keys: bool,
 }
@@ -315,7 +318,7 @@ impl Worker {
         Worker { sorter, failed: None, keys: Vec::new(), keeps_keys }
     }
 
-    /// After a failure nothing more is sorted: each further row would try the full disk again.
+    /// Stops after the first failure: each further row would retry the full disk.
     fn take(&mut self, rows: &mut Vec<Row>) {
         for row in rows.drain(..) {
             if self.failed.is_some() {
@@ -340,7 +343,7 @@ fn survey_one(
     read_through(history, file, transcript, names, want, &mut |rows| worker.take(rows))
 }
 
-/// Surveys one transcript; what cannot be read is among its facts.
+/// Surveys one transcript; read errors are recorded as problems in its facts.
 pub(crate) fn read_through(
     history: &History<'_>,
     file: u32,
@@ -357,7 +360,7 @@ pub(crate) fn read_through(
     veiled(history, file, transcript, names, want, emit, read).1
 }
 
-/// Surveys only what stands behind an offset. None: this transcript cannot be entered there.
+/// Surveys only the part after an offset. None: this source cannot start there.
 pub(crate) fn read_behind(
     history: &History<'_>,
     from: u64,
@@ -371,8 +374,8 @@ pub(crate) fn read_behind(
     matches!(read, Ok(true)).then_some(facts)
 }
 
-/// However a transcript is read, its titles are masked: before they are cut, since half a secret is none to the
-/// masker, and after, since some stand in the transcript as they are.
+/// Runs a survey with masked titles. They are masked before truncation, since the masker does not recognise half a secret,
+/// and again afterwards, since some titles are taken from the transcript unchanged.
 fn veiled<T>(
     history: &History<'_>,
     file: u32,
@@ -394,8 +397,8 @@ fn veiled<T>(
     (read, facts)
 }
 
-/// Runs `work` for each of `order`, a thread to each worker, the largest first so that no thread is left alone with
-/// one at the end.
+/// Runs `work` for each index in `order`, one thread per worker. The largest transcripts come first, so that no thread is
+/// still busy with one when the others have finished.
 fn on_threads(
     history: &History<'_>,
     transcripts: &[Transcript],
@@ -408,7 +411,7 @@ fn on_threads(
     history.progress.of.store(order.len() as u64, Relaxed);
     let run = |worker: &mut Worker| {
         while let Some(index) = order.get(next.fetch_add(1, Relaxed)) {
-            // Whoever asked is gone: what is left would be read for nobody.
+            // The request was cancelled.
             if history.progress.stopped() {
                 return;
             }
@@ -430,7 +433,7 @@ fn on_threads(
     done.into_inner().unwrap_or_default()
 }
 
-/// The client's warm-up calls were paid for, but nobody said anything in them.
+/// Warm-up calls of the client cost tokens but contain no conversation.
 pub fn is_warm_up(row: &Row) -> bool {
     row.is(WARM_UP)
 }

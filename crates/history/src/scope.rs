@@ -1,8 +1,8 @@
-//! Which transcripts a question is about. What is named most narrowly wins: a session, then a project, then the
-//! working directory's project.
+//! Selects the transcripts of a request. The narrowest parameter wins: a session, then a project, then the project of the
+//! working directory.
 //!
-//! More is read than is shown: copies are only recognised beside their originals, so the whole group of
-//! transcripts that could hold them is read.
+//! Reads more than is shown: copies are only recognised next to their originals, so the whole group of transcripts that
+//! could contain them is read. Does not read transcripts itself.
 
 use crate::History;
 use crate::tombstones::Tombstones;
@@ -21,26 +21,27 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub fn new(history: &History<'_>, ask: &ViewRequest) -> Result<Scope, Error> {
+    pub fn new(history: &History<'_>, request: &ViewRequest) -> Result<Scope, Error> {
         let clock = history.clock;
-        let since = ask.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.moment(text));
-        let until = ask.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.moment_until(text));
+        let since = request.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.moment(text));
+        let until = request.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.moment_until(text));
         let unclear = |name: &str, text: &Option<String>| {
             let text = text.as_deref().unwrap_or("");
-            Error::new(Code::InvalidArgument, format!("--{name} does not understand `{text}`"))
-                .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
+            Error::new(Code::InvalidArgument, format!("invalid time `{text}` for --{name}")).hint(
+                "use a duration (7d, 12h), `today`, a date (2026-11-01) or a time (2026-11-01T09:30:00Z)",
+            )
         };
-        ask.source.iter().try_for_each(|name| known_source(name))?;
+        request.source.iter().try_for_each(|name| known_source(name))?;
         Ok(Scope {
-            session: ask.session.clone(),
-            project: project(history, ask),
-            since: since.ok_or_else(|| unclear("since", &ask.since))?,
-            until: until.ok_or_else(|| unclear("until", &ask.until))?,
+            session: request.session.clone(),
+            project: project(history, request),
+            since: since.ok_or_else(|| unclear("since", &request.since))?,
+            until: until.ok_or_else(|| unclear("until", &request.until))?,
             tombstones: Tombstones::read(history.home().as_ref()),
         })
     }
 
-    /// Leaves the transcripts that may matter.
+    /// Keeps only transcripts that may match.
     pub fn narrow(&self, transcripts: &mut Vec<Transcript>) {
         if let Some(project) = &self.project {
             transcripts.retain(|t| SOURCES[t.source].may_belong(t, project));
@@ -52,7 +53,7 @@ impl Scope {
             };
             let groups: BTreeSet<PathBuf> =
                 transcripts.iter().filter(|t| called(t)).map(|t| t.group.clone()).collect();
-            // An id that no name tells (it is written inside) is looked for everywhere.
+            // If no file name contains the ID, it may be inside any transcript: all are read.
             if !groups.is_empty() {
                 transcripts.retain(|t| groups.contains(&t.group));
             }
@@ -69,7 +70,7 @@ impl Scope {
         (row.at.is_some() || self.since.0 == i64::MIN) && row.at >= self.since && row.at <= self.until
     }
 
-    /// A session is in the window if any of it is.
+    /// Whether any part of the session is within the time range.
     pub fn holds_span(&self, session: &Session) -> bool {
         session.ended_at >= self.since && session.started_at <= self.until
     }
@@ -80,37 +81,37 @@ pub fn known_source(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let known = SOURCES.iter().map(|s| s.name()).collect::<Vec<_>>().join(", ");
-    let unknown = Error::new(Code::InvalidArgument, format!("there is no source `{name}`"));
+    let unknown = Error::new(Code::InvalidArgument, format!("unknown source `{name}`"));
     Err(unknown.hint(format!("one of: {known}")))
 }
 
-/// The project a question is about; None for all.
-fn project(history: &History<'_>, ask: &ViewRequest) -> Option<PathBuf> {
-    if let Some(named) = &ask.project {
+/// The project of a request; None for all projects.
+fn project(history: &History<'_>, request: &ViewRequest) -> Option<PathBuf> {
+    if let Some(named) = &request.project {
         return Some(real(&history.cwd.join(named)));
     }
-    if ask.all_projects || ask.session.is_some() {
+    if request.all_projects || request.session.is_some() {
         return None;
     }
     Some(enclosing(history.cwd))
 }
 
-/// A project is named by its path; who gives its name alone is told so.
+/// A note if a project was given by its name instead of its path.
 pub fn no_folder(history: &History<'_>, named: &str) -> Option<String> {
     let path = real(&history.cwd.join(named));
-    let told =
+    let note =
         || format!("there is no folder {}: a project is given by its path, `.` for this one", path.display());
-    (!path.exists()).then(told)
+    (!path.exists()).then(note)
 }
 
-/// The repository that a directory lies in, or the directory itself.
+/// The repository that contains a directory, or the directory itself.
 pub fn enclosing(directory: &Path) -> PathBuf {
     let directory = real(directory);
     let repository = directory.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_path_buf);
     repository.unwrap_or(directory)
 }
 
-/// Agents write resolved paths; a project that is gone keeps the name it is given, without `.` and `..`.
+/// Canonicalises a path, as agents do before they record it. A path that no longer exists is only cleaned of `.` and `..`.
 pub fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| {
         let mut plain = PathBuf::new();

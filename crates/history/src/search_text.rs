@@ -1,7 +1,6 @@
-//! What of a record is searched: the words in it, without the JSON around them, and no more of a long output than
-//! anybody would look for.
+//! Extracts the searchable text of a record: strings without the JSON around them, and only both ends of long outputs.
 //!
-//! Does not know how words are cut.
+//! Does not tokenize.
 
 use crate::to_record::role;
 use memchr::memchr2;
@@ -9,16 +8,16 @@ use record::row::{USAGE_ONLY, WARM_UP};
 use record::{Call, Kind, Role, Row, RowKind};
 use search::Part;
 
-/// Of a longer text its beginning and its end are searched.
+/// Of a longer text, only the beginning and the end are searched.
 const HEAD: usize = 96 * 1024;
 const TAIL: usize = 32 * 1024;
 
-/// Whether anything was said in it: counts alone and the client's talk with itself are not searched.
+/// Whether a row has searchable text: lone results, usage counts and warm-up calls do not.
 pub(crate) fn is_told(row: &Row) -> bool {
     row.row != RowKind::Result && !row.is(WARM_UP) && !row.is(USAGE_ONLY)
 }
 
-/// Whose words a message of a kind are; of the same role as `to_record::role` says, so that a filter means what is shown.
+/// The author of a message of this kind. Consistent with `to_record::role`, so that a filter matches the role shown.
 pub(crate) fn part_of(kind: Kind) -> Part {
     match (kind, role(kind)) {
         (Kind::Prompt, _) => Part::Person,
@@ -32,7 +31,7 @@ pub(crate) fn of_call(call: &Call) -> String {
     shortened(all_of_call(call))
 }
 
-/// However long it is.
+/// The text of a call, not shortened.
 pub fn all_of_call(call: &Call) -> String {
     let mut text = String::with_capacity(call.input.len() + call.output.as_ref().map_or(0, String::len));
     strings(&call.input, &mut text);
@@ -53,7 +52,7 @@ pub fn shortened(mut text: String) -> String {
     text
 }
 
-/// Appends the text of every string in a JSON value, a line each; the keys of objects are nobody's words.
+/// Appends every string in a JSON value on a line of its own; object keys are skipped.
 fn strings(json: &str, out: &mut String) {
     let bytes = json.as_bytes();
     let mut at = 0;
@@ -79,12 +78,12 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// What a call asked for and got: a tool's words, or Loci's own coming back.
+/// The author of a call's text: a tool, or Loci itself.
 pub(crate) fn part_of_call(call: &Call) -> Part {
     if is_echo(&call.tool, call) { Part::Echo } else { Part::Tool }
 }
 
-/// Whether a call is Loci's own answer coming back: what it printed into a transcript is not news.
+/// Whether a call's output is Loci's own: its results in a transcript are no new content.
 fn is_echo(tool: &str, call: &Call) -> bool {
     if let Some(server) = Call::mcp_server(tool) {
         return server == "loci" || server.ends_with("_loci");
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_taken_out_of_the_json_around_them() {
+    fn strings_are_extracted_from_json() {
         let call = Call {
             input: r#"{"command": "ls \"a\\b\"", "n": 3, "list": ["x", {"k": "y"}]}"#.to_string(),
             output: Some(r#""one\ntwo""#.to_string()),
@@ -111,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_output_both_ends_are_searched() {
+    fn a_long_output_keeps_both_ends() {
         let long = format!("begin {} end", "é".repeat(100_000));
         let short = shortened(long);
         assert!(short.len() <= HEAD + TAIL + 4 && short.starts_with("begin") && short.ends_with("end"));
     }
 
     #[test]
-    fn what_loci_printed_is_known() {
+    fn calls_of_loci_are_recognised() {
         let bash =
             |command: &str| Call { input: format!("{{\"command\":\"{command}\"}}"), ..Call::default() };
         for (tool, call, echo) in [

@@ -1,4 +1,4 @@
-//! The history as of one moment: catalogue and text index opened together, brought up to date first where that is needed.
+//! Opens catalogue and text index as one consistent snapshot, after updating them if needed.
 //!
 //! Does not search.
 
@@ -12,27 +12,27 @@ use search::Index;
 use sources::Transcript;
 use sources::walk::Found;
 
-/// More than this is not read on the spot: the index is brought up to date first.
+/// Largest unindexed tail that a request reads itself; beyond it, the index is updated first.
 const SMALL: u64 = 8 << 20;
-/// Without any index this much is still searched on the spot, where none can be made.
+/// Largest history that is searched without an index if none can be built.
 const BEARABLE: u64 = 256 << 20;
 
-/// What is there to be searched at one moment.
+/// Everything a search reads, as of one moment.
 pub struct Snapshot {
     pub reader: Option<Reader>,
-    /// Of this very catalogue, if there is one.
+    /// The text index, if it belongs to this catalogue.
     pub index: Option<Index>,
     pub found: Found,
     states: Vec<State>,
-    /// How many bytes the index does not know, and whether they can be read on the spot.
+    /// Unindexed bytes, and whether the request can read them itself.
     unknown: u64,
     fast: bool,
-    /// The index lacks what the catalogue has, or has what should be forgotten.
+    /// The index lacks events of the catalogue, or contains events that should be forgotten.
     pub behind: bool,
 }
 
 impl Snapshot {
-    /// Brings the index up to date first, unless what it lacks can be read on the spot.
+    /// Updates the index first, unless the unindexed tail is small enough to read with the request.
     pub fn open(history: &History<'_>) -> Result<Snapshot, Error> {
         let mut snapshot = Snapshot::of(history)?;
         for tried in 0..ingest::TRIES {
@@ -46,7 +46,7 @@ impl Snapshot {
             match caught_up {
                 Ok(()) => {}
                 Err(error) if unknown > BEARABLE => return Err(missing(&error)),
-                // What cannot be written can perhaps still be searched.
+                // A read-only or full disk does not prevent a search.
                 Err(_) => break,
             }
         }
@@ -67,12 +67,12 @@ impl Snapshot {
         self.index.is_some() && self.fast && self.unknown <= SMALL && !self.behind
     }
 
-    /// Whether the whole history was in it once.
+    /// Whether the index has contained the whole history at least once.
     pub fn is_whole(&self) -> bool {
         self.index.is_some() && self.reader.as_ref().is_some_and(was_whole)
     }
 
-    /// Reads what the index does not contain.
+    /// Reads the unindexed tail.
     pub fn read_unindexed(&self, history: &History<'_>) -> Result<Unindexed, Error> {
         let reader = self.reader.as_ref().filter(|_| self.index.is_some());
         let mut unindexed = UnindexedReader::new(*history, reader).map_err(store_error)?;
@@ -85,8 +85,8 @@ impl Snapshot {
     }
 }
 
-/// The catalogue, and the text index if it is of that catalogue: one that was opened before the catalogue was emptied
-/// speaks of other files under the same numbers.
+/// Opens the catalogue, and the text index if it belongs to that catalogue: an index from before the catalogue was
+/// emptied uses the same numbers for other files.
 pub fn open_both(history: &History<'_>) -> Result<(Option<Reader>, Option<Index>), Error> {
     let index = history.home().and_then(|home| Index::open(&home.index()).ok().flatten());
     let Some(reader) = catalogue_cache::open(history) else { return Ok((None, None)) };
@@ -101,7 +101,7 @@ fn states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<Sta
     transcripts.iter().map(state).collect::<Result<_, _>>().map_err(store_error)
 }
 
-/// How many bytes are unknown, and whether they can be read on the spot: what was rewritten or has gone cannot.
+/// Counts unindexed bytes. False if the request cannot read them itself: rewritten and deleted transcripts need an update.
 fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
     let (mut unknown, mut fast) = (0, true);
     for (transcript, state) in transcripts.iter().zip(states) {
@@ -115,19 +115,19 @@ fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
     (unknown, fast)
 }
 
-/// Whether the index lacks what the catalogue has: its writer was stopped in between.
+/// Whether the index lacks events of the catalogue because its writer was killed between the two commits.
 fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
     let (Some(reader), Some(index)) = (reader, index) else { return true };
     reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
 }
 
 fn missing(error: &Error) -> Error {
-    let told =
-        Error::new(Code::IndexMissing, format!("there is no index to search, and none can be made: {error}"));
-    error.hints.iter().fold(told, |told, hint| told.hint(hint.clone()))
+    let missing =
+        Error::new(Code::IndexMissing, format!("no search index exists and none can be built: {error}"));
+    error.hints.iter().fold(missing, |missing, hint| missing.hint(hint.clone()))
 }
 
-/// The catalogue, brought up to date if a handful of looks says that something was written since.
+/// Opens the catalogue, after an update if a few stat calls show that something was written since the last one.
 pub fn current(history: &History<'_>) -> Result<Reader, Error> {
     let will_do = |reader: &Reader| freshness::is_quiet(reader) && ingest::is_forgotten(history, reader);
     if let Some(reader) = catalogue_cache::open(history).filter(will_do) {
@@ -138,7 +138,7 @@ pub fn current(history: &History<'_>) -> Result<Reader, Error> {
         match (catalogue_cache::open(history), caught_up) {
             (Some(reader), Ok(())) if was_whole(&reader) => return Ok(reader),
             (_, Ok(())) => {}
-            // Where nothing can be written, what is known is shown.
+            // If the catalogue cannot be written, its current content is used.
             (Some(reader), Err(_)) => return Ok(reader),
             (None, Err(error)) => return Err(error),
         }

@@ -1,9 +1,11 @@
-//! From a row, and what was read again from its place, to the record that is printed.
+//! Builds the printed record from a row and the text read from its transcript.
+//!
+//! Does not read transcripts or encode records.
 
 use crate::scan::Library;
 use record::{Call, Cell, Kind, Line, Message, Role, Row, Session, Tokens, signature};
 
-/// Fields of a tool call that its row alone can fill. A question that asks for no others reads nothing again.
+/// Fields of a tool call that its row alone can fill. A request for no others does not read the transcript again.
 const LIGHT: &[&str] = &[
     "session_id",
     "source",
@@ -38,7 +40,7 @@ fn abandoned(library: &Library, row: &Row) -> Cell<'static> {
     if library.abandoned(row) { Cell::Bool(true) } else { Cell::Null }
 }
 
-/// A call with the fields that were asked for. `call` is None where its row alone fills them.
+/// The requested fields of a call. `call` is None if the row alone fills them.
 pub fn call<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, fields: &[&'a str]) -> Line<'a> {
     fields.iter().map(|field| (*field, call_cell(library, row, call, field))).collect()
 }
@@ -73,7 +75,7 @@ fn call_cell<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, field:
     }
 }
 
-/// A failure, whether a tool's or the provider's.
+/// A failed tool call or a provider error.
 pub struct Failure {
     pub id: String,
     pub tool: String,
@@ -145,7 +147,7 @@ pub fn message<'a>(library: &'a Library, row: &Row, message: &'a Message) -> Lin
     line
 }
 
-/// Who speaks in a message of a kind. What the client itself says is neither the person nor the agent.
+/// The role of a message of this kind. Text from the client itself is neither user nor assistant.
 pub fn role(kind: Kind) -> Role {
     match kind {
         Kind::Reply => Role::Assistant,

@@ -1,7 +1,7 @@
-//! Which sessions a person has asked Loci to forget. Kept apart from everything that can be made again, so that a
-//! forgotten session stays out however often its transcript is read.
+//! Sessions that the user has forgotten. Stored with the data rather than in the rebuildable cache, so that a forgotten
+//! session stays out however often its transcript is read.
 //!
-//! Does not know what was in them.
+//! Does not know what the sessions contained.
 
 use crate::home::{Home, write_whole};
 use catalogue::Reader;
@@ -10,7 +10,7 @@ use sources::Facts;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Source and id of each.
+/// Source and session ID of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tombstones(BTreeSet<(String, String)>);
 
@@ -21,7 +21,7 @@ impl Tombstones {
         Tombstones(text.lines().filter_map(one).collect())
     }
 
-    /// Those of which the catalogue still has something: whoever was forgetting them was stopped in the middle.
+    /// Those with events left in the catalogue: a process was killed while forgetting them.
     pub fn unfinished(&self, reader: &Reader) -> Result<Tombstones, catalogue::Error> {
         let mut unfinished = BTreeSet::new();
         for (source, id) in &self.0 {
@@ -38,11 +38,11 @@ impl Tombstones {
     }
 
     pub fn holds(&self, source: &str, session: &str) -> bool {
-        // Most people have none, and this is asked of every session.
+        // Called for every session; most users have no tombstones.
         !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
     }
 
-    /// Leaves out of a transcript what a person has asked to forget. That there is such a session stays known.
+    /// Removes the rows of forgotten sessions from a survey. The sessions remain, without their details.
     pub(crate) fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
         let forgotten: Vec<bool> =
             facts.sessions.iter().map(|s| self.holds(s.source, &s.session_id)).collect();

@@ -1,4 +1,4 @@
-//! Every transcript there is to read: those of the agents, and from the archive those that their agents have deleted.
+//! Lists all readable transcripts: those of the agents, and archived copies of transcripts that agents have deleted.
 //!
 //! Does not read them.
 
@@ -11,8 +11,8 @@ use sources::walk::Found;
 use sources::{Age, SOURCES, Transcript};
 use std::path::{Path, PathBuf};
 
-/// Finds the transcripts of the sources named, of all where none is. What the catalogue knows of deleted ones need not
-/// be looked up in the archive.
+/// Finds the transcripts of the given sources, or of all if `only` is empty. Deleted transcripts that the catalogue
+/// knows are not looked up in the archive.
 pub fn find(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> Found {
     let mut found = sources::find(history.places, only);
     leave_out_own(history, &mut found);
@@ -27,8 +27,9 @@ pub fn find(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> 
     found
 }
 
-/// A client that kept a transcript of a call of ours in spite of being told not to: it is nobody's conversation. Claude Code
-/// files transcripts by the folder they come from, with a dash for whatever is no letter or digit.
+/// Skips transcripts of model calls made by Loci itself, in case the client stored one despite the option not to: these
+/// are not user sessions. Claude Code names its folders after the working directory, with a dash for every character
+/// that is not alphanumeric.
 fn leave_out_own(history: &History<'_>, found: &mut Found) {
     let Some(home) = history.home() else { return };
     let nowhere = home.nowhere();
@@ -39,20 +40,20 @@ fn leave_out_own(history: &History<'_>, found: &mut Found) {
     });
 }
 
-/// The copy of a transcript that is gone, with the path that it had.
+/// The original path of a deleted transcript, and its archived copy.
 type Copied = (PathBuf, Transcript);
 
-/// What the archive's folders say of what is in them: another number, and something was kept or removed.
+/// Meta key of the archive fingerprint: a different value means that copies were added or removed.
 pub(crate) const REMEMBERED: &str = "archived";
 
-/// Whether the archive is as it was when the catalogue was made, so that the catalogue knows everything in it. Listing
-/// ten thousand copies costs as much as looking at the transcripts they were made of; this looks at 257 folders.
+/// Whether the archive is unchanged since the catalogue was written, so that the catalogue knows everything in it. Listing
+/// ten thousand copies costs as much as a stat of every transcript; this stats 257 folders.
 fn is_remembered(history: &History<'_>, reader: &Reader) -> bool {
     let print = history.home().map(|home| print(&home.archive()));
     print.is_some() && reader.meta(REMEMBERED).is_ok_and(|known| known == print)
 }
 
-/// Names and times of the archive's folders, in no order.
+/// The fingerprint of the archive: names and change times of its folders, independent of their order.
 pub fn print(archive: &Path) -> i64 {
     let folders = std::fs::read_dir(archive).into_iter().flatten().flatten();
     let one = |folder: std::fs::DirEntry| {
@@ -62,7 +63,7 @@ pub fn print(archive: &Path) -> i64 {
     folders.map(one).fold(0_u64, u64::wrapping_add) as i64
 }
 
-/// The copies of those that the catalogue knows and the agents no longer have.
+/// Archived copies of the transcripts that the catalogue knows and the agents have deleted.
 fn absent(reader: &Reader, store: &Store, found: &Found) -> Option<Vec<Copied>> {
     let absent = Memory::of(reader).ok()?.absent(&found.transcripts);
     let copy = |known: catalogue::Known| {
@@ -72,7 +73,7 @@ fn absent(reader: &Reader, store: &Store, found: &Found) -> Option<Vec<Copied>> 
     Some(absent.into_iter().filter_map(copy).collect())
 }
 
-/// Everything that is kept and not among what was found.
+/// All archived copies whose transcript was not found, from a listing of the archive.
 fn listed(store: &Store, reader: Option<&Reader>, found: &mut Found) -> Vec<Copied> {
     let names = store.names();
     if names.is_empty() {
@@ -90,8 +91,8 @@ fn listed(store: &Store, reader: Option<&Reader>, found: &mut Found) -> Vec<Copi
     copies
 }
 
-/// By the path each had: of two that tell the same and began together the first in this order is the original, and
-/// that must not change when one is deleted.
+/// Sorts by original path. Of two transcripts with the same events and start time, the first in this order is the
+/// original, and that must not change when an agent deletes one of them.
 fn in_order(transcripts: &mut Vec<Transcript>, copies: Vec<Copied>) {
     let live = std::mem::take(transcripts).into_iter().map(|t| (t.path.clone(), t));
     let mut all: Vec<Copied> = live.chain(copies).collect();
@@ -108,7 +109,7 @@ fn known_gone(reader: &Reader) -> FxHashMap<u64, Stored> {
     gone.filter_map(|stored| Some((freshness::name_of(&as_live(&stored)?), stored))).collect()
 }
 
-/// The transcript as its agent had it.
+/// The transcript as its agent stored it.
 fn as_live(stored: &Stored) -> Option<Transcript> {
     Some(Transcript {
         source: SOURCES.iter().position(|source| source.name() == stored.source)?,
@@ -121,7 +122,7 @@ fn as_live(stored: &Stored) -> Option<Transcript> {
     })
 }
 
-/// The transcript as it can be read now: where it was, or its copy.
+/// The transcript where it can be read now: the agent's file, or the archived copy if that is gone.
 pub fn as_readable(history: &History<'_>, stored: &Stored) -> Option<Transcript> {
     let live = as_live(stored)?;
     if !stored.gone {
@@ -131,7 +132,7 @@ pub fn as_readable(history: &History<'_>, stored: &Stored) -> Option<Transcript>
     Some(Transcript { path, ..live })
 }
 
-/// A copy that the catalogue knows: one look at its file says whether it is still the same.
+/// An archived copy that the catalogue knows, with the current size and age of its file.
 fn placed(store: &Store, name: u128, stored: &Stored) -> Option<Transcript> {
     let path = store.path_named(name);
     let meta = std::fs::metadata(&path).ok()?;

@@ -1,7 +1,7 @@
-//! What was said since the index was last brought up to date: read on the spot, so that a search knows the line that
-//! was written a moment ago, without waiting for a disk.
+//! Reads the unindexed tail of the transcripts, so that a search finds a line written a moment ago without waiting for an
+//! index commit.
 //!
-//! Does not write anything down.
+//! Does not write to any store.
 
 use crate::freshness::State;
 use crate::scan::{read_behind, read_through};
@@ -16,24 +16,24 @@ use sources::{Facts, Names, Transcript, Want};
 
 const BOTH: Want = Want { calls: true, messages: true, fields: false };
 
-/// One thing that was said.
+/// One unindexed event.
 pub struct Item {
     pub chat: u32,
     pub id: String,
     pub row: Row,
     pub part: Part,
     text: String,
-    /// Which of several that tell the same is the original, as in the catalogue: not a copy by its own word, begun
-    /// first, first in the list; in that transcript.
+    /// Orders copies of one event as the catalogue does; the lowest is the original: not marked as a copy, then the earliest
+    /// start of the transcript, then the transcript's position in the list.
     seniority: (bool, i64, usize),
 }
 
-/// Everything that is new, and the sessions that the catalogue does not know.
+/// All unindexed events, and the sessions that the catalogue does not know.
 #[derive(Default)]
 pub struct Unindexed {
     items: Vec<Item>,
     pub sessions: FxHashMap<u32, Session>,
-    /// How many transcripts, and records in others, could not be read.
+    /// Unreadable transcripts, plus unreadable records in the others.
     pub lost: u64,
 }
 
@@ -46,7 +46,7 @@ impl Unindexed {
             .collect()
     }
 
-    /// None: the event is the catalogue's.
+    /// None: the event belongs to the catalogue.
     pub fn item(&self, event: u64) -> Option<&Item> {
         event_ids::unindexed(event).and_then(|number| self.items.get(number as usize))
     }
@@ -63,18 +63,18 @@ impl Item {
     }
 }
 
-/// Reads what is new in the transcripts that changed.
+/// Reads the unindexed tail of changed transcripts.
 pub(crate) struct UnindexedReader<'a> {
     history: History<'a>,
     reader: Option<&'a Reader>,
-    /// What a person has asked to forget is no unindexed, however much is added to it.
+    /// Forgotten sessions stay out, even if their transcripts grow.
     tombstones: Tombstones,
     names: Names,
-    /// The first number that no conversation has yet.
+    /// The first free session number.
     next_chat: u32,
     chats: FxHashMap<(&'static str, String), u32>,
     unindexed: Unindexed,
-    /// How many transcripts were read before this one, and when it was begun.
+    /// The position of the current transcript, and its start time.
     read: usize,
     birth: i64,
 }
@@ -100,7 +100,7 @@ impl<'a> UnindexedReader<'a> {
         })
     }
 
-    /// What several tell is told once, by the original.
+    /// Deduplicates: of several copies of an event, only the original remains.
     pub(crate) fn finish(mut self) -> Unindexed {
         let mut original: FxHashMap<u64, (bool, i64, usize)> = FxHashMap::default();
         for item in &self.unindexed.items {
@@ -129,7 +129,7 @@ impl<'a> UnindexedReader<'a> {
         Ok(())
     }
 
-    /// Only what stands behind what is known, if this agent's transcripts can be entered there; otherwise all of it.
+    /// Surveys only the part behind the watermark if the source can start there; otherwise the whole transcript.
     fn survey(&self, transcript: &Transcript, state: State) -> (Facts, Vec<Row>) {
         let mut rows = Vec::new();
         if let State::Grown(_, mark) = state {
@@ -145,7 +145,7 @@ impl<'a> UnindexedReader<'a> {
         (facts, rows)
     }
 
-    /// The number of each session's conversation: the catalogue's, or a new one.
+    /// The number of each session: from the catalogue, or a new one.
     fn chats_of(&mut self, facts: &Facts) -> Result<Vec<u32>, catalogue::Error> {
         let mut chats = Vec::new();
         for session in &facts.sessions {
@@ -184,15 +184,15 @@ impl<'a> UnindexedReader<'a> {
             Some(reader) => reader.event_with(row.key)?,
             None => None,
         };
-        let (session, mut asked) = (row.session, None);
+        let (session, mut call_transcript) = (row.session, None);
         let row = match (row.row, known) {
-            // The result of a call that is known: together they are what was not known before.
+            // The result of a call that the catalogue knows without one: the two form the unindexed event.
             (RowKind::Result, Some(call)) if call.end == Row::NOWHERE => {
-                asked = self.known(call.file)?;
+                call_transcript = self.known(call.file)?;
                 Row { end: row.place, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
             }
             (RowKind::Result, _) => return Ok(()),
-            // Told in another place already, or here with fewer words: what is new of it comes with the index.
+            // Known from another transcript, or known with at least as much text: the next index update adds the rest.
             (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
             (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
             _ => *row,
@@ -200,7 +200,8 @@ impl<'a> UnindexedReader<'a> {
         if !search_text::is_told(&row) {
             return Ok(());
         }
-        let Ok((id, part, text)) = self.record(asked.as_ref().unwrap_or(transcript), transcript, &row) else {
+        let call_transcript = call_transcript.as_ref().unwrap_or(transcript);
+        let Ok((id, part, text)) = self.record(call_transcript, transcript, &row) else {
             self.unindexed.lost += 1;
             return Ok(());
         };
@@ -212,7 +213,7 @@ impl<'a> UnindexedReader<'a> {
         Ok(())
     }
 
-    /// A transcript that the catalogue knows, to read from: a fork's first lines may answer a call of the original.
+    /// A transcript of the catalogue, ready to read: the first lines of a fork may be the result of a call in the original.
     fn known(&self, file: u32) -> Result<Option<Transcript>, catalogue::Error> {
         let Some(reader) = self.reader else { return Ok(None) };
         Ok(reader.file(file)?.and_then(|stored| transcripts::as_readable(&self.history, &stored)))

@@ -1,9 +1,10 @@
-//! A note is read by agents, and a model wrote it after reading source that anybody may have written: a sentence that tells its
-//! reader to run, fetch or ignore something is left out, and that is said in its place. A sieve, not a wall.
+//! Removes instructions from notes. Agents read the notes, and the model that wrote them has read untrusted source code: a
+//! sentence that instructs its reader to run, fetch or ignore something is replaced by a remark. A filter, not a guarantee.
 //!
-//! Does not try to tell a good order from a bad one, and does not know every way to give one; what `memory` takes for one is too much here, where types open, send and execute.
+//! Does not distinguish good instructions from bad ones, and does not recognise every form. The stricter rules of `memory`
+//! would reject too much here, where types open, send and execute things.
 
-/// What nobody needs to describe a type, wherever it stands in a sentence.
+/// Strings that no description of a type needs, anywhere in a sentence.
 #[rustfmt::skip] // a table
 const SIGNS: &[&str] = &[
     "ignore previous", "ignore all", "ignore the above", "ignore any", "ignore your", "disregard", "system prompt",
@@ -12,7 +13,7 @@ const SIGNS: &[&str] = &[
     "as an ai", " into sh ", " into bash ", " with sh ", " with bash ", "忽略之前", "忽略以上", "忽略前面", "系统提示",
 ];
 
-/// What an order begins with.
+/// Verbs that start an instruction.
 #[rustfmt::skip] // a table
 const VERBS: &[&str] = &[
     "run", "execute", "fetch", "download", "install", "upload", "visit", "paste", "send", "curl", "wget", "ignore", "forget",
@@ -20,35 +21,35 @@ const VERBS: &[&str] = &[
     "运行", "执行", "下载", "安装", "上传", "访问", "发送", "忽略",
 ];
 
-/// What may stand before it.
+/// Words that may precede the verb.
 const POLITE: &[&str] =
     &["please", "kindly", "now", "first", "then", "always", "also", "just", "you", "must", "should", "do"];
 const HAN_POLITE: &[&str] = &["请", "你", "必须", "务必", "先"];
 
-/// Who reads a note. What they must do is an order in whichever words.
+/// Readers of a note. A statement of what they must do is an instruction.
 #[rustfmt::skip] // a table
 const READERS: &[&str] = &[
     "you", "agent", "agents", "assistant", "assistants", "caller", "callers", "reader", "readers", "developer", "developers",
 ];
 const DUTIES: &[&str] = &["must", "should", "shall", "do"];
-/// With `to` behind them. `Lets callers run queries` and `allows callers to run them` describe.
+/// The same if followed by `to`. `Lets callers run queries` and `allows callers to run them` are descriptions.
 const DUTIES_TO: &[&str] = &[
     "has", "have", "got", "need", "needs", "ought", "required", "asked", "told", "expected", "supposed",
     "is", "are",
 ];
 
-/// What begins a sentence whose order comes behind a comma: `To build it, pipe …`.
+/// First words of a sentence whose instruction follows a comma: `To build it, pipe …`.
 const OPENERS: &[&str] = &["to", "before", "after", "if", "when", "once", "for"];
 
 const LEFT_OUT: &str = "(A sentence that reads like an order was left out.)";
 
-/// The text without orders; `shown` is what the model was shown, whose addresses may be named.
+/// Removes instructions. `shown` is the model's input; addresses that occur in it are allowed.
 pub fn harmless(text: &str, shown: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for sentence in sentences(text) {
-        let told = if is_order(sentence, shown) { LEFT_OUT } else { sentence };
-        if told != LEFT_OUT || !kept.contains(&LEFT_OUT) {
-            kept.push(told);
+        let text = if is_order(sentence, shown) { LEFT_OUT } else { sentence };
+        if text != LEFT_OUT || !kept.contains(&LEFT_OUT) {
+            kept.push(text);
         }
     }
     kept.join(" ")
@@ -80,30 +81,30 @@ fn is_order(sentence: &str, shown: &str) -> bool {
         || sentence.split_whitespace().any(|word| is_foreign(word.trim_matches(AROUND), shown))
 }
 
-/// What may stand around an address.
+/// Characters that may surround an address.
 const AROUND: &[char] = &['(', ')', '<', '>', '.', ',', ';', ':', '!', '?', '`', '"', '\'', '“', '”'];
 
 fn spaced(low: &str) -> String {
     low.replace(|c: char| c.is_whitespace() || "`\"'“”,:".contains(c), " ")
 }
 
-/// Whether words begin with an order.
+/// Whether the words start with an instruction.
 fn bids(words: &[&str]) -> bool {
     words.iter().find(|word| !POLITE.contains(word)).is_some_and(|word| {
-        // Chinese has no spaces between what is polite and what is wanted.
+        // Chinese has no space between a polite prefix and the verb.
         let bare = HAN_POLITE.iter().fold(*word, |word, polite| word.trim_start_matches(polite));
         VERBS.iter().any(|verb| if verb.is_ascii() { bare == *verb } else { bare.starts_with(verb) })
     })
 }
 
-/// Whether a reader is told to: `the agent has to run`, `callers first need to execute`.
+/// Whether a reader is obliged to act: `the agent has to run`, `callers first need to execute`.
 fn obliges(words: &[&str]) -> bool {
     let Some(reader) = words.iter().position(|word| READERS.contains(word)) else { return false };
-    let told = &words[reader + 1..];
-    told.iter().enumerate().any(|(at, word)| {
-        let before = at.checked_sub(1).map_or("", |at| told[at]);
+    let rest = &words[reader + 1..];
+    rest.iter().enumerate().any(|(at, word)| {
+        let before = at.checked_sub(1).map_or("", |at| rest[at]);
         let duty = DUTIES.contains(word) || *word == "to" && DUTIES_TO.contains(&before);
-        duty && bids(&told[at + 1..])
+        duty && bids(&rest[at + 1..])
     })
 }
 
@@ -116,7 +117,7 @@ fn bids_later(low: &str, words: &[&str]) -> bool {
             .any(|clause| bids(&spaced(clause).split_whitespace().collect::<Vec<_>>()))
 }
 
-/// An address that was not shown: with a scheme, a host with a path, a mailbox.
+/// Whether a word is an address that is not in the model's input: a URL, a host with a path, or an e-mail address.
 fn is_foreign(word: &str, shown: &str) -> bool {
     let is_address = word.contains("://")
         || word.starts_with("www.")
@@ -125,7 +126,7 @@ fn is_foreign(word: &str, shown: &str) -> bool {
     is_address && !shown.contains(word)
 }
 
-/// `evil.example`, `203.0.113.7:8080`; a type has such a name as well, but no path behind it.
+/// `evil.example`, `203.0.113.7:8080`. A type name may look the same, but is not followed by a path.
 fn is_host(text: &str) -> bool {
     let host = text.split([':', '/']).next().unwrap_or_default();
     let is_name = |(own, last): (&str, &str)| {
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_describes_stays_and_what_bids_goes() {
+    fn descriptions_stay_and_instructions_are_removed() {
         for (sentence, stays) in [
             ("Keeps open connections and sends what is queued", true),
             ("Executes queries; Run() begins it", true),
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_sentence_goes_and_that_is_said() {
+    fn only_the_sentence_is_replaced_by_a_remark() {
         let text = "Keeps nodes. Run rm -rf now! Install it too. Version 1.2 and up.";
         assert_eq!(harmless(text, ""), format!("Keeps nodes. {LEFT_OUT} Version 1.2 and up."));
         assert_eq!(harmless("保存节点。运行它。", ""), format!("保存节点。 {LEFT_OUT}"));

@@ -1,30 +1,30 @@
-//! The programs that can speak for an agent: how each is asked without a terminal, how it goes on with a conversation, and what
-//! of what it prints is its reply.
+//! The client programs of agents: how to run each without a terminal, how to resume a session, and how to parse its output.
 //!
-//! Runs none of them; the message goes in by standard input, which all of them read.
+//! Does not run them. The message is passed on standard input, which all of them read.
 
 use serde::Deserialize;
 use std::ffi::OsString;
 use subprocess::Finished;
 
 pub struct AgentClient {
-    /// Also the program's.
+    /// Also the name of the program.
     pub name: &'static str,
     asked: &'static [&'static str],
-    /// In front of the conversation's id, to go on with it; `-` stands for standard input where that must be said.
+    /// The argument before a session ID to resume it.
     goes_on: &'static str,
+    /// The last argument; `-` selects standard input if the program needs it.
     last: Option<&'static str>,
-    /// So much may it print.
+    /// Limit for its standard output, in bytes.
     pub most: usize,
     heard: fn(&Finished) -> Heard,
-    /// What it complains with when it does not know a conversation.
+    /// Part of its error message for an unknown session.
     lost: &'static str,
 }
 
-/// A reply is read by a person or a model.
+/// Limit for a reply, which a person or a model reads; in bytes.
 const LONGEST_REPLY: usize = 4 << 20;
 
-/// In the order in which they are offered.
+/// The supported clients, in the order in which they are offered.
 pub const CLIENTS: &[AgentClient] = &[
     AgentClient {
         name: "claude",
@@ -41,24 +41,25 @@ pub const CLIENTS: &[AgentClient] = &[
         asked: &["exec", "--json", "--skip-git-repo-check"],
         goes_on: "resume",
         last: Some("-"),
-        // With its reply it prints what every command did that it ran. Four run at once, and all of it is held until they end.
+        // It prints the output of every command it runs. Four clients run at once, and all output is buffered until they exit.
         most: 64 << 20,
         heard: of_codex,
         lost: "no rollout found",
     },
 ];
 
-/// What came of running a client.
+/// The outcome of running a client.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     Reply {
         text: String,
         session: Option<String>,
     },
-    /// It does not know the conversation any more.
+    /// The session no longer exists.
     Forgotten,
-    /// It may work another time.
+    /// A transient failure; retry later.
     Later(String),
+    /// A permanent failure.
     Never(String),
     CalledOff,
 }
@@ -69,8 +70,8 @@ impl AgentClient {
     }
 
     pub fn args(&self, session: Option<&str>) -> Vec<OsString> {
-        let on = session.map(|id| [self.goes_on, id]);
-        let all = self.asked.iter().copied().chain(on.into_iter().flatten()).chain(self.last);
+        let resume = session.map(|id| [self.goes_on, id]);
+        let all = self.asked.iter().copied().chain(resume.into_iter().flatten()).chain(self.last);
         all.map(OsString::from).collect()
     }
 
@@ -80,7 +81,7 @@ impl AgentClient {
             Heard::Reply { text, .. } if text.len() > LONGEST_REPLY => {
                 Heard::Never(format!("its reply is longer than {} MB", LONGEST_REPLY >> 20))
             }
-            heard => heard,
+            outcome => outcome,
         }
     }
 }
@@ -89,15 +90,15 @@ fn complaint(finished: &Finished) -> String {
     finished.stderr.lines().last().unwrap_or("it said nothing").to_string()
 }
 
-/// A provider that is overloaded may not be so later, nor a line be cut.
+/// Classifies a failure: overload and network errors are transient.
 fn refused(status: u16, why: String) -> Heard {
     let low = why.to_lowercase();
-    let passes =
+    let is_transient =
         status == 429 || status >= 500 || status == 0 && PASSING.iter().any(|word| low.contains(word));
-    if passes { Heard::Later(why) } else { Heard::Never(why) }
+    if is_transient { Heard::Later(why) } else { Heard::Never(why) }
 }
 
-/// Where no status is told: what clients say of troubles that pass.
+/// Parts of clients' error messages for transient failures, used if no HTTP status is known.
 const PASSING: &[&str] = &[
     "at capacity",
     "overloaded",
@@ -109,7 +110,7 @@ const PASSING: &[&str] = &[
     "timeout",
 ];
 
-/// What `claude -p --output-format json` prints; there is more in it.
+/// The output of `claude -p --output-format json`; other fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Printed {
@@ -133,7 +134,7 @@ fn of_claude(finished: &Finished) -> Heard {
     }
 }
 
-/// A line of what `codex exec --json` prints; of most kinds nothing is needed.
+/// One line of the output of `codex exec --json`; most event types are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Event {
@@ -156,7 +157,7 @@ struct Reason {
     message: String,
 }
 
-/// The last of what it said is its reply: before it stands what it was about to do.
+/// The last message is the reply; earlier messages announce what it is about to do.
 fn of_codex(finished: &Finished) -> Heard {
     let (mut session, mut text, mut why, mut done) = (None, None, None, false);
     for event in finished.stdout.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
@@ -178,7 +179,7 @@ fn of_codex(finished: &Finished) -> Heard {
     }
 }
 
-/// It tells the provider's status in words: `last status: 429 Too Many Requests`.
+/// Extracts the HTTP status from a message such as `last status: 429 Too Many Requests`.
 fn status_in(why: &str) -> u16 {
     let after = why.split_once("status").map_or("", |(_, after)| after);
     let number: String =
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_begins_and_goes_on() {
+    fn arguments_start_and_resume_a_session() {
         for (name, session, args) in [
             ("claude", None, "-p --output-format json"),
             ("claude", Some("s"), "-p --output-format json --resume s"),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_claude_prints_is_a_reply_or_a_reason() {
+    fn claude_output_is_parsed_into_an_outcome() {
         for (status, stdout, stderr, expected) in [
             (0, r#"{"is_error":false,"result":"fine","session_id":"s"}"#, "", reply("fine")),
             (0, r#"{"is_error":false,"result":"","session_id":"s"}"#, "", reply("")),
@@ -239,23 +240,23 @@ mod tests {
     }
 
     #[test]
-    fn what_codex_prints_is_a_reply_or_a_reason() {
+    fn codex_output_is_parsed_into_an_outcome() {
         const BEGUN: &str =
             "{\"type\":\"thread.started\",\"thread_id\":\"s\"}\n{\"type\":\"turn.started\"}\n";
         const DONE: &str = "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1}}\n";
-        let said = |kind: &str, text: &str| {
+        let item = |kind: &str, text: &str| {
             format!(
                 "{{\"type\":\"item.completed\",\"item\":{{\"id\":\"0\",\"type\":\"{kind}\",\"text\":\"{text}\"}}}}\n"
             )
         };
         let failed =
             |why: &str| format!("{BEGUN}{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{why}\"}}}}\n");
-        let message = |text: &str| said("agent_message", text);
+        let message = |text: &str| item("agent_message", text);
         for (status, stdout, stderr, expected) in [
             (0, format!("{BEGUN}{}{DONE}", message("fine")), "", reply("fine")),
             (
                 0,
-                format!("{BEGUN}{}{}{}{DONE}", message("I look"), said("reasoning", "hm"), message("fine")),
+                format!("{BEGUN}{}{}{}{DONE}", message("I look"), item("reasoning", "hm"), message("fine")),
                 "WARNING",
                 reply("fine"),
             ),

@@ -5,8 +5,8 @@
 
 mod answer;
 mod ask;
-mod decision;
 mod command;
+mod decision;
 mod derive;
 mod digest;
 mod entry;

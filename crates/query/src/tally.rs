@@ -1,4 +1,4 @@
-//! How many records there are of each kind.
+//! Counts records by kind.
 //!
 //! Does not keep the records.
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-/// Counts records by the fields that tell their kinds. Where a record has none of them its figures are added up, and
-/// what is no record, because a filter made it, is counted by itself.
+/// Counts records by the values of the given fields. The numbers of records without any of these fields are summed, and
+/// values that are not objects, such as filter results, are counted by value.
 pub struct Tally {
     by: &'static [&'static str],
-    /// By what they print as: JSON values have no order of their own.
+    /// By their JSON text: JSON values have no order of their own.
     kinds: BTreeMap<String, (Map<String, Value>, u64)>,
     sums: Map<String, Value>,
     summed: u64,
@@ -80,8 +80,7 @@ impl Tally {
     }
 }
 
-/// A longer kind is remembered by its beginning and a number made of the whole: counting what tools printed would
-/// otherwise keep all of it.
+/// A longer kind is stored as its beginning and a hash: counting tool output would otherwise keep all of it in memory.
 const LONGEST: usize = 256;
 
 fn in_short(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>) {
@@ -103,7 +102,7 @@ fn counted(kind: &Map<String, Value>, n: u64) -> Value {
     Value::Object(record)
 }
 
-/// Whole numbers stay whole.
+/// Adds two numbers; integers stay integers.
 fn added(a: &Value, b: &Value) -> Value {
     match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) => json!(a.saturating_add(b)),
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_counted_and_figures_added_up() {
+    fn kinds_are_counted_and_numbers_summed() {
         let calls = [
             json!({"tool": "Read", "status": "success"}),
             json!({"tool": "Bash", "status": "error"}),

@@ -1,8 +1,8 @@
-//! Which card was shown to a session last, and which were waved away: a small file for each session, so that the next
-//! prompt's hook can carry out what the person chose.
+//! Stores the card that a session was shown last and the ones it dismissed, in a small file per session, so that the hook
+//! for the next prompt can carry out the user's choice.
 //!
-//! Does not know what a card says. A file that cannot be read is as good as none, and one that cannot be written is no
-//! card: a choice that would be forgotten is not offered.
+//! Does not know the text of a card. An unreadable file counts as missing. If the file cannot be written, no card is
+//! shown, because the choice would be lost.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -11,15 +11,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What one session was shown.
+/// The cards of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shown {
-    /// Two ids could have one file; then neither believes it.
+    /// The session ID: two IDs may hash to the same file name, and a file of another session is ignored.
     session: String,
-    /// The card that the next prompt may answer.
+    /// The card that the next prompt may respond to.
     pub pending: Option<Pending>,
-    /// What is not shown to this session again: ignored, or already brought in.
+    /// Sessions that are not suggested again: dismissed, or already brought in.
     done: Vec<String>,
 }
 
@@ -30,16 +30,16 @@ pub struct Pending {
     pub source: String,
 }
 
-/// Sessions that are remembered; a person has a handful at once.
+/// Files kept; a user has a handful of sessions at once.
 const FILES: usize = 64;
-/// Conversations that one session has waved away.
+/// Dismissed suggestions kept per session.
 const DONE: usize = 32;
-/// A file of ours is far smaller.
+/// Read limit; a valid file is far smaller.
 const LARGEST: u64 = 64 << 10;
 
 pub struct Cards {
     folder: PathBuf,
-    /// Creates the folder, for its owner alone.
+    /// Creates the folder, accessible only to its owner.
     make_folder: fn(&Path) -> std::io::Result<()>,
 }
 
@@ -61,7 +61,7 @@ impl Cards {
         read().unwrap_or_else(|| Shown { session: session.to_string(), ..Shown::default() })
     }
 
-    /// Written beside and renamed, without waiting for the disk: what a power cut takes is one card.
+    /// Replaces the file atomically without syncing: a power failure costs one card.
     pub fn keep(&self, shown: &Shown) -> std::io::Result<()> {
         if !self.folder.is_absolute() {
             return Err(std::io::ErrorKind::NotFound.into());
@@ -78,7 +78,7 @@ impl Cards {
         written
     }
 
-    /// The oldest go; what a killed hook left half written goes with them.
+    /// Removes the oldest files, including leftovers of killed hooks.
     fn tidy(&self) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let aged = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
@@ -103,7 +103,7 @@ impl Shown {
         self.done.iter().any(|done| done == chat_id)
     }
 
-    /// The pending card has had its answer.
+    /// Takes the pending card and marks its session as done.
     pub fn settle(&mut self) -> Option<Pending> {
         let pending = self.pending.take()?;
         self.done.push(pending.chat_id.clone());
@@ -113,15 +113,15 @@ impl Shown {
     }
 }
 
-/// What a prompt says to a card.
+/// The response of a prompt to a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     Bring,
-    /// Ignoring it, or simply going on.
+    /// Dismissed explicitly, or not mentioned.
     Leave,
 }
 
-/// Words that mean the card and nothing else: a bare `2` may answer the model.
+/// Phrases that can only refer to the card: a bare `2` may be a reply to the model.
 const BRING: &[&str] = &[
     "loci bring",
     "bring its summary in",
@@ -136,9 +136,9 @@ const BRING: &[&str] = &[
     "摘要带进来",
 ];
 
-/// Before a choice, it means the contrary.
+/// Negations; one before the phrase turns it into a refusal.
 const NOT: &[&str] = &["n't", "not ", "never", "no ", "without", "不", "别", "勿", "无需", "没"];
-/// "Yes, please …" may come before it.
+/// Characters allowed before the phrase, for "Yes, please …".
 const NEAR: usize = 20;
 
 pub fn choice(prompt: &str) -> Choice {
@@ -146,7 +146,7 @@ pub fn choice(prompt: &str) -> Choice {
     let at = BRING.iter().filter_map(|words| prompt.find(words)).min();
     let refuses = |before: &str| NOT.iter().any(|word| before.contains(word));
     match at {
-        // A choice stands at the beginning; further on it is talked about.
+        // Further into the prompt, the phrase is mentioned rather than used.
         Some(at) if prompt[..at].chars().count() <= NEAR && !refuses(&prompt[..at]) => Choice::Bring,
         _ => Choice::Leave,
     }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_and_what_they_choose() {
+    fn prompts_choose_a_response() {
         for (prompt, choice) in [
             ("loci bring", Choice::Bring),
             ("Loci bring, then write the migration", Choice::Bring),
@@ -195,13 +195,13 @@ mod tests {
         assert_eq!(std::fs::read_dir(&cards.folder).unwrap().count(), FILES);
         let last = format!("s{}", FILES + 8);
         assert_eq!(cards.of(&last).pending, pending("c"));
-        // A file under this name that tells of another session.
+        // A file under this name that belongs to another session.
         std::fs::copy(cards.path(&last), cards.path("other")).unwrap();
         assert_eq!(cards.of("other"), Shown { session: "other".to_string(), ..Shown::default() });
     }
 
     #[test]
-    fn what_was_settled_is_remembered_up_to_a_number() {
+    fn settled_cards_are_remembered_up_to_a_limit() {
         let mut shown = Shown::default();
         for chat in 0..DONE + 3 {
             shown.pending = Some(Pending { chat_id: chat.to_string(), ..Pending::default() });

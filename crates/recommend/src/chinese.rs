@@ -1,7 +1,7 @@
-//! Chinese: a time, and what was done or came of it within the same clause. `上次提交` is a commit and `循环之前` a place in
-//! a loop; `上次聊的` is a conversation.
+//! Detects references in Chinese: a time, with an action or a result in the same clause. `上次提交` is a commit and `循环之前`
+//! a position before a loop; `上次聊的` is a session.
 //!
-//! Does not know the words: they are tables.
+//! Does not know the words: they are in the tables of `words`.
 
 use crate::reference::{ANY, Cue, Time, month_ago};
 use crate::words::{
@@ -9,19 +9,19 @@ use crate::words::{
     ZH_TIMES,
 };
 
-/// As many characters behind a time are of it.
+/// Characters after a time in which an action or result belongs to it.
 const REACH: usize = 16;
-/// The same between `那个` and what came of it.
+/// The same between `那个` and a result.
 const WIDE: usize = 24;
-/// The same between a month and what was done in it: `9月份聊的`.
+/// The same between a month and an action: `9月份聊的`.
 const MONTHLY: usize = 4;
-/// What may be meant by a soft time only where something was done then: `之前怎么没报错` is a complaint.
+/// Not accepted as actions after an ambiguous time word: `之前怎么没报错` is a complaint.
 const VAGUE: &[&str] = &["怎么", "为什么", "帮我"];
 const ALIKE: &[&str] = &["一样", "那样"];
 
 pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
     let month = dated(lower, today);
-    let told = |plain| Cue { time: month.clone(), plain };
+    let cue = |plain| Cue { time: month.clone(), plain };
     let firm = |word: &str| after(lower, word).any(|rest| is_firm(rest, ZH_LAST.contains(&word)));
     if let Some((word, from, to)) = ZH_TIMES.iter().find(|(word, ..)| firm(word)) {
         let time = (*to < ANY).then(|| Time::new(word, (*from, *to)));
@@ -29,29 +29,29 @@ pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
     }
     let in_month = || month.is_some() && after(lower, "月").any(|rest| has(reach(rest, MONTHLY), ZH_DEEDS));
     if ZH_PHRASES.iter().any(|phrase| lower.contains(phrase)) || in_month() {
-        return Some(told(true));
+        return Some(cue(true));
     }
     for word in ZH_SOFT {
         if let Some(plain) = lower.match_indices(word).find_map(|(at, _)| soft(lower, word, at)) {
-            return Some(told(plain));
+            return Some(cue(plain));
         }
     }
-    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| told(false))
+    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| cue(false))
 }
 
-/// What stands behind each occurrence of a word, to the end of the text.
+/// The rest of the text after each occurrence of a word.
 fn after<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(word).map(|(at, word)| &text[at + word.len()..])
 }
 
-/// The clause, as far as it can matter.
+/// The rest of the clause, up to `many` characters.
 fn reach(rest: &str, many: usize) -> &str {
     let end = rest.find(['，', ',', '。', '、', '：', ':', '\n']).unwrap_or(rest.len());
     let rest = &rest[..end];
     let mut left = many * 2;
     let mut latin = false;
     for (at, c) in rest.char_indices() {
-        // A word of letters, however long, is as much as two characters.
+        // A Latin word of any length counts as two characters.
         let cost = if c.is_ascii() { 4 * usize::from(!latin && c.is_ascii_alphanumeric()) } else { 2 };
         latin = c.is_ascii();
         if cost > left {
@@ -71,7 +71,8 @@ fn is_mechanical(rest: &str) -> bool {
     ZH_MECHANICAL.iter().any(|word| rest.starts_with(word))
 }
 
-/// `last`: the word means the last time there was talk of it, unless a machine did something then.
+/// Whether an explicit time refers to a session. `last`: the word alone means the last session, unless a machine action
+/// follows.
 fn is_firm(rest: &str, last: bool) -> bool {
     let near = reach(rest, REACH);
     if is_mechanical(near) {
@@ -85,7 +86,7 @@ fn ends_in_product(near: &str) -> bool {
     ZH_PRODUCTS.iter().any(|product| near.contains(&format!("的{product}")))
 }
 
-/// A soft time speaks of the past at the beginning of a clause or behind a word that leads to it. Some(true): plainly.
+/// An ambiguous time word refers to the past at the beginning of a clause or after a leading word. Some(true): explicitly.
 fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
     let clause = text[..at]
         .rsplit(['，', ',', '。', '、', '：', ':', '\n', '？', '?'])
@@ -109,7 +110,7 @@ fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
     Some(ours)
 }
 
-/// `三月` and `9月`, where a cue is.
+/// A named month: `三月` or `9月`.
 fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
     const NUMBERS: &[&str] = &["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
     let before = text[..text.find('月')?].trim_end();
@@ -125,11 +126,11 @@ fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
     (1..=12).contains(&month).then(|| Time::new(&format!("{word}月"), month_ago(month, today)))
 }
 
-/// A pair that occurs so much less often than both of its neighbours joins the end of one word to the beginning of another.
+/// A pair of characters that is this many times rarer than both neighbouring pairs spans a word boundary.
 const SELDOM: u64 = 4;
 
-/// The text with a blank between words, as far as the index tells: it knows pairs of characters, and a pair across two words
-/// is rare, means nothing, and would count for most. Characters that stand alone go: `改` is in every other message.
+/// Inserts spaces between words, based on the pair frequencies of the index. A pair that spans two words is rare and
+/// meaningless, but would get the highest weight. Single characters are dropped: `改` is in every other message.
 pub fn parted(text: &str, frequency: &dyn Fn(&str) -> u64) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let chars: Vec<char> = text.chars().collect();
@@ -161,12 +162,12 @@ fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}')
 }
 
-/// Which of the two languages a card is shown in; a dash or an apostrophe says nothing of it.
+/// Whether a prompt contains Chinese characters, which decides the language of its card. Punctuation does not count.
 pub fn has_han(prompt: &str) -> bool {
     prompt.chars().any(is_han)
 }
 
-/// The text without the words that only refer.
+/// The text without words that only refer back.
 pub(crate) fn subject(text: &str) -> String {
     let times = ZH_TIMES.iter().map(|(word, ..)| *word);
     let all = times.chain(ZH_PHRASES.iter().copied()).chain(ZH_EMPTY.iter().copied());
@@ -178,7 +179,7 @@ mod tests {
     use super::parted;
 
     #[test]
-    fn a_rare_pair_between_two_known_words_is_where_they_meet() {
+    fn a_rare_pair_between_common_pairs_is_a_word_boundary() {
         let known = |pair: &str| match pair {
             "限流" | "流器" | "日志" => 90,
             "太多" | "志太" | "虚拟" | "拟列" | "列表" => 40,

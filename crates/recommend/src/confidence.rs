@@ -1,43 +1,43 @@
-//! How likely is the conversation that was found the one that is referred to? Of a hundred cards said to be 0.9, about
-//! ninety are right.
+//! Estimates the probability that a session found for a prompt is the one it refers to. Calibrated: of a hundred cards at
+//! 0.9, about ninety are right.
 //!
-//! Does not know the conversations: it is handed what the search shows of itself and what the prompt says.
+//! Does not know the sessions: its input is evidence from the search and the prompt.
 
-/// What is known when a card is considered.
+/// The evidence for a suggestion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence {
     pub of: search::Evidence,
-    /// How far it is ahead of the next that could be meant, as a share of its score.
+    /// The lead over the next candidate, as a share of the score.
     pub margin: f32,
-    /// It is of the project that the person works in.
+    /// The session belongs to the current project.
     pub here: bool,
-    /// It is of the time that the prompt names.
+    /// The session is within the time that the prompt names.
     pub dated: bool,
-    /// Others fit as well, and it is the latest of them.
+    /// Several sessions match equally well, and this is the latest.
     pub again: bool,
-    /// The prompt plainly refers back.
+    /// The prompt explicitly refers back.
     pub plain: bool,
 }
 
 pub const INPUTS: usize = 14;
 
-/// The logistic model. Fitted by `cargo xtask quality recommend --seed 101 --histories 5 --fit` over the half of the prompts
-/// that is tuned by; other seeds are asked when it is judged.
+/// The weights of the logistic model. Fitted by `cargo xtask quality recommend --seed 101 --histories 5 --fit` on the training
+/// half of the prompts; evaluation uses other seeds.
 const WEIGHTS: [f32; INPUTS] =
     [-8.906, 0.451, -3.496, -0.850, -0.280, 2.898, 0.470, 3.112, 2.820, 0.843, 5.748, 1.037, 9.260, -1.760];
 
-/// Rarity beyond this tells nothing more: a thousand conversations are told apart by seven nats, twice over.
+/// Upper bound for information content, in nats: seven nats distinguish a thousand sessions, and this is twice that.
 const PLENTY: f32 = 14.0;
 
-/// Nobody is certain what somebody else means.
+/// Upper bound for the confidence: what a prompt refers to is never certain.
 const SUREST: f32 = 0.99;
 
 impl Evidence {
-    /// What the model multiplies. `told` is how much of what was said was found, in nats: a full match of common words
-    /// is none.
+    /// The inputs of the model. `information` is the information content of the matched words, in nats: a full match of
+    /// common words has little.
     pub fn inputs(&self) -> [f32; INPUTS] {
         let search::Evidence { covered, together, score, words, named, counted, mass, .. } = self.of;
-        let told = (covered * mass / PLENTY).min(1.0);
+        let information = (covered * mass / PLENTY).min(1.0);
         let flag = |is: bool| f32::from(u8::from(is));
         [
             1.0,
@@ -46,7 +46,7 @@ impl Evidence {
             together,
             named,
             score,
-            told,
+            information,
             words,
             flag(self.here),
             flag(self.dated),

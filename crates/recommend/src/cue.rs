@@ -1,18 +1,18 @@
-//! Does a prompt refer back to an earlier conversation, and to which time? A cue needs more than a word like "before":
-//! somebody who did something then, or what came of it. The previous line, the last test and the step before the loop
-//! are no conversations.
+//! Detects whether a prompt refers back to an earlier session, and to which time. A word like "before" is not enough: the
+//! sentence must also name someone who did something then, or a result of it. "The previous line", "the last test" and
+//! "the step before the loop" are not references to sessions.
 //!
-//! Does not know what was said in any of them.
+//! Does not know any session.
 
 use crate::reference::{ANY, Cue, Reference, Time};
 use crate::{chinese, english, words};
 
-/// Longer prompts hold pasted text, which says nothing about what is meant.
+/// Longer prompts, in bytes, contain pasted text, which would be mistaken for references.
 const LONGEST: usize = 2000;
-/// A sentence with fewer words of its own leaves its subject to the others.
+/// If the sentence has fewer content words, the subject is taken from the whole prompt.
 const THIN: usize = 2;
 
-/// None: it does not refer back. `month` and `day` are today's, for "in March".
+/// None: the prompt does not refer back. `today` is month and day, needed for "in March".
 pub fn read(prompt: &str, today: (i64, i64)) -> Option<Reference> {
     if prompt.len() > LONGEST {
         return None;
@@ -36,7 +36,7 @@ fn cue_of(sentence: &str, today: (i64, i64)) -> Option<Cue> {
     chinese::cue(&lower, today).or_else(|| english::cue(&lower, today)).or_else(other)
 }
 
-/// Ends of sentences; a point within a name is none.
+/// Splits into sentences; a dot inside a name does not end one.
 fn sentences(prompt: &str) -> impl Iterator<Item = &str> {
     prompt
         .split_inclusive(['\n', '?', '!', '。', '？', '！', ';', '；'])
@@ -44,17 +44,17 @@ fn sentences(prompt: &str) -> impl Iterator<Item = &str> {
         .filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// What is left to look for.
+/// The words to search for.
 fn subject(text: &str) -> String {
     let text = text.replace('’', "'");
     let text = words::OTHERS.iter().fold(text, |text, (word, ..)| without(&text, word));
     english::subject(&chinese::subject(&text))
 }
 
-/// The text with a blank for each occurrence, whatever its case.
+/// Replaces each occurrence of a word by a space, ignoring case.
 fn without(text: &str, word: &str) -> String {
     let lower = text.to_lowercase();
-    // A letter that changes its length with its case would move every place behind it.
+    // If a letter changes its length in lower case, byte offsets no longer match.
     if lower.len() != text.len() || !lower.contains(word) {
         return text.to_string();
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_that_only_look_so() {
+    fn prompts_that_only_look_like_references() {
         for prompt in [
             "Fix the parser",
             "write a test for the last line",
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_subject_is_what_is_left() {
+    fn the_subject_excludes_referring_words() {
         for (prompt, subject) in [
             (
                 "What did we decide about the `proxy-body-size` last week?",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn times_narrow() {
+    fn named_times_narrow_the_search() {
         for (prompt, time) in [
             ("the decision from last week about retries", Some(("last week", 1.0, 15.0))),
             ("what did we say about retry semantics last week", Some(("last week", 1.0, 15.0))),

@@ -1,6 +1,6 @@
-//! English: who did what and when, word by word.
+//! Detects references in English: who did what, and when.
 //!
-//! Does not know the words: they are tables.
+//! Does not know the words: they are in the tables of `words`.
 
 use crate::reference::{Cue, Time, month_ago};
 use crate::words::{
@@ -8,20 +8,20 @@ use crate::words::{
 };
 use std::ops::Range;
 
-/// A time that was named: where it stands among the words, and how many days ago it may be.
+/// A named time: its position among the words, and its range in days before today.
 struct Named {
     place: Range<usize>,
     days: (f64, f64),
 }
 
-/// How far a deed may stand behind who did it ("we also finally fixed"), and a product from its time.
+/// Maximum distance in words of an action from its subject ("we also finally fixed"), and of a result from its time.
 const REACH: usize = 3;
 
 pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
     let words = words(lower);
     let time = time(&words, today);
-    let told = time.as_ref().map(|time| Time::new(&words[time.place.clone()].join(" "), time.days));
-    let cue = |plain| Cue { time: told, plain };
+    let named = time.as_ref().map(|time| Time::new(&words[time.place.clone()].join(" "), time.days));
+    let cue = |plain| Cue { time: named, plain };
     let remembers = words.first() == Some(&"remember") && lower.trim_end().ends_with('?');
     if remembers || asks(&words) || PHRASES.iter().any(|phrase| find(&words, phrase).is_some()) {
         return Some(cue(true));
@@ -74,7 +74,7 @@ fn unit(word: &str) -> Option<f64> {
     UNITS.iter().find(|(name, _)| *name == word).map(|(_, days)| *days)
 }
 
-/// `in March`, `from March`; March alone may be anything.
+/// `in March`, `from March`; the name of a month alone is ambiguous.
 fn in_month(words: &[&str], today: (i64, i64)) -> Option<Named> {
     let month = |word: &str| MONTHS.iter().position(|month| *month == word);
     let at = words
@@ -84,14 +84,14 @@ fn in_month(words: &[&str], today: (i64, i64)) -> Option<Named> {
     Some(Named { place: at..at + 2, days: month_ago(month, today) })
 }
 
-/// `why did we go with`: what we did is asked only of what is over.
+/// `why did we go with`: a question about our own past action.
 fn asks(words: &[&str]) -> bool {
     words
         .windows(3)
         .any(|three| matches!(three[0], "did" | "had") && three[1] == "we" && !NOT_ASKED.contains(&three[2]))
 }
 
-/// Where somebody of the conversation did something: `we also fixed`.
+/// The position of an action by a participant: `we also fixed`.
 fn deed(words: &[&str]) -> Option<usize> {
     let behind = |from: usize| (from..words.len().min(from + REACH)).find(|at| DEEDS.contains(&words[*at]));
     (0..words.len()).filter(|at| WHO.contains(&words[*at])).find_map(|at| behind(at + 1))
@@ -101,13 +101,13 @@ fn deed(words: &[&str]) -> Option<usize> {
 fn has_product(words: &[&str], time: &Range<usize>) -> bool {
     let joined = time.start > 0 && matches!(words[time.start - 1], "from" | "of");
     let before = words[..time.start].iter().rev().skip(1).take(REACH);
-    // `last time the session expired` is about what expired.
+    // `last time the session expired` is about the session, not about a result.
     let owns = !matches!(words[time.end - 1], "time" | "then");
     let after = words[time.end..].iter().take(REACH).filter(|_| owns);
     after.chain(before.filter(|_| joined)).any(|word| PRODUCTS.contains(word))
 }
 
-/// The words that say what it is about, as they were typed.
+/// The words that name the subject, as typed.
 pub(crate) fn subject(text: &str) -> String {
     let lower = text.to_lowercase();
     let typed: Vec<&str> = text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();

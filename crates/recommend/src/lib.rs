@@ -1,9 +1,9 @@
 //! Decides whether a prompt refers back to an earlier session, and how sure a match is.
 //!
 //! [`cue`] reads the reference out of a prompt, [`rank`] compares the sessions that a search found for it, [`confidence`] turns the
-//! evidence into a probability, and [`cards`] keeps which suggestions a session was shown.
+//! evidence into a probability, and [`cards`] stores which suggestions a session was shown.
 //!
-//! Does not search, read transcripts or open databases: it is handed the hits and their sessions.
+//! Does not search, read transcripts or open databases: the caller provides the hits and their sessions.
 
 pub mod cards;
 pub mod chinese;

@@ -1,26 +1,26 @@
-//! Which of the sessions that a search found may be meant: those that fit equally well, and how far the first is ahead.
+//! Compares the sessions that a search found: which match equally well, and how far the first is ahead.
 //!
-//! Does not search, and does not know where sessions are kept.
+//! Does not search, and does not know where sessions are stored.
 
 use record::Session;
 use search::ChatHit;
 use std::cmp::Reverse;
 
-/// A rival of another project counts for so much less where the first is of this one.
+/// Factor for a candidate from another project if the first belongs to the current one.
 const ELSEWHERE: f32 = 0.85;
-/// Nearer than this to the first, one cannot be told from it by its words.
+/// Scores at or above this share of the best one count as equal.
 const TIE: f32 = 0.93;
 
-/// What is known of the sessions behind the hits.
+/// Access to the sessions behind the hits.
 pub struct Sessions<'a> {
-    /// The session of a conversation's number; none where it is gone.
+    /// Loads a session by its number; None if it is gone.
     pub of: &'a dyn Fn(u32) -> Option<Session>,
-    /// Whether a session is of the project that the person works in.
+    /// Whether a session belongs to the current project.
     pub is_here: &'a dyn Fn(&Session) -> bool,
 }
 
-/// Those that fit about as well as the first: of this project before others, the latest first. What was talked about twice
-/// is meant as of the last time.
+/// The sessions that match about as well as the first: the current project first, then the latest. If a subject was
+/// discussed twice, a prompt refers to the last time.
 pub fn tied(chats: &[ChatHit], sessions: &Sessions<'_>) -> Vec<u32> {
     let best = chats.first().map_or(0.0, |first| first.score);
     let close = chats.iter().take_while(|hit| hit.score >= best * TIE);
@@ -30,7 +30,7 @@ pub fn tied(chats: &[ChatHit], sessions: &Sessions<'_>) -> Vec<u32> {
     all.into_iter().map(|(_, chat)| chat).collect()
 }
 
-/// How far the first is ahead of the next that could be meant and is not tied with it, as a share of its score.
+/// The lead of the first over the next candidate that is not tied with it, as a share of its score.
 pub fn margin(chats: &[ChatHit], tied: &[u32], here: bool, sessions: &Sessions<'_>) -> f32 {
     let Some((first, others)) = chats.split_first() else { return 0.0 };
     let rival = |hit: &ChatHit| {

@@ -1,19 +1,19 @@
-//! What a prompt says about an earlier session: its subject and its time.
+//! A reference from a prompt to an earlier session: its subject and its time.
 //!
 //! Does not know any language.
 
-/// What a prompt says about something that was.
+/// What a prompt says about an earlier session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What it is about, without the words that only refer.
+    /// The subject, without the words that only refer back.
     pub subject: String,
-    /// When it was, if that was said.
+    /// The time, if the prompt names one.
     pub time: Option<Time>,
-    /// It can hardly mean anything else, as "we decided last week" does; "the script we wrote" could be of today.
+    /// The reference is explicit, as in "we decided last week"; "the script we wrote" could be from today.
     pub plain: bool,
 }
 
-/// A time that a prompt names: its words, as they are shown, and between how many days ago it lies.
+/// A time that a prompt names: its words, as displayed, and the range in days before today.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Time {
     pub words: String,
@@ -26,18 +26,19 @@ impl Time {
     }
 }
 
-/// What one sentence says: the time it names, whether it refers plainly.
+/// The reference found in one sentence: its time, and whether it is explicit.
 pub(crate) struct Cue {
     pub(crate) time: Option<Time>,
     pub(crate) plain: bool,
 }
 
-/// Any time at all narrows nothing.
+/// The upper bound of a time that does not narrow the search, in days.
 pub(crate) const ANY: f64 = 3650.0;
-/// How many days ago a month of the last twelve was.
+
+/// The range in days before today of the last occurrence of a month.
 pub(crate) fn month_ago(month: i64, today: (i64, i64)) -> (f64, f64) {
     let back = (today.0 - month).rem_euclid(12) as f64;
     let begun = today.1 as f64 + 30.5 * back;
-    // Work of the 31st is remembered as that of the 1st, and the other way round.
+    // Tolerance: people confuse the last days of a month with the first days of the next.
     ((begun - 35.0).max(0.0), begun + 4.0)
 }

@@ -1,12 +1,12 @@
-//! The words by which people refer back, as tables: when it was, who did something then, what came of it, and what only
-//! looks so. Lower case, as they are typed.
+//! Word tables for detecting references: times, actors, actions, results, and expressions that only look like references.
+//! All in lower case.
 //!
-//! Does not know how they are put together: that is `english` and `chinese`.
+//! Does not know how the words combine: that is `english` and `chinese`.
 
-/// A time that was: its words, and between how many days ago it may lie. People are generous with "last week".
+/// A time expression and its range in days before today. The ranges are wide, because people use "last week" loosely.
 pub(crate) type Time = (&'static str, f64, f64);
 
-/// Times of English. Where two begin alike, the longer stands first.
+/// English time expressions. If one is a prefix of another, the longer comes first.
 pub(crate) const TIMES: &[Time] = &[
     ("the day before yesterday", 1.0, 4.0),
     ("yesterday", 0.2, 2.6),
@@ -47,7 +47,7 @@ pub(crate) const TIMES: &[Time] = &[
     ("on friday", 0.0, 8.0),
 ];
 
-/// Times that are as often a place in a text or an order of steps: they count only beside a deed.
+/// Time words that often mean a position in a text or an order of steps instead; they count only together with an action.
 pub(crate) const SOFT: &[&str] =
     &["previously", "earlier", "before", "back", "once", "already", "originally"];
 
@@ -83,7 +83,7 @@ pub(crate) const MONTHS: &[&str] = &[
     "december",
 ];
 
-/// What can hardly mean anything but an earlier conversation.
+/// Phrases that almost always refer to an earlier session.
 pub(crate) const PHRASES: &[&str] = &[
     "as we discussed",
     "as discussed",
@@ -174,7 +174,7 @@ pub(crate) const PHRASES: &[&str] = &[
 
 pub(crate) const WHO: &[&str] = &["we", "you", "i", "we'd", "you'd", "i'd", "we've", "you've"];
 
-/// What is done in a conversation, and is worth coming back to.
+/// Actions in a session that people refer back to.
 pub(crate) const DEEDS: &[&str] = &[
     "added",
     "agreed",
@@ -255,15 +255,15 @@ pub(crate) const DEEDS: &[&str] = &[
     "wrote",
 ];
 
-/// What "did we …" asks of machines, and of what was done a moment ago.
+/// Verbs after "did we …" that ask about a machine, or about something done a moment ago.
 pub(crate) const NOT_ASKED: &[&str] =
     &["break", "build", "commit", "deploy", "forget", "launch", "miss", "push", "release", "run", "ship"];
 
-/// Deeds that a running conversation is full of; without a firm time they mean the one that is going on.
+/// Actions that are common within the current session; without an explicit time they refer to that session.
 pub(crate) const COMMON_DEEDS: &[&str] =
     &["asked", "did", "done", "gave", "got", "had", "put", "said", "set", "told", "used", "went"];
 
-/// What comes of a conversation.
+/// Results of a session.
 pub(crate) const PRODUCTS: &[&str] = &[
     "analysis",
     "approach",
@@ -296,7 +296,7 @@ pub(crate) const PRODUCTS: &[&str] = &[
     "write-up",
 ];
 
-/// Words that ask or refer, and do not say what about.
+/// Words that ask or refer without naming a subject.
 pub(crate) const EMPTY: &[&str] = &[
     "again",
     "agree",
@@ -383,7 +383,7 @@ pub(crate) const EMPTY: &[&str] = &[
 
 // ---- Chinese
 
-/// Times that stand before what was done then.
+/// Time expressions that precede the action.
 pub(crate) const ZH_TIMES: &[Time] = &[
     ("上上周", 6.0, 24.0),
     ("上上次", 0.0, 3650.0),
@@ -422,10 +422,10 @@ pub(crate) const ZH_TIMES: &[Time] = &[
     ("有一次", 0.0, 3650.0),
 ];
 
-/// Times that as often mean an order of steps: `循环之前` is before the loop.
+/// Time words that often mean an order of steps instead: `循环之前` is before the loop.
 pub(crate) const ZH_SOFT: &[&str] = &["之前", "以前", "先前", "此前", "当时", "早先"];
 
-/// What may stand before a soft time so that it speaks of the past.
+/// Words before an ambiguous time word that make it refer to the past.
 pub(crate) const ZH_LEADS: &[&str] = &[
     "我们",
     "咱们",
@@ -492,7 +492,7 @@ pub(crate) const ZH_LEADS: &[&str] = &[
     "那",
 ];
 
-/// What is done in a conversation.
+/// Actions in a session.
 pub(crate) const ZH_DEEDS: &[&str] = &[
     "讨论",
     "聊",
@@ -590,21 +590,21 @@ pub(crate) const ZH_DEEDS: &[&str] = &[
     "帮我",
 ];
 
-/// What comes of a conversation.
+/// Results of a session.
 pub(crate) const ZH_PRODUCTS: &[&str] = &[
     "方案", "结论", "思路", "计划", "设计", "决定", "决策", "建议", "讨论", "对话", "会话", "聊天", "做法",
     "办法", "约定", "排查", "分析", "修复", "重构", "取舍", "想法", "选型", "调研", "改造", "套路", "规矩",
     "规则", "策略", "复盘", "进展", "工作", "草稿", "提案",
 ];
 
-/// Times that are enough by themselves, unless a machine did it.
+/// Time expressions that are sufficient by themselves, unless a machine action follows.
 pub(crate) const ZH_LAST: &[&str] = &["上上次", "上一次", "上次", "上回"];
 
-/// What a firm time may also be about.
+/// Further subjects that may follow an explicit time.
 pub(crate) const ZH_MATTERS: &[&str] =
     &["问题", "bug", "事", "坑", "活", "任务", "需求", "脚本", "故障", "事故", "那个", "这个"];
 
-/// What happens by machine, right behind the time.
+/// Machine actions that directly follow a time.
 pub(crate) const ZH_MECHANICAL: &[&str] = &[
     "提交",
     "构建",
@@ -672,7 +672,7 @@ pub(crate) const ZH_MECHANICAL: &[&str] = &[
     "的请求",
 ];
 
-/// What can hardly mean anything but an earlier conversation.
+/// Phrases that almost always refer to an earlier session.
 pub(crate) const ZH_PHRASES: &[&str] = &[
     "还记得",
     "记不记得",
@@ -705,7 +705,7 @@ pub(crate) const ZH_PHRASES: &[&str] = &[
     "别的会话",
 ];
 
-/// Words that ask or refer, and do not say what about. Taken out of what is looked for.
+/// Words that ask or refer without naming a subject. Removed from the search terms.
 pub(crate) const ZH_EMPTY: &[&str] = &[
     "我们",
     "咱们",
@@ -812,7 +812,7 @@ pub(crate) const ZH_EMPTY: &[&str] = &[
     "过",
 ];
 
-/// Other languages: words that are enough by themselves.
+/// Other languages: words that are sufficient by themselves.
 pub(crate) const OTHERS: &[Time] = &[
     ("前回", 0.0, 3650.0),
     ("この前", 0.0, 120.0),

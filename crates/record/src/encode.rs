@@ -1,22 +1,22 @@
-//! A record as bytes: a JSON line, or a row of a table.
+//! Encodes a record as a JSON line or a TSV row.
 //!
-//! Does not print them.
+//! Does not print.
 
 use crate::cell::{self, Cell};
 
-/// How a record becomes a line. Shared by the threads that read records.
+/// Encodes records as lines. Shared by the threads that read records.
 #[derive(Clone)]
 pub struct Encoder {
-    /// Those to write, in this order; all where there are none.
+    /// The fields to write, in this order; all fields if empty.
     pub fields: Vec<String>,
-    /// The columns of a table; none for JSON.
+    /// The columns of a table; None for JSON.
     pub tsv: Option<Vec<String>>,
 }
 
 impl Encoder {
-    /// The line's bytes, its end included.
+    /// The encoded line, including its newline.
     pub fn encode(&self, line: &[(&str, Cell<'_>)]) -> Vec<u8> {
-        // Texts make up nearly all of a long line: room for them now saves growing step by step.
+        // Text makes up nearly all of a long line: reserving capacity for it avoids reallocation.
         let texts = line.iter().map(|(_, cell)| cell.size()).sum::<usize>();
         let mut out = Vec::with_capacity(texts + 512);
         self.encode_into(line, &mut out);
@@ -43,7 +43,7 @@ impl Encoder {
     }
 }
 
-/// One JSON value as a row of a table.
+/// Converts one JSON value to a TSV row.
 pub fn tsv(json: &[u8]) -> Vec<u8> {
     let cell = |value: &serde_json::Value| match value {
         serde_json::Value::Null => Cell::Null,

@@ -1,4 +1,4 @@
-//! Answers about the code base as a person reads them.
+//! Text of the responses about the code base.
 
 use crate::Render;
 use crate::costs::model_run;
@@ -14,7 +14,7 @@ impl Render for Outlined {
     fn render(&self, options: &RenderOptions) -> String {
         let percent = self.outline_tokens as f64 * 100.0 / self.source_tokens.max(1) as f64;
         let cost = format!(
-            "{} of {} of its source ({percent:.0} %)",
+            "{}, {percent:.0} % of the source ({})",
             plural(self.outline_tokens, "token"),
             plural(self.source_tokens, "token")
         );
@@ -28,7 +28,7 @@ impl Render for Meant {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = String::new();
         if self.nearly && !self.candidates.is_empty() {
-            put(&mut out, format_args!("nothing is called so; written nearly so:\n"));
+            put(&mut out, format_args!("no exact match; similar names:\n"));
         }
         self.candidates.iter().for_each(|symbol| out.push_str(&line(options, symbol)));
         out + &gaps(options, &self.coverage)
@@ -65,27 +65,24 @@ impl Render for Used {
         if more_sure {
             put(
                 &mut out,
-                format_args!("\n… {} in all; --max-results shows more\n", plural(self.total, "mention")),
+                format_args!("\n… {} in total; --max-results shows more\n", plural(self.total, "usage")),
             );
         }
         if more > 0 {
-            let places = plural(more, "more place");
-            let advice = "--certainty likely leaves them out, --json --max-results N lists them";
-            put(
-                &mut out,
-                format_args!("\n… {places} where only the name is the same (possible); {advice}\n"),
-            );
+            let places = plural(more, "more match").replace("matchs", "matches");
+            let advice = "--certainty likely hides them, --json --max-results N lists them";
+            put(&mut out, format_args!("\n… {places} by name only (possible); {advice}\n"));
         }
         out + &gaps(options, &self.coverage)
     }
 }
 
 const POSSIBLE: &str = "possible";
-/// Of a method called `find` 317 of 320 mentions were somebody else's: a few show what they are like.
+/// For a method called `find`, 317 of 320 matches belonged to other types: a few examples are enough.
 const FEW: usize = 5;
 
 impl Render for Drawn {
-    /// Nothing but the picture, so that it can be sent to a file.
+    /// Only the graph, so that the output can be redirected to a file.
     fn render(&self, _: &RenderOptions) -> String {
         text(&self.picture)
     }
@@ -102,11 +99,11 @@ impl Render for Semantic {
             put(&mut out, format_args!("\n{}", text(note)));
         }
         if !self.with.is_empty() {
-            out.push_str(&named("it is about these as well:", &self.with));
+            out.push_str(&named("also covers:", &self.with));
         }
         if let Some(error) = &self.last_error {
-            let told = format!("a model was asked in vain: {}", clean(error));
-            put(&mut out, format_args!("{}\n", options.paint(Ink::Warn, &told)));
+            let failure = format!("the last attempt failed: {}", clean(error));
+            put(&mut out, format_args!("{}\n", options.paint(Ink::Warn, &failure)));
         }
         if let Some(next) = &self.next {
             put(&mut out, format_args!("{}\n", clean(next)));
@@ -119,7 +116,7 @@ impl Render for NotesWritten {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out: String = self.notes.iter().map(|note| note_line(options, note)).collect();
         if self.notes.is_empty() {
-            out.push_str("no note is asked for or out of date; `loci code notes NAME` writes one\n");
+            out.push_str("no note is requested or stale; `loci code notes NAME` writes one\n");
         }
         out.push_str(&model_run(&self.model, options, "note", self.dry_run));
         out + &gaps(options, &self.coverage)
@@ -139,17 +136,17 @@ fn note_line(options: &RenderOptions, note: &NoteLine) -> String {
     let facts = options.facts(&[class, note.sections.join(" "), tokens, cost, clean(&note.path)]);
     let mut out =
         format!("{}  {}  {facts}\n", options.paint(ink, &note.outcome), options.paint(Ink::Bold, &names));
-    for told in note.why.iter().chain(&note.payload) {
-        out.push_str(&text(told).lines().fold(String::new(), |out, line| out + "    " + line + "\n"));
+    for detail in note.why.iter().chain(&note.payload) {
+        out.push_str(&text(detail).lines().fold(String::new(), |out, line| out + "    " + line + "\n"));
     }
     out
 }
 
 impl Render for Investigation {
     fn render(&self, options: &RenderOptions) -> String {
-        let kept = if self.kept { "answered before" } else { "" };
+        let cached = if self.kept { "cached" } else { "" };
         let scope = self.scope.join(" ");
-        let facts = options.facts(&[self.op.clone(), self.state.clone(), kept.to_string(), clean(&scope)]);
+        let facts = options.facts(&[self.op.clone(), self.state.clone(), cached.to_string(), clean(&scope)]);
         let mut out = format!("{}  {facts}\n", options.paint(Ink::Bold, &one_line(&self.question)));
         for step in self.events.iter().skip(self.heard) {
             put(
@@ -160,8 +157,8 @@ impl Render for Investigation {
         if let Some(found) = &self.answer {
             out.push_str(&found_text(options, found));
         }
-        for told in self.error.iter().chain(&self.hint) {
-            put(&mut out, format_args!("{}\n", options.paint(Ink::Warn, &clean(told))));
+        for message in self.error.iter().chain(&self.hint) {
+            put(&mut out, format_args!("{}\n", options.paint(Ink::Warn, &clean(message))));
         }
         out
     }
@@ -169,8 +166,8 @@ impl Render for Investigation {
 
 fn found_text(options: &RenderOptions, found: &Found) -> String {
     let mut out = String::new();
-    if let Some(told) = &found.text {
-        put(&mut out, format_args!("\n{}\n", text(told).trim_end()));
+    if let Some(answer) = &found.text {
+        put(&mut out, format_args!("\n{}\n", text(answer).trim_end()));
         out.extend(found.cites.iter().map(|symbol| format!("  {}", line(options, symbol))));
     }
     if let Some(why) = &found.why {
@@ -178,11 +175,9 @@ fn found_text(options: &RenderOptions, found: &Found) -> String {
     }
     out.push_str(&gaps(options, &found.coverage));
     if found.evidence.is_empty() {
-        out.push_str(
-            "nothing in the code is called like anything in the question; --scope names where to look\n",
-        );
+        out.push_str("no symbol matches the question; use --scope to say where to look\n");
     }
-    // Beside an answer what it cites is enough.
+    // An answer shows only the symbols it cites.
     for exhibit in found.evidence.iter().filter(|_| found.text.is_none()) {
         put(&mut out, format_args!("\n{}", text(&exhibit.outline)));
         if let Some(note) = &exhibit.note {
@@ -210,7 +205,7 @@ impl Render for PackBuilt {
 impl Render for Packs {
     fn render(&self, options: &RenderOptions) -> String {
         if self.packs.is_empty() {
-            return "no pack was built yet; `loci code pack NAME --filter EXPR` builds one\n".to_string();
+            return "no packs; `loci code pack NAME --filter EXPR` builds one\n".to_string();
         }
         let mut out = String::new();
         for pack in &self.packs {
@@ -226,9 +221,9 @@ impl Render for PromptWindow {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = text(&self.window);
         if self.shown.is_empty() {
-            out.push_str("nothing is pinned, in focus or asked for lately; `loci code pin NAME` begins\n");
+            out.push_str("no pinned, focused or recent types; `loci code pin NAME` pins one\n");
         }
-        out.push_str(&named("pinned, and did not fit:", &self.left_out));
+        out.push_str(&named("pinned, did not fit:", &self.left_out));
         let cost = format!("{} of {} tokens", grouped(self.tokens), grouped(self.budget));
         let at = self.path.as_deref().map(clean).unwrap_or_default();
         put(&mut out, format_args!("{}\n", options.facts(&[cost, at])));
@@ -238,7 +233,7 @@ impl Render for PromptWindow {
 
 impl Render for Marked {
     fn render(&self, options: &RenderOptions) -> String {
-        let changed = if self.changed { "" } else { "  (as before)" };
+        let changed = if self.changed { "" } else { "  (no change)" };
         let name = options.paint(Ink::Bold, &clean(&self.resolved.path));
         let mut out = format!("{name}{}\n", options.paint(Ink::Dim, changed));
         out.push_str(&named("pinned:", &self.pinned));
@@ -254,13 +249,13 @@ impl Render for InFocus {
             put(&mut out, format_args!("{}  {facts}\n", options.paint(Ink::Bold, &clean(&each.path))));
         }
         if self.context.is_empty() {
-            out.push_str("nothing is in focus; `loci code context add NAME` says what the work is about\n");
+            out.push_str("no types in focus; `loci code context add NAME` adds one\n");
         }
         out + &notes(options, &self.notes)
     }
 }
 
-/// A person reads so many changes; a renamed base has thousands.
+/// The number of changes to print; renaming a base type changes thousands.
 const SHOWN: usize = 60;
 
 impl Render for IndexedCode {
@@ -275,15 +270,15 @@ impl Render for IndexedCode {
         }
         if self.changes.len() > SHOWN {
             let more = plural((self.changes.len() - SHOWN) as u64, "more type");
-            put(&mut out, format_args!("… {more}; -o json has them all\n"));
+            put(&mut out, format_args!("… {more}; -o json lists all\n"));
         }
         for alias in &self.aliases {
             let (old, new) = (clean(&alias.old), clean(&alias.new));
-            put(&mut out, format_args!("{old} is {new} now: {}\n", clean(&alias.reason)));
+            put(&mut out, format_args!("{old} was renamed to {new}: {}\n", clean(&alias.reason)));
         }
         let Work { files_parsed, types_hashed, files_written, .. } = self.work;
         let cost = format!(
-            "{} known; {} parsed, {} hashed, {} in .loci written",
+            "{} indexed; {} parsed, {} hashed, {} written to .loci",
             plural(self.types_indexed, "type"),
             plural(files_parsed, "file"),
             plural(types_hashed, "type"),
@@ -308,8 +303,8 @@ impl Render for CodeStatus {
             ("packs", self.packs),
             ("pinned", self.pinned),
             ("notes", self.notes),
-            ("notes wanted", self.semantic_queue_length),
-            ("in vain", self.semantic_failures),
+            ("notes queued", self.semantic_queue_length),
+            ("notes failed", self.semantic_failures),
         ] {
             put(&mut out, format_args!("  {name:<12}{:>12}\n", grouped(n)));
         }
@@ -324,7 +319,7 @@ impl Render for CodeStatus {
     }
 }
 
-/// Names, one to a line, below a heading; nothing where there are none.
+/// Names, one per line, below a heading; empty if there are none.
 fn named(heading: &str, types: &[TypeRef]) -> String {
     let mut out = String::new();
     if !types.is_empty() && !heading.is_empty() {
@@ -349,12 +344,12 @@ fn line(options: &RenderOptions, symbol: &SymbolRef) -> String {
     format!("{}  {facts}\n", options.paint(Ink::Bold, &clean(&symbol.path)))
 }
 
-/// What the answer lacks, and why as far as it is told.
+/// What the response does not cover, with reasons as far as known.
 fn gaps(options: &RenderOptions, coverage: &Coverage) -> String {
     let mut out = notes(options, &coverage.notes);
     if coverage.with_gaps > 0 || coverage.not_read > 0 {
         let read = format!(
-            "{} of {} could not be understood everywhere, {} not read",
+            "{} of {} with parse errors, {} not read",
             plural(coverage.with_gaps, "file"),
             coverage.files,
             coverage.not_read
@@ -367,7 +362,7 @@ fn gaps(options: &RenderOptions, coverage: &Coverage) -> String {
     out
 }
 
-/// Source may hold what a terminal would obey.
+/// Removes control sequences that source text may contain.
 fn text(source: &str) -> String {
     source.lines().map(|line| clean(line) + "\n").collect()
 }

@@ -1,6 +1,6 @@
-//! What a model was asked and what it cost, as a person reads it.
+//! Text of model jobs, calls and costs.
 //!
-//! Does not know which model that was.
+//! Does not know which model was called.
 
 use crate::Render;
 use crate::format::{grouped, plural, size};
@@ -12,15 +12,15 @@ impl Render for Jobs {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = String::new();
         if self.retried > 0 {
-            put(&mut out, format_args!("{} may be asked again\n", plural(self.retried, "question")));
+            put(&mut out, format_args!("{} reset for a retry\n", plural(self.retried, "job")));
         }
         if self.jobs.is_empty() && self.closed.is_empty() && self.retried == 0 {
-            out.push_str("nothing waits, and nothing was set aside\n");
+            out.push_str("no jobs waiting or parked\n");
         }
         out.extend(self.jobs.iter().map(|job| line(job, options)));
         out.extend(self.closed.iter().map(|door| closed(door, options)));
         if self.jobs.iter().any(|job| job.state == "parked") {
-            out.push_str("`loci memory jobs --retry` lets what was set aside be asked again\n");
+            out.push_str("`loci memory jobs --retry` retries parked jobs\n");
         }
         out
     }
@@ -37,25 +37,25 @@ fn line(job: &JobLine, options: &RenderOptions) -> String {
     ];
     let why =
         job.error.as_deref().map_or(String::new(), |error| format!("            {}\n", one_line(error)));
-    // What is no session has a name, which says nothing by its first letters.
+    // A job that is not about a session has a name, which must not be truncated.
     let about = if is_session(&job.source) { short_id(&job.chat_id) } else { one_line(&job.chat_id) };
     format!("{about:<8}  {}  {}\n{why}", options.paint(ink, &job.state), options.facts(&facts))
 }
 
 fn closed(door: &ClosedDoor, options: &RenderOptions) -> String {
     let name = one_line(&door.name);
-    format!("{name} is not asked before {}: {}\n", options.date(door.until), one_line(&door.message))
+    format!("{name} in backoff until {}: {}\n", options.date(door.until), one_line(&door.message))
 }
 
 impl Render for Costs {
     fn render(&self, options: &RenderOptions) -> String {
         if self.total.calls == 0 {
-            return "no model was asked\n".to_string();
+            return "no model calls\n".to_string();
         }
         let mut out: String = self.costs.iter().map(|one| row(one, options)).collect();
         out += &row(&CostLine { group: "all".to_string(), ..self.total.clone() }, options);
         let cap = self.tokens_per_day.map_or(String::new(), |cap| format!(" of {}", grouped(cap)));
-        put(&mut out, format_args!("within 24 hours: {}{cap} tokens\n", grouped(self.used_today)));
+        put(&mut out, format_args!("last 24 hours: {}{cap} tokens\n", grouped(self.used_today)));
         out
     }
 }
@@ -83,7 +83,7 @@ impl Render for ModelRun {
     }
 }
 
-/// What was asked about so many of something, or would be.
+/// The model calls made, or planned, for a number of sessions or notes.
 pub(crate) fn model_run(run: &ModelRun, options: &RenderOptions, of: &str, planned: bool) -> String {
     let mut out = String::new();
     let name = [run.provider.as_str(), run.model.as_str()].join(" ");
@@ -91,24 +91,24 @@ pub(crate) fn model_run(run: &ModelRun, options: &RenderOptions, of: &str, plann
     let tokens = format!("{} + {} tokens", grouped(run.tokens_in), grouped(run.tokens_out));
     if planned && run.tokens_in > 0 {
         let many = plural(run.planned.len() as u64, of);
-        let many = if run.planned.is_empty() { String::new() } else { format!(" about {many}") };
+        let many = if run.planned.is_empty() { String::new() } else { format!(" for {many}") };
         let most = options.facts(&[format!("at most {tokens}"), cost]);
-        put(&mut out, format_args!("{name} would be asked{many}  {most}\n"));
+        put(&mut out, format_args!("{name} would be called{many}  {most}\n"));
     } else if run.answered + run.failed > 0 {
-        let failed = if run.failed == 0 { String::new() } else { format!(", {} in vain", run.failed) };
+        let failed = if run.failed == 0 { String::new() } else { format!(", {} failed", run.failed) };
         let many = plural(run.answered + run.failed, of);
         put(
             &mut out,
-            format_args!("{name} was asked about {many}{failed}  {}\n", options.facts(&[tokens, cost])),
+            format_args!("{name} was called for {many}{failed}  {}\n", options.facts(&[tokens, cost])),
         );
     }
     out.extend(run.planned.iter().map(|call| planned_call(call, options)));
     let left = plural(run.left, of);
     match (&run.why, run.left) {
-        (Some(why), 0) => put(&mut out, format_args!("no model was asked: {}\n", one_line(why))),
-        (Some(why), _) => put(&mut out, format_args!("{left} not asked about: {}\n", one_line(why))),
+        (Some(why), 0) => put(&mut out, format_args!("no model calls: {}\n", one_line(why))),
+        (Some(why), _) => put(&mut out, format_args!("{left} skipped: {}\n", one_line(why))),
         (None, 1..) => {
-            put(&mut out, format_args!("{left} left for another run; `loci memory jobs` says more\n"));
+            put(&mut out, format_args!("{left} left for another run; see `loci memory jobs`\n"));
         }
         (None, 0) => {}
     }
@@ -123,7 +123,7 @@ fn planned_call(call: &PlannedCall, options: &RenderOptions) -> String {
     format!("  {:<8}  {}\n{payload}", short_id(&call.chat_id), options.facts(&facts))
 }
 
-/// Line by line as it would be sent, but for what would steer the terminal.
+/// The text as it would be sent, without control sequences.
 fn clean_lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }

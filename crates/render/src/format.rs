@@ -2,7 +2,7 @@
 
 use api::terminal_text::{clean, short_id, width_of};
 
-/// How long each unit is in milliseconds, and up to how many of the next it is used.
+/// The units of relative times: name, milliseconds, and the number from which the next unit is used.
 const UNITS: &[(&str, i64, i64)] = &[
     ("minute", 60_000, 60),
     ("hour", 3_600_000, 36),
@@ -11,7 +11,7 @@ const UNITS: &[(&str, i64, i64)] = &[
     ("year", 365 * 86_400_000, i64::MAX),
 ];
 
-/// None: it has not happened yet.
+/// None if the time is in the future.
 pub(crate) fn ago(ms: i64) -> Option<String> {
     match ms {
         ..0 => None,
@@ -52,21 +52,21 @@ pub(crate) fn size(bytes: u64) -> String {
     if unit == "bytes" { plural(bytes, "byte") } else { format!("{n:.1} {unit}") }
 }
 
-/// An id as far as one needs it to tell it from the others.
+/// The short ID, or the whole ID if another one has the same prefix.
 pub(crate) fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String {
     let head = short_id(id);
     if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
 }
 
-/// A character, and whether it belongs to a match.
+/// A character, and whether it is part of a match.
 pub(crate) type Marked = (char, bool);
 
-/// Lines of at most `width` columns, broken between words where that can be done.
+/// Lines of at most `width` columns, broken between words if possible.
 pub(crate) fn wrapped(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
     let (mut lines, mut line, mut taken) = (Vec::new(), Vec::<Marked>::new(), 0);
     for &(c, marked) in text {
         let wide = width_of(c);
-        // A blank at the end of a line is not seen: it may stand over.
+        // A trailing space is invisible: it may exceed the width.
         if c != ' ' && taken + wide > width && !line.is_empty() {
             let blank = line.iter().rposition(|(c, _)| *c == ' ').filter(|at| *at > line.len() / 2);
             let rest = blank.map_or_else(Vec::new, |at| line.split_off(at + 1));
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_told_in_words() {
+    fn sizes_and_counts_have_units() {
         assert_eq!((size(1), size(2048), size(5 << 30)), ("1 byte".into(), "2.0 KB".into(), "5.0 GB".into()));
         assert_eq!(plural(1_234_567, "line"), "1,234,567 lines");
     }

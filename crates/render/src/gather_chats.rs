@@ -1,6 +1,6 @@
-//! Whole conversations as transcripts: who said what and when, each call of a tool on one line.
+//! Whole sessions as text: role, time and content of each message, one line per tool call.
 //!
-//! Does not shorten what a person or an agent said; what a client said in their name is shown by its first lines.
+//! Does not truncate prompts and replies; of messages injected by the client only the first lines are shown.
 
 use crate::Render;
 use crate::format::plural;
@@ -37,13 +37,13 @@ impl Render for SeveralChats {
         let mut out: String =
             self.meta.iter().map(|meta| head(&meta.chat, &label(meta.chat_idx), options)).collect();
         let mut before: Option<&Told> = None;
-        for told in &self.narrative {
-            let same = before.filter(|last| last.chat_idx == told.chat_idx).map(|last| &last.message);
-            out += &said(&told.message, same, &label(told.chat_idx), options);
-            before = Some(told);
+        for entry in &self.narrative {
+            let same = before.filter(|last| last.chat_idx == entry.chat_idx).map(|last| &last.message);
+            out += &said(&entry.message, same, &label(entry.chat_idx), options);
+            before = Some(entry);
         }
         if !self.common_alignment.is_empty() {
-            put(&mut out, format_args!("\n{}\n", options.paint(Ink::Bold, "Said in several of them:")));
+            put(&mut out, format_args!("\n{}\n", options.paint(Ink::Bold, "In several sessions:")));
             out.extend(self.common_alignment.iter().map(|shared| common(shared, options)));
         }
         out + &notes(&self.notes, options)
@@ -64,16 +64,16 @@ fn head(chat: &Chat, label: &str, options: &RenderOptions) -> String {
         format!("{}\n  {}\n", options.paint(Ink::Bold, &format!("{label}{title}")), options.facts(&facts));
     if !chat.subagents.is_empty() {
         let ids: Vec<String> = chat.subagents.iter().map(|id| one_line(id)).collect();
-        let line = format!("subagents, in conversations of their own: {}", ids.join(", "));
+        let line = format!("subagent sessions: {}", ids.join(", "));
         put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &line)));
     }
     out + &resume(chat.resume.as_deref(), chat.archived, options)
 }
 
-/// Lines shown of what nobody typed.
+/// The number of lines shown of an injected message.
 const HEAD: usize = 3;
 
-/// A message below the one before it. A reply that only calls tools goes on with the reply before.
+/// A message below the previous one. A reply that only calls tools continues the previous reply.
 fn said(message: &ChatMessage, before: Option<&ChatMessage>, label: &str, options: &RenderOptions) -> String {
     let goes_on = message.content.is_empty() && before.is_some_and(|last| last.role == message.role);
     let mut out = if goes_on { String::new() } else { speaker(message, label, options) };
@@ -83,7 +83,7 @@ fn said(message: &ChatMessage, before: Option<&ChatMessage>, label: &str, option
         put(&mut out, format_args!("  {}\n", clean(line).trim_end()));
     }
     if shown < lines.len() {
-        let more = format!("… {} (all of it with --json)", plural((lines.len() - shown) as u64, "more line"));
+        let more = format!("… {} (--json shows all)", plural((lines.len() - shown) as u64, "more line"));
         put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &more)));
     }
     for call in message.tools.iter().flat_map(|tools| &tools.calls) {
@@ -113,7 +113,7 @@ fn called(call: &ToolCall, options: &RenderOptions) -> String {
     }
 }
 
-/// Which argument says best what a call is about.
+/// Arguments to show for a call, most informative first.
 const TELLING: &[&str] = &[
     "command",
     "cmd",
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_transcript_is_read_from_top_to_bottom() {
+    fn a_session_is_rendered_in_order() {
         let at = Stamp::parse(b"2026-11-14T10:00:00Z").0;
         let call = |tool: &str, args: Value, status: Option<&str>| ToolCall {
             server: String::new(),
@@ -213,14 +213,14 @@ mod tests {
         let text = Gathered::One(Box::new(chat)).render(&options);
         let expected = "Fix it
   2 hours ago, 14 Nov 10:00 · codex · ~/loci · 3 messages · aaaa1111-2222
-  subagents, in conversations of their own: ace01
+  subagent sessions: ace01
   resume: codex resume aaaa1111-2222
 
 context  14 Nov 10:00
   1
   2
   3
-  … 2 more lines (all of it with --json)
+  … 2 more lines (--json shows all)
 
 user  14 Nov 10:00
   Fix it

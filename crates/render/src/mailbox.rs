@@ -1,4 +1,4 @@
-//! Messages between agents, as a person reads them.
+//! Text of messages between agents.
 
 use crate::Render;
 use crate::format::plural;
@@ -37,7 +37,7 @@ fn head(message: &MessageLine, options: &RenderOptions) -> String {
 impl Render for Messages {
     fn render(&self, options: &RenderOptions) -> String {
         if self.messages.is_empty() && self.spooled == 0 {
-            return "no such messages: `loci dispatch AGENT MESSAGE` hands one in, `loci agent messages` lists them\n".to_string();
+            return "no matching messages; `loci dispatch AGENT MESSAGE` sends one, `loci agent messages` lists all\n".to_string();
         }
         let mut out = String::new();
         for message in &self.messages {
@@ -62,8 +62,8 @@ impl Render for Messages {
             put(
                 &mut out,
                 format_args!(
-                    "{} for the daemon: `loci daemon start`\n",
-                    plural(self.spooled, "message waits")
+                    "{} waiting for the daemon: `loci daemon start`\n",
+                    plural(self.spooled, "message")
                 ),
             );
         }
@@ -89,7 +89,7 @@ impl Render for AgentLine {
 impl Render for Agents {
     fn render(&self, options: &RenderOptions) -> String {
         if self.agents.is_empty() {
-            return "no agent has a name yet: `loci agent add NAME DIRECTORY`\n".to_string();
+            return "no agents; `loci agent add NAME DIRECTORY` adds one\n".to_string();
         }
         self.agents.iter().map(|agent| agent.render(options)).collect()
     }
@@ -97,6 +97,6 @@ impl Render for Agents {
 
 impl Render for Removed {
     fn render(&self, _: &RenderOptions) -> String {
-        format!("{} is gone, and {} with it\n", clean(&self.name), plural(self.messages, "message"))
+        format!("removed {} and {}\n", clean(&self.name), plural(self.messages, "message"))
     }
 }

@@ -1,4 +1,4 @@
-//! What Loci says of itself: its index, its archive, its health, secrets, and what it has forgotten.
+//! Text of the maintenance responses: index, archive, health checks, secrets and forgotten sessions.
 //!
 //! Does not know the value of any secret.
 
@@ -28,7 +28,7 @@ impl Render for Indexed {
         put(
             &mut out,
             format_args!(
-                "keeps {} of index, {} of catalogue, {} of archive\n",
+                "index {}, catalogue {}, archive {}\n",
                 size(self.index_bytes),
                 size(self.catalogue_bytes),
                 size(self.archive_bytes)
@@ -68,10 +68,7 @@ impl Render for Archived {
         out.extend(self.kept.iter().map(|kept| line(kept, options)));
         let rest = self.files.saturating_sub(self.kept.len() as u64);
         if rest > 0 {
-            put(
-                &mut out,
-                format_args!("  these are the largest; {} more not listed\n", plural(rest, "transcript")),
-            );
+            put(&mut out, format_args!("  {} not listed (smaller)\n", plural(rest, "transcript")));
         }
         if !self.removed.is_empty() {
             let total = self.removed.iter().map(|kept| kept.bytes).sum();
@@ -95,7 +92,7 @@ impl Render for Checkup {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out: String = self.findings.iter().map(|finding| checked(finding, options)).collect();
         if let Some(file) = &self.bundle {
-            put(&mut out, format_args!("wrote {}: look into it before you send it\n", one_line(file)));
+            put(&mut out, format_args!("wrote {}: review it before you send it\n", one_line(file)));
         }
         out
     }
@@ -130,7 +127,7 @@ impl Render for Secrets {
     }
 }
 
-/// Nothing was found there, and nothing was looked for.
+/// Places that were not searched.
 fn unsearched(places: u64) -> String {
     if places == 0 {
         return String::new();
@@ -140,7 +137,7 @@ fn unsearched(places: u64) -> String {
 }
 
 fn kind(kind: &SecretKind) -> String {
-    format!("{:>6} ×  {}  in {}\n", kind.count, one_line(&kind.kind), plural(kind.chats, "conversation"))
+    format!("{:>6} ×  {}  in {}\n", kind.count, one_line(&kind.kind), plural(kind.chats, "session"))
 }
 
 fn place(at: &SecretPlace, options: &RenderOptions) -> String {
@@ -162,14 +159,14 @@ fn place(at: &SecretPlace, options: &RenderOptions) -> String {
 impl Render for Forgotten {
     fn render(&self, options: &RenderOptions) -> String {
         if self.chats.is_empty() {
-            return "nothing that Loci keeps is meant by this\n".to_string() + &unsearched(self.unread);
+            return "no matching sessions\n".to_string() + &unsearched(self.unread);
         }
         let mut out: String = self.chats.iter().map(|chat| chat_id(chat, options)).collect();
         put(
             &mut out,
             format_args!(
-                "{} {}: {}, {} of archive, {}\n",
-                plural(self.chats.len() as u64, "conversation"),
+                "{} {}: {}, {} in the archive, {}\n",
+                plural(self.chats.len() as u64, "session"),
                 if self.dry_run { "would be forgotten" } else { "forgotten" },
                 plural(self.events, "event"),
                 plural(self.archive_files, "file"),

@@ -1,6 +1,6 @@
-//! What is remembered, as a person reads it.
+//! Text of the memory responses.
 //!
-//! Does not know how it was made.
+//! Does not know how memory is derived.
 
 use crate::Render;
 use crate::format::{plural, told_apart, wrapped};
@@ -12,17 +12,17 @@ use api::memory::{
 };
 use api::terminal_text::{cut, one_line, put, short_id};
 
-/// Sessions that are listed before the rest is only counted.
+/// Sessions to list; the rest is only counted.
 const LISTED: usize = 20;
 
 impl Render for Consolidated {
     fn render(&self, options: &RenderOptions) -> String {
         if self.is_empty() {
-            return "no conversations: there is nothing to remember\n".to_string();
+            return "no sessions\n".to_string();
         }
         let would = if self.dry_run { "would be " } else { "" };
         let mut out = if self.named + self.changed + self.facts == 0 {
-            format!("nothing changed: {} remembered as they are\n", plural(self.unchanged, "session"))
+            format!("no change: {} up to date\n", plural(self.unchanged, "session"))
         } else {
             format!(
                 "{} {would}named, {} changed, {} unchanged; {}\n",
@@ -34,10 +34,7 @@ impl Render for Consolidated {
         };
         if self.in_review > 0 {
             let many = plural(self.in_review, "fact");
-            put(
-                &mut out,
-                format_args!("{many} of them to look at first: `loci memory list --state review`\n"),
-            );
+            put(&mut out, format_args!("{many} pending review: `loci memory list --state review`\n"));
         }
         for one in self.sessions.iter().take(LISTED) {
             let facts = [one_line(&one.source), one.tags.join(" ")];
@@ -49,7 +46,7 @@ impl Render for Consolidated {
         }
         let more = self.sessions.len().saturating_sub(LISTED) as u64;
         if more > 0 {
-            // What was only rehearsed is in no list.
+            // A dry run stores nothing that could be listed.
             let all = if self.dry_run { "`-o json` shows" } else { "`loci memory list` shows" };
             put(&mut out, format_args!("  … and {}; {all} them\n", plural(more, "more session")));
         }
@@ -58,7 +55,7 @@ impl Render for Consolidated {
         }
         if self.unread > 0 {
             let many = plural(self.unread, "record");
-            put(&mut out, format_args!("{many} could not be read; `loci sources --problems` says where\n"));
+            put(&mut out, format_args!("{many} could not be read; `loci sources --problems` lists them\n"));
         }
         out
     }
@@ -68,9 +65,7 @@ impl Render for Memories {
     fn render(&self, options: &RenderOptions) -> String {
         if self.memories.is_empty() {
             let waiting = waiting(self.in_review);
-            return format!(
-                "nothing is remembered that fits; `loci memory consolidate` makes memories\n{waiting}"
-            );
+            return format!("no matching memories; `loci memory consolidate` creates them\n{waiting}");
         }
         let ids = || self.memories.iter().map(|one| one.id.as_str());
         let lines = self.memories.iter().map(|one| line(one, &told_apart(&one.id, ids()), options));
@@ -80,7 +75,7 @@ impl Render for Memories {
             put(
                 &mut out,
                 format_args!(
-                    "… of {}; --limit and --offset show more\n",
+                    "… {} in total; --limit and --offset show more\n",
                     plural(self.total, "memory").replace("memorys", "memories")
                 ),
             );
@@ -92,12 +87,12 @@ impl Render for Memories {
 fn waiting(in_review: u64) -> String {
     match in_review {
         0 => String::new(),
-        1 => "1 fact waits for a look: `loci memory list --state review`\n".to_string(),
-        many => format!("{many} facts wait for a look: `loci memory list --state review`\n"),
+        1 => "1 fact pending review: `loci memory list --state review`\n".to_string(),
+        many => format!("{many} facts pending review: `loci memory list --state review`\n"),
     }
 }
 
-/// A fact's id is short and typed whole, a session's by its beginning.
+/// Facts have short IDs, shown in full; of a session ID the prefix `head` is shown.
 fn line(one: &MemoryLine, head: &str, options: &RenderOptions) -> String {
     let id = if one.kind == "fact" { one_line(&one.id) } else { head.to_string() };
     let pinned = if one.pinned { "* " } else { "" };
@@ -148,10 +143,8 @@ impl Render for MemoryShown {
 }
 
 fn quoted(quote: &Quote, options: &RenderOptions) -> String {
-    let said = quote
-        .text
-        .as_deref()
-        .map_or("(it can no longer be read)".to_string(), |text| cut(&one_line(text), 400));
+    let said =
+        quote.text.as_deref().map_or("(no longer readable)".to_string(), |text| cut(&one_line(text), 400));
     let facts = [
         options.when(quote.created_at),
         one_line(&quote.source),
@@ -164,7 +157,7 @@ impl Render for MemoryChanged {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = line(&self.memory, &short_id(&self.memory.id), options);
         if !self.changed {
-            out.push_str("it was so before\n");
+            out.push_str("no change\n");
         }
         out
     }
@@ -175,15 +168,14 @@ impl Render for MemoryForgotten {
         let mut out: String =
             self.memories.iter().map(|one| line(one, &short_id(&one.id), options)).collect();
         let many = plural(self.memories.len() as u64, "memory").replace("memorys", "memories");
-        let verb =
-            if self.dry_run { "would be forgotten" } else { "forgotten, and no later run brings it back" };
+        let verb = if self.dry_run { "would be forgotten" } else { "forgotten permanently" };
         put(&mut out, format_args!("{many} {verb}\n"));
         out
     }
 }
 
 impl Render for MemoryDocument {
-    /// A document is read by programs; at a terminal it is at least laid out.
+    /// Pretty-printed JSON: the document is meant for programs.
     fn render(&self, _: &RenderOptions) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
@@ -192,13 +184,13 @@ impl Render for MemoryDocument {
 impl Render for MemoryImported {
     fn render(&self, _: &RenderOptions) -> String {
         let mut out = format!(
-            "{} and {} taken over, {} unchanged\n",
+            "{} and {} imported, {} unchanged\n",
             plural(self.sessions, "session"),
             plural(self.facts, "fact"),
             self.unchanged
         );
         if self.forgotten > 0 {
-            put(&mut out, format_args!("{} left out: forgotten here\n", self.forgotten));
+            put(&mut out, format_args!("{} skipped: forgotten here\n", self.forgotten));
         }
         out
     }

@@ -49,7 +49,7 @@ impl RenderOptions {
         if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
 
-    /// A path with `~` for the user's own folder.
+    /// A path with `~` for the home directory.
     pub(crate) fn path(&self, path: &str) -> String {
         let inside = path.strip_prefix(&self.home).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         match inside {
@@ -60,14 +60,14 @@ impl RenderOptions {
 
     /// `3 days ago, 12 Nov 09:30`.
     pub(crate) fn when(&self, at: Option<i64>) -> String {
-        let Some(at) = at else { return "at a time that is not known".to_string() };
+        let Some(at) = at else { return "unknown time".to_string() };
         match ago(self.clock.now().0 - at) {
             Some(words) => format!("{words}, {}", self.date(Some(at))),
             None => self.date(Some(at)),
         }
     }
 
-    /// `12 Nov 09:30`, and the year where it is another than this one.
+    /// `12 Nov 09:30`, with the year unless it is the current one.
     pub(crate) fn date(&self, at: Option<i64>) -> String {
         let Some([year, month, day, hour, minute]) = at.and_then(|at| self.clock.local(Stamp(at))) else {
             return String::new();
@@ -78,7 +78,7 @@ impl RenderOptions {
         format!("{day} {month}{year} {hour:02}:{minute:02}")
     }
 
-    /// Facts side by side, those that are empty left out.
+    /// Non-empty facts on one line.
     pub(crate) fn facts(&self, facts: &[String]) -> String {
         let known: Vec<&str> = facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
         self.paint(Ink::Dim, &known.join(" · "))
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_words() {
+    fn times_are_relative_and_absolute() {
         let now = Stamp::parse(b"2026-11-15T12:00:00Z");
         let options = RenderOptions::plain(Clock::At(now), "/home/ada");
         let back = |ms: i64| options.when(Some(now.0 - ms));
@@ -109,7 +109,7 @@ mod tests {
         ] {
             assert_eq!(back(ms), words);
         }
-        assert_eq!(options.when(None), "at a time that is not known");
+        assert_eq!(options.when(None), "unknown time");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The card as a person reads it: which conversation, why, and three choices that can be typed.
+//! Text of the card: the suggested session, the reasons, and three choices as commands.
 //!
 //! Does not choose.
 
@@ -14,7 +14,7 @@ impl Render for Recommended {
         let why = self.reason.as_deref().unwrap_or_default();
         self.card
             .as_ref()
-            .map_or_else(|| format!("nothing to recommend: {why}{sure}\n"), |card| shown(card, options))
+            .map_or_else(|| format!("no suggestion: {why}{sure}\n"), |card| shown(card, options))
     }
 }
 
@@ -35,7 +35,7 @@ fn shown(card: &Card, options: &RenderOptions) -> String {
         put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &one_line(&card.preview))));
     }
     let show = format!("loci show {}", quoted(&card.chat_id));
-    let there = card.resume.as_deref().unwrap_or("its agent cannot be told which conversation to resume");
+    let there = card.resume.as_deref().unwrap_or("not supported by this agent");
     put(&mut out, format_args!("\n  1  continue there      {}\n", one_line(there)));
     put(&mut out, format_args!("  2  read it here        {show}\n"));
     put(&mut out, format_args!("  3  ignore it           nothing was changed\n"));

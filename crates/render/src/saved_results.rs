@@ -1,4 +1,4 @@
-//! Answers that lie in files, as a person reads them.
+//! Text of saved results.
 
 use crate::Render;
 use crate::format::{plural, size};
@@ -7,7 +7,7 @@ use api::saved_results::{CleanedUp, RefRead};
 use api::terminal_text::put;
 
 impl Render for RefRead {
-    /// The lines themselves: they are JSON, and whoever reads them at a terminal wants them so.
+    /// The JSON lines unchanged.
     fn render(&self, _: &RenderOptions) -> String {
         let mut out = String::new();
         self.lines.iter().for_each(|line| put(&mut out, format_args!("{line}\n")));
@@ -17,7 +17,10 @@ impl Render for RefRead {
         if let Some(next) = self.next_offset {
             put(
                 &mut out,
-                format_args!("… of {}; go on with --offset {next}\n", plural(self.total_lines, "line")),
+                format_args!(
+                    "… {} in total; continue with --offset {next}\n",
+                    plural(self.total_lines, "line")
+                ),
             );
         }
         out

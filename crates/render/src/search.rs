@@ -1,6 +1,6 @@
-//! What was found, session by session: title, when and where, the passages with their matches, how to go on.
+//! Search results by session: title, time and project, passages with highlighted matches, resume command.
 //!
-//! Does not know how sure one may be: it puts the answer's own figure into a word.
+//! Does not compute the confidence: shows the figure of the response as a word.
 
 use crate::Render;
 use crate::format::{plural, told_apart, wrapped};
@@ -37,13 +37,13 @@ fn notes(notes: &[String], options: &RenderOptions) -> String {
 fn verdict(response: &SearchFound, options: &RenderOptions) -> String {
     let as_of = response.as_of.map_or(String::new(), |at| format!(" (as of {})", options.date(Some(at))));
     if response.results.is_empty() {
-        return format!("nothing was found{as_of}\n");
+        return format!("no results{as_of}\n");
     }
-    let many = plural(response.results.len() as u64, "conversation");
+    let many = plural(response.results.len() as u64, "session");
     format!("{many}, confidence: {}{as_of}\n", guidance::word(response.confidence))
 }
 
-/// The words that were added to those of the question.
+/// The words that were added to the search.
 fn expanded(response: &SearchFound, options: &RenderOptions) -> String {
     let added = response.guidance.as_ref().map(|guidance| &guidance.state.expanded_terms);
     let beside = |(word, others): (&String, &Vec<String>)| {
@@ -54,10 +54,10 @@ fn expanded(response: &SearchFound, options: &RenderOptions) -> String {
     if all.is_empty() {
         return String::new();
     }
-    format!("{}\n", options.paint(Ink::Dim, &format!("also looked for: {}", all.join("; "))))
+    format!("{}\n", options.paint(Ink::Dim, &format!("also searched for: {}", all.join("; "))))
 }
 
-/// Under this stand words from the person's own conversations: they belong to the question as a whole.
+/// The key of words learnt from the user's own sessions: they extend the query as a whole.
 const LEARNT: &str = "*";
 
 fn found(chat: &ChatFound, id: &str, options: &RenderOptions) -> String {
@@ -82,7 +82,7 @@ fn header(title: &str, options: &RenderOptions) -> String {
     format!("{}\n", options.paint(Ink::Bold, title))
 }
 
-/// How to go on with it in its agent, or why that cannot be done.
+/// The resume command, or why there is none.
 pub(crate) fn resume(command: Option<&str>, archived: bool, options: &RenderOptions) -> String {
     let line = |text: &str| format!("  {}\n", options.paint(Ink::Dim, text));
     match command {
@@ -92,7 +92,7 @@ pub(crate) fn resume(command: Option<&str>, archived: bool, options: &RenderOpti
     }
 }
 
-/// Who says it; wide enough for the longest.
+/// The label of a passage.
 fn role(snippet: &Snippet) -> &str {
     match snippet.source {
         Origin::Title => "title",
@@ -119,7 +119,7 @@ fn passage(snippet: &Snippet, options: &RenderOptions) -> String {
     out
 }
 
-/// The passage on one line, each character with whether it belongs to a match.
+/// The passage on one line; each character is marked if it is part of a match.
 fn marked(snippet: &Snippet) -> Vec<(char, bool)> {
     let mut out: Vec<(char, bool)> = Vec::new();
     for (at, c) in snippet.text.chars().enumerate() {
@@ -144,17 +144,17 @@ fn painted(text: &[(char, bool)], options: &RenderOptions) -> String {
     .collect()
 }
 
-/// The next step as something one can type.
+/// The next step as a command.
 fn next(action: &NextAction, options: &RenderOptions) -> String {
     let Some(operation) = operation_named(&action.tool) else { return String::new() };
     let mut args = action.args.clone();
-    args.shift_remove("iteration"); // a person does not count
+    args.shift_remove("iteration"); // Of no use to a person.
     let typed = one_line(&operation.typed(&args));
     format!("next: {}\n", options.paint(Ink::Bold, &typed))
         + &format!("  {}\n", options.paint(Ink::Dim, &action.why))
 }
 
-// ---- lists of conversations
+// ---- lists of sessions
 
 impl Render for Sessions {
     fn render(&self, options: &RenderOptions) -> String {
@@ -162,7 +162,7 @@ impl Render for Sessions {
         let lines =
             self.sessions.iter().map(|line| session(line, &told_apart(&line.chat_id, ids()), options));
         let listed: String = lines.collect();
-        let listed = if listed.is_empty() { "no conversations\n".to_string() } else { listed };
+        let listed = if listed.is_empty() { "no sessions\n".to_string() } else { listed };
         listed + &notes(&self.notes, options)
     }
 }
@@ -185,12 +185,12 @@ impl Render for Resolved {
         let mut out: String = self.chats.iter().map(|chat| chat_id(chat, options)).collect();
         out.extend(self.messages.iter().map(|message| message_id(message, options)));
         if out.is_empty() {
-            return "no id begins so\n".to_string();
+            return "no session or message has this ID prefix\n".to_string();
         }
         if self.more {
-            out += "and more; give a longer beginning\n";
+            out += "more matches not listed; use a longer prefix\n";
         } else if self.ambiguous {
-            out += "several ids begin so: give more of the one that is meant\n";
+            out += "the prefix is ambiguous; use a longer one\n";
         }
         out
     }
@@ -202,11 +202,7 @@ pub(crate) fn chat_id(chat: &ChatId, options: &RenderOptions) -> String {
         one_line(&chat.source),
         chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
     ];
-    format!(
-        "conversation  {}  {}\n",
-        options.paint(Ink::Bold, &one_line(&chat.chat_id)),
-        options.facts(&facts)
-    )
+    format!("session  {}  {}\n", options.paint(Ink::Bold, &one_line(&chat.chat_id)), options.facts(&facts))
 }
 
 fn message_id(message: &MessageId, options: &RenderOptions) -> String {
@@ -216,7 +212,7 @@ fn message_id(message: &MessageId, options: &RenderOptions) -> String {
         format!("in {}", one_line(&message.chat_id)),
     ];
     format!(
-        "message       {}  {}\n",
+        "message  {}  {}\n",
         options.paint(Ink::Bold, &one_line(&message.message_id)),
         options.facts(&facts)
     )
@@ -280,18 +276,18 @@ mod tests {
     tool       bind: address in use
   resume: cd /home/ada/loci && claude --resume 7f3a0000-1111
 
-1 conversation, confidence: sure
+1 session, confidence: sure
 next: loci show 7f3a0000-1111
   read the conversation that was found
 ";
 
     #[test]
-    fn what_was_found_reads_well_without_colours() {
+    fn results_are_readable_without_colours() {
         assert_eq!(answer().render(&options(false)), PLAIN);
     }
 
     #[test]
-    fn colours_mark_the_matches_and_take_nothing_away() {
+    fn colours_mark_matches_without_changing_the_text() {
         let coloured = answer().render(&options(true));
         assert!(coloured.contains("its \x1b[1;33msocket\x1b[0m when"), "{coloured}");
         assert!(coloured.contains("\x1b[1;33m虚拟列表\x1b[0m滚动很卡"), "{coloured}");
@@ -303,7 +299,7 @@ next: loci show 7f3a0000-1111
     }
 
     #[test]
-    fn added_words_are_said_and_what_is_gone_is_not_resumed() {
+    fn added_words_are_listed_and_archived_sessions_have_no_resume_command() {
         let mut answer = answer();
         let words = [("login", vec!["sign-in", "auth"]), ("*", vec!["cookie"])];
         let words =
@@ -312,17 +308,17 @@ next: loci show 7f3a0000-1111
         answer.results[0].archived = true;
         answer.results[0].resume = None;
         let text = answer.render(&options(false));
-        assert!(text.contains("\nalso looked for: cookie; sign-in, auth (for login)\n"), "{text}");
-        assert!(text.contains("\n  (its transcript is gone; kept by Loci)\n"), "{text}");
+        assert!(text.contains("\nalso searched for: cookie; sign-in, auth (for login)\n"), "{text}");
+        assert!(text.contains("\n  (transcript deleted by its agent; archived by Loci)\n"), "{text}");
         assert!(!text.contains("resume:"), "{text}");
     }
 
     #[test]
-    fn nothing_is_said_to_be_nothing() {
+    fn an_empty_search_says_so_and_suggests_a_next_step() {
         let ask =
             SearchConversations { intent_query: Intent(vec!["x".into()]), ..SearchConversations::default() };
         let none = SearchFound::default().completed(&ask, BTreeMap::new());
         let text = none.render(&options(false));
-        assert!(text.starts_with("nothing was found\nnext: loci search x --fuzzy\n"), "{text}");
+        assert!(text.starts_with("no results\nnext: loci search x --fuzzy\n"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
-//! What `loci setup` would change or has changed, file by file, with the lines that come and go.
+//! Text of `loci setup`: planned or completed changes per file, as diffs.
 //!
-//! Does not know the agents' files; it shows what it is told.
+//! Does not know the agents' file formats.
 
 use crate::Render;
 use crate::format::{plural, size};
@@ -15,8 +15,11 @@ impl Render for SetupDone {
         let mut out: String =
             self.agents.iter().map(|agent| agent_setup(agent, self.remove, options)).collect();
         if self.is_empty() {
-            let nothing =
-                if self.remove { "nothing was set up here" } else { "no agent was found on this machine" };
+            let nothing = if self.remove {
+                "Loci is not set up for any agent"
+            } else {
+                "no agents found on this machine"
+            };
             put(&mut out, format_args!("{nothing}\n"));
         }
         out
@@ -34,9 +37,9 @@ fn agent_setup(agent: &AgentSetup, remove: bool, options: &RenderOptions) -> Str
     put(&mut out, format_args!("{}", changes(&agent.changes, options)));
     let idle = agent.changes.is_empty() && agent.problems.is_empty();
     if idle && remove {
-        put(&mut out, format_args!("  nothing of Loci's is here\n"));
+        put(&mut out, format_args!("  nothing to remove\n"));
     } else if idle && agent.found.is_some() {
-        put(&mut out, format_args!("  everything is in place\n"));
+        put(&mut out, format_args!("  already set up\n"));
     }
     for check in &agent.checks {
         let (word, ink) = if check.holds { ("ok     ", Ink::Good) } else { ("failed ", Ink::Bad) };
@@ -56,7 +59,7 @@ fn agent_setup(agent: &AgentSetup, remove: bool, options: &RenderOptions) -> Str
     out
 }
 
-/// Files that come with Loci are told folder by folder; what is done to somebody's file is shown line by line.
+/// Files shipped with Loci are grouped by directory; changes to the user's own files are shown as diffs.
 fn changes(all: &[Change], options: &RenderOptions) -> String {
     let mut out = String::new();
     let mut rest = all;
@@ -81,7 +84,7 @@ fn several(changes: &[Change], folder: &str, options: &RenderOptions) -> String 
     let first = &changes[0];
     let word = options.paint(if first.does == Does::Remove { Ink::Warn } else { Ink::Good }, word(first));
     if changes.len() == 1 {
-        // Before it is done: afterwards the person has seen it.
+        // The diff is shown only before the change is made.
         let shown = first.diff.iter().filter(|_| !first.made).flat_map(|diff| diff.lines());
         let shown = shown.map(|line| diff_line(line, options));
         return format!("  {word}  {}\n{}", options.path(&first.path), shown.collect::<String>());
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_is_told_file_by_file_or_folder_by_folder() {
+    fn changes_are_shown_per_file_or_per_directory() {
         let mut agent = AgentSetup {
             agent: "codex".into(),
             title: "Codex".into(),
@@ -159,7 +162,7 @@ mod tests {
              this\n  next     look\n"
         );
         agent = AgentSetup { title: "Codex".into(), found: Some("/x".into()), ..AgentSetup::default() };
-        assert_eq!(shown(&agent), "Codex  found: /x\n  everything is in place\n");
-        assert_eq!(SetupDone::default().render(&options), "no agent was found on this machine\n");
+        assert_eq!(shown(&agent), "Codex  found: /x\n  already set up\n");
+        assert_eq!(SetupDone::default().render(&options), "no agents found on this machine\n");
     }
 }

@@ -1,4 +1,4 @@
-//! How Loci stands, as a person reads it.
+//! Text of `loci status`.
 
 use crate::Render;
 use crate::format::{plural, size};
@@ -19,12 +19,12 @@ impl Render for Status {
             let closed = if model.closed.is_empty() {
                 String::new()
             } else {
-                format!("; not asked: {}", model.closed.join(", "))
+                format!("; in backoff: {}", model.closed.join(", "))
             };
             row(
                 "model",
                 format!(
-                    "{} today, {} given up{closed}",
+                    "{} today, {} parked{closed}",
                     plural(model.tokens_today, "token"),
                     plural(model.parked, "job")
                 ),
@@ -35,7 +35,7 @@ impl Render for Status {
             row(
                 "messages",
                 format!(
-                    "{}; {} waiting, {} running, {} answered, {} failed, {} left for the daemon",
+                    "{}; {} waiting, {} running, {} answered, {} failed, {} spooled for the daemon",
                     plural(m.agents, "agent"),
                     m.waiting,
                     m.running,
@@ -55,7 +55,7 @@ impl Render for Status {
 fn history(status: &Status) -> String {
     let h = &status.history;
     if !h.indexed {
-        return "not indexed yet: `loci index`".to_string();
+        return "not indexed; run `loci index`".to_string();
     }
     let trees =
         if h.code_trees > 0 { format!("; {}", plural(h.code_trees, "source tree")) } else { String::new() };
@@ -70,10 +70,10 @@ fn history(status: &Status) -> String {
 fn memory(status: &Status) -> String {
     let m = &status.memory;
     if m.sessions + m.facts == 0 {
-        return "nothing yet: `loci memory consolidate`".to_string();
+        return "empty; run `loci memory consolidate`".to_string();
     }
     let review = if m.in_review > 0 {
-        format!(", {} to be looked at (`loci memory list --state review`)", m.in_review)
+        format!(", {} pending review (`loci memory list --state review`)", m.in_review)
     } else {
         String::new()
     };
@@ -83,14 +83,14 @@ fn memory(status: &Status) -> String {
 fn daemon(status: &Status) -> String {
     let d = &status.daemon;
     if !d.running {
-        return "does not run; it is started when it is needed".to_string();
+        return "not running; started on demand".to_string();
     }
     let trouble = d.trouble.as_ref().map(|t| format!("; {}", clean(t))).unwrap_or_default();
     let pid = d.pid.unwrap_or_default();
     format!(
-        "process {pid}, {} answered, watches {}, {} MB{trouble}",
+        "running (pid {pid}), {} served, {} watched, {} MB{trouble}",
         plural(d.calls, "call"),
-        plural(d.watched, "folder"),
+        plural(d.watched, "directory").replace("directorys", "directories"),
         d.rss_bytes >> 20
     )
 }

@@ -1,12 +1,12 @@
-//! What a process that stays does between questions: which folders it watches, and how what is derived is brought up to
-//! date when something in them moved. Nothing of it is needed for an answer; it makes the next one quicker.
+//! Background jobs of the daemon: lists the folders to watch and updates the indexes when something in them changes. No
+//! response depends on these jobs; they make the next one faster.
 //!
-//! Does not watch, and does not know the time.
+//! Does not watch folders, and does not schedule the jobs.
 
 mod consolidation;
 
 use crate::Service;
-use crate::ops::code::tree::Tree;
+use crate::operations::code::tree::Tree;
 use api::Error;
 use code::Store;
 use history::{catalogue_cache, ingest, transcripts};
@@ -17,14 +17,14 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Trees that were asked about lately, the latest first, and no more of them than a person works on.
+/// Source trees to watch: the most recently used, limited to what a person works on at once; and how recent, in seconds.
 const TREES: usize = 8;
 const LATELY: i64 = 14 * 24 * 3600;
-/// A tree with more folders is looked at when it is asked about, as without a daemon.
+/// A tree with more folders is not watched; it is checked on each request, as without a daemon.
 const FOLDERS: usize = 20_000;
 
 impl Service {
-    /// The folders that transcripts lie in, or would.
+    /// The folders that contain transcripts, or may contain them later.
     pub fn history_folders(&self) -> Vec<PathBuf> {
         let mut folders = BTreeSet::new();
         for source in SOURCES {
@@ -39,7 +39,7 @@ impl Service {
         folders.into_iter().filter(|path| !is_ours(path)).collect()
     }
 
-    /// The source trees that were asked about lately, each with its folders.
+    /// The recently used source trees, each with its folders.
     pub fn code_folders(&self) -> Vec<(PathBuf, Vec<PathBuf>)> {
         let Some(home) = self.home() else { return Vec::new() };
         let mut kept: Vec<(i64, PathBuf)> = files(&home.code()).filter_map(asked_at).collect();
@@ -49,20 +49,20 @@ impl Service {
         fresh.filter_map(|(_, path)| folders_of(&path)).take(TREES).collect()
     }
 
-    /// Brings the index of conversations up to date.
+    /// Updates catalogue and text index after a change in the transcripts.
     pub fn history_moved(&self) -> Result<Value, Error> {
         let caught = ingest::catch_up(&self.history(), false)?;
         let moved = caught.added + caught.changed + caught.gone;
         Ok(if moved == 0 { json!({}) } else { json!({"transcripts": moved, "bytes": caught.bytes}) })
     }
 
-    /// What a conversation was about, and up to when.
+    /// A session's summary in memory, and the time it covers up to.
     pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
         let known = self.remembered(session)?;
         Some((known.summary.text, known.ended_at))
     }
 
-    /// Brings what is known of a source tree up to date.
+    /// Updates the index of a source tree after a change.
     pub fn code_moved(&self, root: &Path) -> Result<Value, Error> {
         let tree = Tree::open(self, root)?;
         Ok(json!({"files": tree.done.parsed, "types": tree.done.changes.len()}))
@@ -74,7 +74,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|ending| ending == "db"))
 }
 
-/// When a tree's file was written last: every answer about it that found a change did.
+/// When a tree's index file was last written: every request that found a change writes it.
 fn asked_at(path: PathBuf) -> Option<(i64, PathBuf)> {
     let times = ["", "-wal"].map(|ending| {
         let mut name = path.clone().into_os_string();

@@ -1,11 +1,11 @@
-//! Where the daemon of a home directory has its socket, its state and its data.
+//! Directories for the daemon's socket, state and data.
 //!
 //! Does not know the daemon.
 
 use history::home::Home;
 use std::path::PathBuf;
 
-/// Where the daemon of these places is found.
+/// The directories of the daemon for a home directory.
 #[derive(Clone, Debug)]
 pub struct DaemonPaths {
     pub runtime: Option<PathBuf>,
@@ -14,7 +14,7 @@ pub struct DaemonPaths {
 }
 
 impl DaemonPaths {
-    /// None without a home.
+    /// None without a home directory.
     pub fn of(places: &sources::Places) -> Option<DaemonPaths> {
         let home = Home::of(places)?;
         let state = places.xdg("XDG_STATE_HOME", ".local/state");

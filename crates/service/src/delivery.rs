@@ -1,9 +1,9 @@
-//! Hands messages to agents: takes in what was left for a process that stays, runs each agent's client in its directory, one
-//! message at a time and in order, and keeps the reply. Nothing of a client outlives us.
+//! Delivers mailbox messages: accepts spooled messages, runs each agent's client in its directory, one message at a time and
+//! in order, and stores the reply. Clients never outlive the daemon.
 //!
-//! Does not know who asks; what was accepted is delivered, at least once, and answered once.
+//! Does not know the sender's process. An accepted message is delivered at least once and has exactly one reply.
 
-use crate::ops::mailbox::{failed, open};
+use crate::operations::mailbox::{failed, open};
 use crate::{Service, config, env};
 use api::Error;
 use history::guard;
@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use subprocess::{Job, Ward};
 
-/// Clients that run at once: each is a program of several hundred megabytes.
+/// Maximum number of clients running at once: each uses several hundred megabytes of memory.
 const AT_ONCE: usize = 4;
-/// A conversation that rested longer is reminded of what it was about.
+/// Idle time in milliseconds after which a message includes a summary of the agent's session.
 const RESTED: i64 = 2 * 3600 * 1000;
-/// How long after a failure that may pass it is tried again; twice that after the second.
+/// Backoff after a transient failure in milliseconds; multiplied by the number of attempts.
 const AGAIN: i64 = 30_000;
 
-/// One of the places; it is free again however the work ends.
+/// A running client; decrements the counter however the delivery ends.
 struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {
@@ -35,11 +35,11 @@ impl Drop for Place {
     }
 }
 
-/// What runs in this process, seen from the one that hands out.
+/// The deliveries running in this process.
 #[derive(Clone, Default)]
 pub struct Runs {
     running: Arc<AtomicUsize>,
-    /// Set, it calls off everything.
+    /// Set to cancel all deliveries.
     pub stop: Arc<AtomicBool>,
     began: Arc<AtomicBool>,
 }
@@ -51,24 +51,24 @@ impl Runs {
 }
 
 impl Service {
-    /// Takes in what was left, and hands out what waits. `done` is called whenever a client has ended.
+    /// Accepts spooled messages and starts deliveries. `done` is called each time a client exits.
     pub fn errands(&self, runs: &Runs, done: &Arc<dyn Fn() + Send + Sync>) -> Result<Option<Value>, Error> {
         let Some(home) = self.home().filter(|home| home.post().is_file()) else { return Ok(None) };
-        let mut post = open(&home)?;
+        let mut mailbox = open(&home)?;
         let now = self.clock.now().0;
         if !runs.began.swap(true, Relaxed) {
-            // Whoever ran before us is gone: we hold the seat.
-            post.take_over(now).map_err(|error| failed(&error))?;
+            // This process holds the leader lock, so the previous runner is gone and its leases can be taken over.
+            mailbox.take_over(now).map_err(|error| failed(&error))?;
         }
-        let drained = Spool::at(&home.spool()).drain(&mut post, now).map_err(|error| failed(&error))?;
+        let drained = Spool::at(&home.spool()).drain(&mut mailbox, now).map_err(|error| failed(&error))?;
         let mut handed = 0;
         while runs.running.load(Relaxed) < AT_ONCE && !runs.stop.load(Relaxed) {
-            let Some(message) = post.next(&runner(), now).map_err(|error| failed(&error))? else { break };
+            let Some(message) = mailbox.next(&runner(), now).map_err(|error| failed(&error))? else { break };
             self.hand(message, runs, done);
             handed += 1;
         }
-        let told = json!({"taken": drained.taken, "refused": drained.refused, "handed_out": handed});
-        Ok((drained.taken + drained.refused + handed > 0).then_some(told))
+        let report = json!({"taken": drained.taken, "refused": drained.refused, "handed_out": handed});
+        Ok((drained.taken + drained.refused + handed > 0).then_some(report))
     }
 
     fn hand(&self, message: Message, runs: &Runs, done: &Arc<dyn Fn() + Send + Sync>) {
@@ -85,41 +85,41 @@ impl Service {
     }
 
     fn deliver(&self, message: &Message, stop: &AtomicBool) {
-        let told = || {
+        let load_agent = || {
             let home = self.home()?;
             open(&home).ok()?.agent(&message.letter.agent).ok()?
         };
-        let Some(agent) = told() else { return };
-        let heard = self.run(&agent, message, stop);
-        // A reply that cannot be kept now (the disk is full, the database held) is kept as soon as it can be.
-        while !stop.load(Relaxed) && self.kept(&agent, message, &heard).is_none() {
+        let Some(agent) = load_agent() else { return };
+        let outcome = self.run(&agent, message, stop);
+        // Retry until the outcome is stored: the disk may be full or the database locked.
+        while !stop.load(Relaxed) && self.kept(&agent, message, &outcome).is_none() {
             std::thread::sleep(Duration::from_secs(1));
         }
     }
 
-    fn kept(&self, agent: &Agent, message: &Message, heard: &Heard) -> Option<()> {
-        let mut post = open(&self.home()?).ok()?;
-        self.note(&mut post, agent, message, heard).ok()
+    fn kept(&self, agent: &Agent, message: &Message, outcome: &Heard) -> Option<()> {
+        let mut mailbox = open(&self.home()?).ok()?;
+        self.note(&mut mailbox, agent, message, outcome).ok()
     }
 
-    /// What became of it, on the disk.
+    /// Records the outcome of a delivery in the mailbox.
     fn note(
         &self,
-        post: &mut Post,
+        mailbox: &mut Post,
         agent: &Agent,
         message: &Message,
-        heard: &Heard,
+        outcome: &Heard,
     ) -> Result<(), mailbox::Error> {
         let (now, runner) = (self.clock.now().0, runner());
-        match heard {
+        match outcome {
             Heard::Reply { text, session } => {
                 let reply = self.history().veiled(text);
                 let said = Said { reply: &reply, session: session.as_deref() };
-                post.answered(message.id, &runner, &said, now).map(drop)
+                mailbox.answered(message.id, &runner, &said, now).map(drop)
             }
             Heard::Forgotten => {
-                post.lost_session(&agent.name)?;
-                post.failed(
+                mailbox.lost_session(&agent.name)?;
+                mailbox.failed(
                     message.id,
                     &runner,
                     "its conversation is gone: it begins another",
@@ -129,10 +129,10 @@ impl Service {
             }
             Heard::Later(why) => {
                 let again = now + AGAIN * i64::from(message.attempts);
-                post.failed(message.id, &runner, &self.history().veiled(why), Some(again), now)
+                mailbox.failed(message.id, &runner, &self.history().veiled(why), Some(again), now)
             }
-            Heard::Never(why) => post.failed(message.id, &runner, &self.history().veiled(why), None, now),
-            // The next one that serves delivers it again.
+            Heard::Never(why) => mailbox.failed(message.id, &runner, &self.history().veiled(why), None, now),
+            // The next daemon delivers it again.
             Heard::CalledOff => Ok(()),
         }
     }
@@ -167,7 +167,7 @@ impl Service {
         }
     }
 
-    /// The message as the agent reads it.
+    /// The prompt for the agent.
     fn worded(&self, agent: &Agent, message: &Message) -> String {
         let letter = &message.letter;
         let from = if letter.sender.is_empty() { "your user" } else { &letter.sender };
@@ -182,7 +182,7 @@ impl Service {
         text + "\n" + &letter.text + "\n"
     }
 
-    /// What a conversation was about, labelled as what it is.
+    /// A session's summary, labelled as history.
     fn history_of(&self, session: &str) -> Option<String> {
         let (summary, at) = self.remembered_summary(session)?;
         Some(format!(
@@ -193,12 +193,12 @@ impl Service {
     }
 }
 
-/// Who hands out: this process, and no other that had its number before.
+/// The lease owner: the ID of this process.
 fn runner() -> String {
     format!("{}", std::process::id())
 }
 
-/// The client's environment is ours, without what told of the session that happened to start us.
+/// The client's environment: ours without the variables of the session that started the daemon, plus agent and hop count.
 fn surroundings(agent: &Agent, hops: u32) -> BTreeMap<OsString, OsString> {
     let mut vars = env::inherited();
     vars.insert("LOCI_AGENT".into(), OsString::from(&agent.name));
@@ -209,7 +209,7 @@ fn surroundings(agent: &Agent, hops: u32) -> BTreeMap<OsString, OsString> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_client_that_can_be_chosen_is_known() {
+    fn every_selectable_client_is_implemented() {
         let known = mailbox::client::CLIENTS.iter().map(|client| client.name);
         assert!(known.eq(api::mailbox::CLIENTS.iter().copied()));
     }

@@ -1,9 +1,9 @@
-//! What is said unasked: to an agent, what was worked on here lately, and what a session that was left for hours was about;
-//! to the person whose prompt refers back, a card with the conversation that may be meant. An offer, never an order: dated,
-//! labelled as history, and where to read on.
+//! Implements agent hooks. A starting session gets a list of recent sessions of its project; a session resumed after hours
+//! gets its own context; a prompt that refers back gets a card for its user. All output is dated, labelled as history and
+//! says where to read more.
 //!
-//! Looks at no transcript before there is something to say and waits for nobody: what the index does not know yet is not
-//! worth a moment of a person's time. Whatever goes wrong, nothing is said.
+//! Reads no transcript until there is something to print and takes no lock: a hook must not delay the user for unindexed
+//! data. Any error results in no output. Does not know the agents' hook configuration.
 
 use crate::suggestion::{Asker, day, main, own_chats};
 use crate::{Service, env};
@@ -17,13 +17,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The moments that agents offer, as their hooks and our command line call them.
+/// The supported events: the name on the command line, the agent's name, and the output.
 pub const EVENTS: &[(&str, &str, &str)] = &[
-    ("session-start", "SessionStart", "what was worked on here lately"),
-    ("prompt", "UserPromptSubmit", "a card with the conversation that a prompt that refers back may mean"),
+    ("session-start", "SessionStart", "List recent sessions of this project"),
+    ("prompt", "UserPromptSubmit", "Show a card if the prompt refers to an earlier session"),
 ];
 
-/// What an agent hands to a hook; there is more in it.
+/// The input of a hook; unknown fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Told {
@@ -31,16 +31,16 @@ struct Told {
     cwd: String,
     prompt: String,
     source: String,
-    /// How long a session that is resumed was left alone.
+    /// The idle time of a resumed session.
     seconds_since_last_response: f64,
 }
 
-/// How many sessions are named at a start.
+/// Sessions listed at a session start.
 const LATELY: u64 = 3;
-/// A session that rested longer has likely been compacted, and its person has been elsewhere.
+/// Idle time in seconds after which a session has likely been compacted and its user has worked on something else.
 const RESTED: f64 = 2.0 * 3600.0;
 
-/// What is printed: for the model, or for the person.
+/// The output: context for the model, or a message for the user.
 #[derive(Default)]
 struct Say {
     model: Option<String>,
@@ -48,45 +48,45 @@ struct Say {
 }
 
 impl Service {
-    /// What to print for the event of that name, given what the agent says. None: nothing.
-    pub fn hook(&self, event: &str, told: &[u8]) -> Option<String> {
-        // A model that Loci itself asks must not be told about itself.
+    /// The output for an event, given the agent's input. None: no output.
+    pub fn hook(&self, event: &str, input: &[u8]) -> Option<String> {
+        // No context for models that Loci itself calls.
         if env::text(&self.places, "LOCI_WITHIN").is_some() {
             return None;
         }
         let (_, name, _) = EVENTS.iter().find(|(word, ..)| *word == event)?;
-        let told: serde_json::Map<String, Value> = serde_json::from_slice(told).ok()?;
-        let told = Told::deserialize(Value::Object(told)).ok()?;
-        let say = match event {
-            "session-start" => Say { model: Some(self.at_start(&told)?), ..Say::default() },
-            _ => self.at_prompt(&told)?,
+        let input: serde_json::Map<String, Value> = serde_json::from_slice(input).ok()?;
+        let input = Told::deserialize(Value::Object(input)).ok()?;
+        let response = match event {
+            "session-start" => Say { model: Some(self.at_start(&input)?), ..Say::default() },
+            _ => self.at_prompt(&input)?,
         };
         let mut output = serde_json::Map::new();
-        if let Some(card) = say.person {
+        if let Some(card) = response.person {
             output.insert("systemMessage".to_string(), json!(card));
         }
-        if let Some(context) = say.model {
+        if let Some(context) = response.model {
             let context = json!({"hookEventName": name, "additionalContext": context});
             output.insert("hookSpecificOutput".to_string(), context);
         }
         Some(Value::Object(output).to_string())
     }
 
-    fn at_start(&self, told: &Told) -> Option<String> {
-        // What was said before a session was compacted or taken up again is still in sight, unless that was long ago.
-        match told.source.as_str() {
-            "resume" => return self.at_return(told),
+    fn at_start(&self, input: &Told) -> Option<String> {
+        // A compacted or resumed session still has its context, unless it was idle for long.
+        match input.source.as_str() {
+            "resume" => return self.at_return(input),
             "compact" => return None,
             _ => {}
         }
         let reader = catalogue_cache::open(&self.history())?;
-        let project = Some(Path::new(&told.cwd)).filter(|cwd| cwd.is_absolute()).map(scope::enclosing)?;
+        let project = Some(Path::new(&input.cwd)).filter(|cwd| cwd.is_absolute()).map(scope::enclosing)?;
         let project = project.to_string_lossy();
         let listed = Listed { project: Some(&project), limit: LATELY + 1, ..Listed::default() };
         let chats = reader.newest(&listed).ok()?;
         let lines: Vec<String> = chats
             .iter()
-            .filter(|chat| *chat.session.session_id != *told.session_id)
+            .filter(|chat| *chat.session.session_id != *input.session_id)
             .take(LATELY as usize)
             .map(|chat| line(&chat.session))
             .collect();
@@ -99,37 +99,37 @@ impl Service {
         })
     }
 
-    /// A session that rested for hours gets its own past, in the person's own words alone: nobody has asked for it.
-    fn at_return(&self, told: &Told) -> Option<String> {
-        if told.seconds_since_last_response < RESTED {
+    /// A session resumed after hours gets its own context. Only the user's own words, because the output was not requested.
+    fn at_return(&self, input: &Told) -> Option<String> {
+        if input.seconds_since_last_response < RESTED {
             return None;
         }
         let reader = catalogue_cache::open(&self.history())?;
-        let chat = own_chats(&reader, &told.session_id).first().and_then(|chat| main(&reader, *chat))?;
+        let chat = own_chats(&reader, &input.session_id).first().and_then(|chat| main(&reader, *chat))?;
         let lines = self.own_told(&reader, &chat).own_words();
-        let hours = (told.seconds_since_last_response / 3600.0) as u64;
+        let hours = (input.seconds_since_last_response / 3600.0) as u64;
         let about = format!("what this session was about before it rested for {hours} hours");
         (!lines.is_empty()).then(|| self.as_history(&about, &chat.session, &lines)).flatten()
     }
 
-    /// First what the person says to the card that was shown last, then whether there is another to show.
-    fn at_prompt(&self, told: &Told) -> Option<Say> {
+    /// Handles the response to the pending card first, then looks for another suggestion.
+    fn at_prompt(&self, input: &Told) -> Option<Say> {
         let folder = self.places.xdg("XDG_STATE_HOME", ".local/state").join("loci/cards");
         let cards = Cards::new(folder, home::make);
-        let mut shown = cards.of(&told.session_id);
+        let mut shown = cards.of(&input.session_id);
         if let Some(pending) = shown.settle() {
-            // Kept last: what the deadline cuts off can be chosen again.
-            let said = (choice(&told.prompt) == Choice::Bring)
-                .then(|| self.brought_in(&pending, !has_han(&told.prompt)));
+            // Stored last: if the hook's deadline interrupts it, the user can choose again.
+            let response = (choice(&input.prompt) == Choice::Bring)
+                .then(|| self.brought_in(&pending, !has_han(&input.prompt)));
             cards.keep(&shown).ok()?;
-            if said.is_some() {
-                return said;
+            if response.is_some() {
+                return response;
             }
         }
-        Some(Say { person: Some(self.offered(told, &cards, shown)?), ..Say::default() })
+        Some(Say { person: Some(self.offered(input, &cards, shown)?), ..Say::default() })
     }
 
-    /// The summary of the conversation that was chosen, for the model; and that it was, for the person who asked for it.
+    /// The summary of the chosen session for the model, and a confirmation for the user.
     fn brought_in(&self, pending: &Pending, english: bool) -> Say {
         let Some(history) = self.history_of_chosen(pending) else {
             let gone = if english {
@@ -152,7 +152,7 @@ impl Service {
         (!lines.is_empty()).then(|| self.as_history(about, &chat.session, &lines)).flatten()
     }
 
-    /// Recalled text between marks that nobody can have foreseen, with its date, and what it is not.
+    /// Wraps recalled text between unpredictable markers, with its date, and states that it is not a task.
     fn as_history(&self, about: &str, session: &Session, lines: &[String]) -> Option<String> {
         let mark = home::token().ok()?;
         let mark = &mark[..12];
@@ -166,23 +166,23 @@ impl Service {
         ))
     }
 
-    fn offered(&self, told: &Told, cards: &Cards, mut shown: Shown) -> Option<String> {
-        // Without a session nothing could be carried out at the next prompt.
-        if told.session_id.is_empty() {
+    fn offered(&self, input: &Told, cards: &Cards, mut shown: Shown) -> Option<String> {
+        // Without a session ID, the choice could not be carried out at the next prompt.
+        if input.session_id.is_empty() {
             return None;
         }
-        let asker = Asker {
-            prompt: &told.prompt,
-            session: Some(&told.session_id),
+        let context = Asker {
+            prompt: &input.prompt,
+            session: Some(&input.session_id),
             own_counts: true,
-            cwd: Path::new(&told.cwd),
+            cwd: Path::new(&input.cwd),
             only: None,
         };
-        let pick = self.recommended(&asker, THRESHOLD).ok()?;
+        let pick = self.recommended(&context, THRESHOLD).ok()?;
         if shown.is_done(&pick.chat.session.session_id) {
             return None;
         }
-        let english = !has_han(&told.prompt);
+        let english = !has_han(&input.prompt);
         let card = self.card(&pick, english);
         let pending = Pending { chat_id: card.chat_id.clone(), source: card.source.clone() };
         shown.pending = Some(pending);
@@ -190,7 +190,7 @@ impl Service {
         Some(self.text(&card, english))
     }
 
-    /// The card as the agent shows it to the person: in the language of the prompt, each choice on a line.
+    /// The text of a card: in the language of the prompt, one choice per line.
     fn text(&self, card: &Card, english: bool) -> String {
         let name = if card.name.is_empty() { &card.chat_id } else { &card.name };
         let name = api::terminal_text::cut(&api::terminal_text::one_line(name), NAME);
@@ -214,11 +214,11 @@ impl Service {
     }
 }
 
-/// Columns of a name on a card.
+/// Width of a name on a card, in columns.
 const NAME: usize = 80;
 
-/// `- 2026-11-12 975e66ab "make the parser faster"`. A title that an agent made may hold what a tool printed: only
-/// a person's own words are shown unasked.
+/// `- 2026-11-12 975e66ab "make the parser faster"`. A title written by an agent may contain tool output: unrequested
+/// output shows only the user's own words.
 fn line(session: &Session) -> String {
     let title = match &session.title {
         Some((title, TitleOrigin::Custom | TitleOrigin::FirstPrompt)) => {

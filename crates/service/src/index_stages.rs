@@ -9,7 +9,7 @@ use record::Clock;
 use std::path::{Path, PathBuf};
 
 impl Service {
-    /// Of the histories that the environment names.
+    /// A service for the history that the environment selects.
     #[doc(hidden)]
     pub fn for_stages() -> Service {
         Service::new(env::places(), Clock::System, PathBuf::new(), PathBuf::new(), 1)

@@ -1,6 +1,6 @@
-//! The ledger of what was asked of models: opened to read or to write, and how a session is named in it.
+//! Opens the ledger of model calls for reading or writing, and encodes session names in it.
 //!
-//! Does not ask anything, and does not know which model is configured.
+//! Does not call models, and does not know which one is configured.
 
 use crate::Service;
 use api::{Code, Error};
@@ -8,24 +8,24 @@ use history::error::homeless;
 use history::home::{self, Home};
 use llm::Ledger;
 
-/// To write receipts into; made if there is none.
+/// Opens the ledger for writing, creating it if needed.
 pub(crate) fn open(service: &Service) -> Result<Ledger, Error> {
     let home = service.home().ok_or_else(homeless)?;
     home::make(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
     Ledger::open(&home.ledger()).map_err(|error| told(&error))
 }
 
-/// To read. None: nothing was ever asked.
+/// Opens the ledger for reading. None: no model was ever called.
 pub(crate) fn look(service: &Service) -> Option<Ledger> {
     Ledger::look(&service.home()?.ledger())
 }
 
 pub(crate) fn told(error: &llm::Error) -> Error {
     Error::new(Code::ReadError, error.to_string())
-        .hint("what was asked of models is kept in ledger.db below XDG_DATA_HOME, which must be writable to ask more")
+        .hint("the ledger of model calls is ledger.db below XDG_DATA_HOME, which must be writable for further calls")
 }
 
-/// Takes sessions out of the ledger; what they cost stays.
+/// Removes sessions from the ledger; their costs stay.
 pub(crate) fn forget(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     if !home.ledger().exists() {
         return Ok(());
@@ -38,11 +38,12 @@ pub(crate) fn forget(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result
     ledger.forget(&is_doomed).map(|_| ()).map_err(|error| told(&error))
 }
 
-/// How a session is named in the ledger, and back.
+/// The name of a session in the ledger.
 pub(crate) fn about(source: &str, session_id: &str) -> String {
     format!("{source} {session_id}")
 }
 
+/// Splits a name in the ledger into source and session ID.
 pub(crate) fn session_of(about: &str) -> (&str, &str) {
     about.split_once(' ').unwrap_or(("", about))
 }

@@ -16,7 +16,7 @@ mod ledger;
 mod memory_store;
 mod model_config;
 mod model_run;
-mod ops;
+mod operations;
 mod prices;
 mod printer;
 mod reply;
@@ -36,7 +36,7 @@ pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_wo
 pub use query::program::RULE as JQ_RULE;
 pub use subprocess::{COMMAND as GUARD_COMMAND, guard as run_guard};
 
-use api::{ViewRequest, Code, Error, View, Progress};
+use api::{Code, Error, Progress, View, ViewRequest};
 use history::History;
 use history::home::Home;
 use history::masker::LazyMasker;
@@ -45,31 +45,32 @@ pub use sources::Places;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// Everything a question may depend on besides its parameters.
+/// Everything a request depends on besides its parameters.
 pub struct Service {
     pub places: Places,
     pub clock: Clock,
     pub cwd: PathBuf,
-    /// This very program, for the jq child.
+    /// The path of this executable, for the jq subprocess and the supervisor.
     pub exe: PathBuf,
     pub threads: usize,
-    /// Secrets are masked in everything that is printed. Only a person at the terminal may ask for the text as it is.
+    /// Mask secrets in all output. Only a person at a terminal may turn this off.
     pub masked: bool,
-    /// This process stays: it takes messages in, where another could only leave them; called, it looks what waits.
+    /// Set in the daemon, which accepts mailbox messages directly; other processes only spool them. Calling it wakes the
+    /// delivery loop.
     pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
-    /// This process goes on after it has answered: what takes long is begun, and followed by whoever asked.
+    /// This process outlives its responses: long operations run in the background and the client polls for their progress.
     pub lasts: bool,
-    /// Tells what can be said of the daemon, by whoever can reach it.
+    /// Returns the daemon's status; set if the process can reach a daemon.
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
-    /// How far a long read has come, and whether it is still wanted.
+    /// Progress and cancellation of a long read.
     pub progress: Arc<Progress>,
     masker: OnceLock<LazyMasker>,
 }
 
-/// Operations that need a process that stays: whoever asks them starts one.
+/// Operations that need the daemon: calling one starts it.
 pub const STARTS: &[&str] = &["dispatch"];
 
-/// Takes one printed line, its end included. False: no more is wanted (a closed pipe).
+/// Receives one output line, including its newline. Returns false to stop (closed pipe).
 pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
@@ -90,7 +91,7 @@ impl Service {
         }
     }
 
-    /// What reading the history depends on.
+    /// The parts of this service that reading the history depends on.
     pub(crate) fn history(&self) -> History<'_> {
         History {
             places: &self.places,
@@ -109,15 +110,15 @@ impl Service {
         Home::of(&self.places)
     }
 
-    /// Answers one question.
+    /// Runs a view and passes its records to `take`.
     pub fn answer(
         &self,
         view: &View,
-        ask: &ViewRequest,
+        request: &ViewRequest,
         format: Format,
         take: Take<'_>,
     ) -> Result<Outcome, Error> {
-        ops::answer(self, view, ask, format, take)
+        operations::answer(self, view, request, format, take)
     }
 }
 
@@ -136,10 +137,12 @@ pub(crate) fn query_error(error: &query::Error) -> Error {
         query::Error::Pattern(_) => {
             "patterns are Rust regular expressions; escape . ( ) [ ] * + ? with a backslash"
         }
-        query::Error::Filter(_) => "`loci query tools --help` shows how filters get their records",
+        query::Error::Filter(_) => "`loci query tools --help` shows the input of filters",
         query::Error::Failed(_) => "guard fields that may be missing: `.file // empty`, `.input.command?`",
-        query::Error::Stopped(_) => "narrow the question with --since, --limit or --fields, or pipe into jq",
-        query::Error::Child(_) => "the filter runs in a child process of loci; can this machine start one?",
+        query::Error::Stopped(_) => "narrow the request with --since, --limit or --fields, or pipe into jq",
+        query::Error::Child(_) => {
+            "filters run in a subprocess of loci; check that this machine can start one"
+        }
     };
     Error::new(code, error.to_string()).hint(hint)
 }

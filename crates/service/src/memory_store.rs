@@ -1,7 +1,6 @@
-//! The memory as the rest of Loci sees it: opened to read or to write, its troubles in the user's words, and what must go with a
-//! session that is forgotten.
+//! Opens the memory database for reading or writing, converts its errors, and removes forgotten sessions from it.
 //!
-//! Does not make memories: that is `ops/memory`.
+//! Does not derive memory: that is `operations/memory`.
 
 use crate::Service;
 use api::{Code, Error};
@@ -11,14 +10,14 @@ use memory::Store;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Opened for writing; made if there is none.
+/// Opens memory for writing, creating it if needed.
 pub(crate) fn open(service: &Service) -> Result<Store, Error> {
     let home = service.home().ok_or_else(homeless)?;
     home::make(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
     Store::open(&home.memory()).map_err(|error| told(&error))
 }
 
-/// Opened to read. None: nothing was ever remembered.
+/// Opens memory for reading. None: memory has never been written.
 pub(crate) fn look(service: &Service) -> Result<Option<Store>, Error> {
     let Some(home) = service.home() else { return Ok(None) };
     Store::look(&home.memory()).map_err(|error| told(&error))
@@ -28,34 +27,34 @@ pub(crate) fn told(error: &memory::Error) -> Error {
     match error {
         memory::Error::Full(path) => home::full(path),
         memory::Error::Newer(_) => {
-            Error::new(Code::ReadError, error.to_string()).hint("a newer Loci reads it: update this one")
+            Error::new(Code::ReadError, error.to_string()).hint("it was written by a newer version: update Loci")
         }
         memory::Error::Damaged { path, .. } => Error::new(Code::ReadError, error.to_string()).hint(format!(
-            "put {} aside and import your last `loci memory export`, or let `loci memory consolidate` begin anew",
+            "move {} away and import your last `loci memory export`, or rebuild it with `loci memory consolidate`",
             path.display()
         )),
-        // Where not even its log finds room, SQLite only says that writing failed.
+        // If there is no space even for its log, SQLite only reports that writing failed.
         memory::Error::Failed { path, .. } if is_full(path) => home::full(path),
         memory::Error::Failed { .. } => Error::new(Code::ReadError, error.to_string())
-            .hint("Loci keeps its memory below XDG_DATA_HOME, which must be writable to change it"),
+            .hint("memory is stored below XDG_DATA_HOME, which must be writable to change it"),
     }
 }
 
-/// Whether there is no room for another page or two where a file lies.
+/// Whether the file system of `path` has no space for a few more pages.
 fn is_full(path: &Path) -> bool {
-    let room = path.parent().and_then(home::free_bytes);
-    room.is_some_and(|bytes| bytes < 64 << 10)
+    let free = path.parent().and_then(home::free_bytes);
+    free.is_some_and(|bytes| bytes < 64 << 10)
 }
 
-/// Sessions of which a model has said what it had to say, and it is remembered.
+/// Sessions whose model response is already in memory and covers the whole session.
 pub(crate) fn heard(service: &Service) -> Result<BTreeSet<(String, String)>, Error> {
     let Some(store) = look(service)? else { return Ok(BTreeSet::new()) };
     let known = store.made_from().map_err(|error| told(&error))?;
-    let heard = known.into_iter().filter(|(_, (ended, seen))| seen.is_some() && seen >= ended);
-    Ok(heard.map(|(name, _)| name).collect())
+    let covered = known.into_iter().filter(|(_, (ended, seen))| seen.is_some() && seen >= ended);
+    Ok(covered.map(|(name, _)| name).collect())
 }
 
-/// Takes sessions out of memory, with the facts that stand nowhere else, so that not a byte of them is left.
+/// Removes sessions from memory, with the facts that have no other evidence, so that no byte of them is left.
 pub(crate) fn forget(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     if !home.memory().exists() {
         return Ok(());

@@ -1,7 +1,7 @@
-//! What every run of questions to a model has in common: what it would cost, whether a question may be put now, what it has cost, and
-//! why no more is asked.
+//! The common part of all model runs: estimates the cost, checks budget and backoff, makes the calls, and records costs and
+//! the reason for stopping.
 //!
-//! Does not know what is asked about.
+//! Does not know the content of the prompts.
 
 use crate::model_config::Configured;
 use crate::{Service, ledger};
@@ -13,7 +13,7 @@ use llm::{Claim, Desk, Job, JobRow, Ledger, MaskedPrompt, Ran};
 use mask::Masker;
 use serde_json::Value;
 
-/// The words of a question, the shape of its answer, and how many tokens that may take.
+/// The prompt, the schema of the response, and the maximum number of response tokens.
 pub(crate) type Words<'w> = (&'w MaskedPrompt, &'w Value, u32);
 
 pub(crate) fn run_of(configured: &Configured) -> ModelRun {
@@ -29,13 +29,13 @@ pub(crate) fn masker(service: &Service) -> Result<Masker, Error> {
     Ok(Masker::new(home::mask_key(Some(&home))))
 }
 
-/// Held while a model is asked. None: another run is at it.
+/// Acquires the lock for model calls. None: another run holds it.
 pub(crate) fn turn(service: &Service) -> Result<Option<home::Lock>, Error> {
     let home = service.home().ok_or_else(homeless)?;
     home::Lock::seize_at(&home, &home.model_lock())
 }
 
-/// Questions that were set aside, or are not due yet.
+/// Jobs that are parked or not due yet.
 pub(crate) fn resting(service: &Service) -> Result<Vec<JobRow>, Error> {
     let Some(ledger) = ledger::look(service) else { return Ok(Vec::new()) };
     let now = service.clock.now();
@@ -44,20 +44,20 @@ pub(crate) fn resting(service: &Service) -> Result<Vec<JobRow>, Error> {
     Ok(jobs)
 }
 
-/// Tokens that were used within a day.
+/// Tokens used within the last 24 hours.
 pub(crate) fn used(service: &Service) -> Result<u64, Error> {
     let Some(ledger) = ledger::look(service) else { return Ok(0) };
     ledger.used(service.clock.now()).map_err(|error| ledger::told(&error))
 }
 
-/// What a question would come to at most.
+/// The maximum cost of a call.
 pub(crate) struct Price {
     pub(crate) tokens: u64,
     pub(crate) cost: Option<f64>,
     pub(crate) payload: Option<String>,
 }
 
-/// Adds a question to what a run would ask; none where it would be beyond what a day may take.
+/// Adds a call to the estimate of a run. None if it would exceed the daily budget.
 pub(crate) fn weigh(
     configured: &Configured,
     (prompt, schema, max_tokens): Words<'_>,
@@ -83,7 +83,7 @@ fn over_budget(used: u64, cap: u64) -> String {
     format!("{used} of {cap} tokens a day are used (`model.tokens_per_day`)")
 }
 
-/// Puts one question. One that was answered and put away is put again: what it was put into is gone.
+/// Runs one job. A job that is already done is run again: its stored result is gone.
 pub(crate) fn put<T>(
     service: &Service,
     configured: &Configured,
@@ -92,15 +92,15 @@ pub(crate) fn put<T>(
     (prompt, schema, max_tokens): Words<'_>,
     judge: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Ran<T>, Error> {
-    let told = |error: llm::Error| ledger::told(&error);
+    let ledger_error = |error: llm::Error| ledger::told(&error);
     let Configured { model, tokens_per_day, price, .. } = configured;
     let (clock, tokens_per_day, price) = (service.clock, *tokens_per_day, *price);
-    let asked = (prompt, schema, configured.limits(max_tokens));
-    let mut desk = Desk { ledger, model, clock, tokens_per_day, price };
-    match desk.run(job, asked, &judge).map_err(told)? {
+    let request = (prompt, schema, configured.limits(max_tokens));
+    let mut runner = Desk { ledger, model, clock, tokens_per_day, price };
+    match runner.run(job, request, &judge).map_err(ledger_error)? {
         Ran::NotNow(Claim::Done) => {
-            desk.ledger.reopen(&job.key, clock.now()).map_err(told)?;
-            desk.run(job, asked, &judge).map_err(told)
+            runner.ledger.reopen(&job.key, clock.now()).map_err(ledger_error)?;
+            runner.run(job, request, &judge).map_err(ledger_error)
         }
         ran => Ok(ran),
     }
@@ -114,26 +114,26 @@ pub(crate) fn spent(configured: &Configured, usage: &llm::Usage, run: &mut Model
     run.cost = cost.map(|cost| run.cost.unwrap_or(0.0) + cost).or(run.cost);
 }
 
-/// A question that was put in vain; one that any other would have met the same with ends the run.
+/// Records a failed call. A failure that would affect every other job ends the run.
 pub(crate) fn failed(configured: &Configured, failure: llm::Failure, run: &mut ModelRun) {
     spent(configured, &failure.usage, run);
     run.failed += 1;
     run.why = (failure.fault != llm::Fault::Job).then_some(failure.message);
 }
 
-/// A question that may not be put now.
+/// Records a job that cannot run now.
 pub(crate) fn not_now(claim: &Claim, run: &mut ModelRun) {
     run.left += 1;
     run.why = why(claim);
     run.trouble = matches!(claim, Claim::Closed { .. });
 }
 
-/// Why nothing more is asked; none where only this one question has to wait.
+/// The reason for ending the run; None if only this job has to wait.
 fn why(claim: &Claim) -> Option<String> {
     matches!(claim, Claim::Closed { .. } | Claim::OverBudget { .. }).then(|| waits(claim))
 }
 
-/// Why a question was not put.
+/// The reason why a job did not run.
 pub(crate) fn waits(claim: &Claim) -> String {
     match claim {
         Claim::Closed { until, message, .. } => format!("not before {until}: {message}"),

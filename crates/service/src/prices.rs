@@ -1,5 +1,6 @@
-//! What a million tokens cost, by model, from a data file with the day it was made. A file of the user's own
-//! overrides it, model by model.
+//! Prices per million tokens, by model, from a dated built-in file. A user's own file overrides it, model by model.
+//!
+//! Does not know what the tokens were used for.
 
 use crate::env::text;
 use api::{Code, Error};
@@ -20,7 +21,7 @@ struct Price {
     cache_read: f64,
     #[serde(default)]
     cache_write: f64,
-    /// For an hour instead of five minutes; the same where the provider makes no difference.
+    /// For a one-hour cache instead of five minutes; the same if the provider does not distinguish them.
     cache_write_1h: Option<f64>,
 }
 
@@ -49,8 +50,8 @@ impl Prices {
         Ok(Prices(prices))
     }
 
-    /// None: nobody said what this model costs. A dated release (`claude-sonnet-4-5-20250929`) has the price of
-    /// its line; another line (`gpt-5.5`, `o3-pro`) has not.
+    /// None: the price of this model is unknown. A dated release (`claude-sonnet-4-5-20250929`) has the price of its
+    /// model line; another line (`gpt-5.5`, `o3-pro`) does not.
     pub(crate) fn cost(&self, model: &str, t: Tokens) -> Option<f64> {
         let price = self.0.get(model).or_else(|| self.0.get(undated(model)))?;
         let hour = f64::from(t.cache_write_1h.min(t.cache_write));
@@ -73,7 +74,7 @@ fn undated(model: &str) -> &str {
 fn parse(text: &str, name: &str) -> Result<BTreeMap<String, Price>, Error> {
     let file: File = toml::from_str(text).map_err(|e| {
         Error::new(Code::InvalidArgument, format!("{name}: {e}"))
-            .hint("a price file looks like this:\nmade_on = \"2026-11-15\"\n[models]\n\"my-model\" = { input = 3.0, output = 15.0, cache_read = 0.3, cache_write = 3.75 }")
+            .hint("example of a price file:\nmade_on = \"2026-11-15\"\n[models]\n\"my-model\" = { input = 3.0, output = 15.0, cache_read = 0.3, cache_write = 3.75 }")
     })?;
     Ok(file.models)
 }

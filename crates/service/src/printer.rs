@@ -1,9 +1,11 @@
-//! From records to bytes: chooses the fields, writes JSON lines or TSV, runs the jq filter, counts limit and
-//! offset, and stops when nobody reads any more.
+//! Prints records: selects fields, writes JSON lines or TSV, runs the jq filter, applies limit and offset, and stops when
+//! the reader closes the pipe.
+//!
+//! Does not know where records come from.
 
 use crate::saved_results::RefFile;
 use crate::{Service, Take, query_error};
-use api::{ViewRequest, Code, Error, View};
+use api::{Code, Error, View, ViewRequest};
 use history::home;
 use query::child::Runner;
 use query::tally::Tally;
@@ -16,17 +18,17 @@ pub enum Format {
     Tsv,
 }
 
-fn encoder(view: &View, ask: &ViewRequest, format: Format) -> Encoder {
+fn encoder(view: &View, request: &ViewRequest, format: Format) -> Encoder {
     let columns = || {
-        if ask.fields.is_empty() {
+        if request.fields.is_empty() {
             view.fields.iter().map(ToString::to_string).collect()
         } else {
-            ask.fields.clone()
+            request.fields.clone()
         }
     };
-    // Filters and counts read JSON, whatever is printed in the end.
-    let tsv = (format == Format::Tsv && !ask.control().alters()).then(columns);
-    Encoder { fields: ask.fields.clone(), tsv }
+    // Filters and counts read JSON, regardless of the output format.
+    let tsv = (format == Format::Tsv && !request.control().alters()).then(columns);
+    Encoder { fields: request.fields.clone(), tsv }
 }
 
 /// Prints lines in the order they are given.
@@ -35,21 +37,21 @@ pub(crate) struct Printer<'a> {
     take: Take<'a>,
     jq: Option<Runner>,
     tsv: bool,
-    /// The first line of a table, until there is something to stand below it: an error has a table of its own.
+    /// The header of a table, printed before the first row: an error must not follow a header.
     header: Option<String>,
     skip: u64,
     left: u64,
     pub(crate) printed: u64,
     open: bool,
-    /// The last line's memory, for the next.
+    /// Buffer reused for each line.
     scratch: Vec<u8>,
     counted: Option<Counted>,
 }
 
-/// Where the number of records is wanted instead of them, or before them.
+/// Collects counts that are printed instead of the records, or before them.
 struct Counted {
     tally: Tally,
-    /// The records, until they are counted: there may be more of them than memory.
+    /// The records, spooled to a file while they are counted: they may not fit in memory.
     records: Option<RefFile>,
     failed: Option<std::io::Error>,
 }
@@ -58,23 +60,23 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(
         service: &Service,
         view: &View,
-        ask: &ViewRequest,
+        request: &ViewRequest,
         format: Format,
         take: Take<'a>,
     ) -> Result<Printer<'a>, Error> {
-        let jq = ask.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, ask.slurp));
+        let jq = request.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, request.slurp));
         let mut printer = Printer {
-            encoder: encoder(view, ask, format),
+            encoder: encoder(view, request, format),
             take,
             jq: jq.transpose().map_err(|e| query_error(&e))?,
             tsv: format == Format::Tsv,
             header: None,
-            skip: ask.offset.unwrap_or(0),
-            left: ask.limit.unwrap_or(u64::MAX),
+            skip: request.offset.unwrap_or(0),
+            left: request.limit.unwrap_or(u64::MAX),
             printed: 0,
             open: true,
             scratch: Vec::new(),
-            counted: counted(service, view, ask, format)?,
+            counted: counted(service, view, request, format)?,
         };
         if printer.left == 0 {
             printer.open = false;
@@ -83,7 +85,7 @@ impl<'a> Printer<'a> {
         Ok(printer)
     }
 
-    /// Prints one record. False: enough.
+    /// Prints one record. False: stop.
     pub(crate) fn record(&mut self, line: &Line<'_>) -> bool {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -93,7 +95,7 @@ impl<'a> Printer<'a> {
         open
     }
 
-    /// Prints one record that a thread has encoded already.
+    /// Prints one record that is already encoded.
     pub(crate) fn encoded(&mut self, bytes: &[u8]) -> bool {
         let Some(mut runner) = self.jq.take() else { return self.line(bytes) };
         let record = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -130,7 +132,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// One value of a filter. In TSV an array is a row and anything else one field.
+    /// Prints one result of the filter. In TSV, an array is a row and anything else a single field.
     fn result(&mut self, json: &[u8]) -> bool {
         let mut bytes = json.to_vec();
         if self.tsv && self.counted.is_none() {
@@ -142,7 +144,7 @@ impl<'a> Printer<'a> {
 
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         if let Some(runner) = self.jq.take() {
-            // Dropped, a runner stops its child.
+            // A runner that is dropped kills its subprocess.
             if self.open {
                 runner.finish(&mut |result| self.result(&result)).map_err(|e| query_error(&e))?;
             }
@@ -178,23 +180,26 @@ impl<'a> Printer<'a> {
 fn counted(
     service: &Service,
     view: &View,
-    ask: &ViewRequest,
+    request: &ViewRequest,
     format: Format,
 ) -> Result<Option<Counted>, Error> {
-    if !ask.stats_only && !ask.stats_first {
+    if !request.stats_only && !request.stats_first {
         return Ok(None);
     }
-    if ask.stats_first && format == Format::Tsv {
-        return Err(Error::new(Code::InvalidArgument, "counts and records are two tables, and TSV is one")
-            .hint("-o jsonl prints both, --stats-only the counts alone"));
+    if request.stats_first && format == Format::Tsv {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "--stats-first cannot print TSV: counts and records are two tables",
+        )
+        .hint("use `-o jsonl`, or `--stats-only` for the counts alone"));
     }
-    let records = ask.stats_first.then(|| service.refs().create("", "stats_first"));
+    let records = request.stats_first.then(|| service.refs().create("", "stats_first"));
     let records = records.transpose().map_err(|error| {
         Error::new(
             Code::ReadError,
-            format!("there is nowhere to keep records while they are counted: {error}"),
+            format!("cannot create a file for the records while they are counted: {error}"),
         )
-        .hint("--stats-only needs no room")
+        .hint("`--stats-only` needs no file")
     })?;
     Ok(Some(Counted { tally: Tally::new(view.stats), records, failed: None }))
 }

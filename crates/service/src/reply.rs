@@ -1,7 +1,7 @@
-//! How an answer reaches an agent: whole while it is small, else as a file of its records with a summary. Nothing is cut
-//! off; what could not be put into a file says so and tells where to go on.
+//! Wraps responses in envelopes for agents: inline if small, otherwise as a file of records with a summary. Nothing is
+//! truncated silently: if the file cannot be written, the envelope says so and where to continue.
 //!
-//! Does not know the protocol that carries it.
+//! Does not know the protocol that carries the envelope.
 
 mod collect;
 
@@ -18,7 +18,7 @@ use query::tally::Tally;
 use serde_json::{Map, Value, json};
 
 impl Service {
-    /// Answers a tool by its name and parameters.
+    /// Runs a tool call.
     pub fn tool(&self, tool: &Tool, mut params: Map<String, Value>) -> Result<Envelope, Error> {
         let envelope = match (tool.asks, tool.view(), tool.operation()) {
             (Asks::AnyView, ..) => {
@@ -32,10 +32,10 @@ impl Service {
             }
             (_, Some(view), _) => self.told(view, params, tool.name),
             (_, _, Some(operation)) => self.operation(operation, params),
-            _ => Err(Error::new(Code::InternalError, format!("{} asks nothing", tool.name))),
+            _ => Err(Error::new(Code::InternalError, format!("tool {} has no operation", tool.name))),
         }?;
         if self.progress.stopped() {
-            return Err(Error::new(Code::Cancelled, "it was cancelled"));
+            return Err(Error::new(Code::Cancelled, "cancelled"));
         }
         Ok(envelope)
     }
@@ -44,11 +44,14 @@ impl Service {
         self.view(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
     }
 
-    /// The session that asks, as far as its agent tells.
+    /// The ID of the requesting session, if its agent provides it.
     fn asking(&self) -> Result<String, Error> {
         self.own_session().ok_or_else(|| {
-            Error::new(Code::SessionNotFound, "which session is asking is not known: the agent does not say")
-                .hint("ask the tool without `_session` and give it `session`; list_sessions tells the ids")
+            Error::new(
+                Code::SessionNotFound,
+                "the requesting session is unknown: the agent does not provide its ID",
+            )
+            .hint("call the tool without `_session` and pass `session`; list_sessions lists the IDs")
         })
     }
 
@@ -56,25 +59,25 @@ impl Service {
         crate::env::text(&self.places, "CLAUDE_CODE_SESSION_ID")
     }
 
-    /// A question's records, in an envelope.
+    /// Runs a view and wraps its records in an envelope.
     pub fn view(
         &self,
         view: &'static View,
-        mut ask: ViewRequest,
+        mut request: ViewRequest,
         query: &str,
     ) -> Result<(Envelope, Outcome), Error> {
-        let control = ask.control();
-        // What is counted is counted here: the summary of a file needs it anyway.
-        (ask.stats_only, ask.stats_first) = (false, false);
-        let mut collector = self.collector(&control, query, view.stats, ask.session.as_deref())?;
+        let control = request.control();
+        // Counting is done by the collector: the summary of a file needs the counts anyway.
+        (request.stats_only, request.stats_first) = (false, false);
+        let mut collector = self.collector(&control, query, view.stats, request.session.as_deref())?;
         let progress = &self.progress;
         let mut take = |line: &[u8]| collector.line(line) && !progress.stopped();
-        let outcome = self.answer(view, &ask, Format::Jsonl, &mut take)?;
+        let outcome = self.answer(view, &request, Format::Jsonl, &mut take)?;
         let mut envelope = collector.finish(&control);
         if let Some(at) = &mut envelope.next_offset {
-            *at += ask.offset.unwrap_or(0);
+            *at += request.offset.unwrap_or(0);
         }
-        envelope.notes.extend(notes(&outcome, &ask));
+        envelope.notes.extend(notes(&outcome, &request));
         Ok((self.framed(envelope), outcome))
     }
 
@@ -93,19 +96,19 @@ impl Service {
         self.enclosed(operation, &answer, &control)
     }
 
-    /// What shapes an answer, refused where the operation has no records to shape.
+    /// Extracts the output controls; an error if the operation does not accept one of them.
     pub fn control(&self, operation: &Operation, params: &mut Map<String, Value>) -> Result<Control, Error> {
         let foreign = api::control::CONTROL
             .iter()
             .find(|param| params.contains_key(param.name) && !operation.takes_control(param.name));
         if let Some(param) = foreign {
-            let message = format!("{} has no records for `{}`", operation.name, param.name);
+            let message = format!("{} does not accept `{}`", operation.name, param.name);
             return Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
         }
         Control::take(params)
     }
 
-    /// An operation's answer, in an envelope.
+    /// Wraps an operation's response in an envelope.
     pub fn enclosed(
         &self,
         operation: &'static Operation,
@@ -119,7 +122,7 @@ impl Service {
             return Ok(self.framed(self.rows(operation, &rows, control)?));
         }
         let limit = self.limits(control)?;
-        // What was read from a file, a reply at a time, is not put into another.
+        // A page of a saved result is not saved again.
         let stays = operation.rows.is_empty() || operation.name == api::saved_results::READ.name;
         if stays || whole.to_string().len() as u64 <= limit {
             return Ok(self.framed(Envelope { data: Some(whole), ..Envelope::default() }));
@@ -141,7 +144,7 @@ impl Service {
         Ok(self.framed(envelope))
     }
 
-    /// An operation's records filtered or counted, line by line, as a person asked for them.
+    /// Prints an operation's records after filtering or counting, for a terminal.
     pub fn shaped(
         &self,
         operation: &Operation,
@@ -165,14 +168,14 @@ impl Service {
         Ok(())
     }
 
-    /// Records that are filtered or counted.
+    /// Wraps filtered or counted records in an envelope.
     fn rows(&self, operation: &Operation, rows: &[Value], control: &Control) -> Result<Envelope, Error> {
         let mut collector = self.collector(control, operation.name, operation.stats, None)?;
         self.filtered(rows, control, &mut |line| collector.line(line))?;
         Ok(collector.finish(control))
     }
 
-    /// Records through the jq filter, if there is one; each as a line.
+    /// Applies the jq filter, if any, and passes each result to `take` as a line.
     pub(crate) fn filtered(
         &self,
         rows: &[Value],
@@ -208,7 +211,7 @@ impl Service {
         Ok(collector.counting(control.stats_only))
     }
 
-    /// The parameter, then the environment, then the configuration.
+    /// The inline threshold: from the parameter, then the environment, then the configuration.
     pub(crate) fn limits(&self, control: &Control) -> Result<u64, Error> {
         if let Some(bytes) = control.inline_threshold_bytes {
             return Ok(bytes);
@@ -223,8 +226,8 @@ impl Service {
             None => Ok(INLINE),
             Some((_, Some(bytes))) if bytes <= api::control::MOST_INLINE => Ok(bytes),
             Some((name, _)) => {
-                Err(Error::new(Code::InvalidArgument, format!("{name} is no number of bytes for a reply"))
-                    .hint(format!("a number up to {}", api::control::MOST_INLINE)))
+                Err(Error::new(Code::InvalidArgument, format!("{name} is not a valid number of bytes"))
+                    .hint(format!("use a number up to {}", api::control::MOST_INLINE)))
             }
         }
     }
@@ -236,7 +239,7 @@ impl Service {
     }
 }
 
-/// The list of records in an answer, taken out of it.
+/// Takes the list of records out of a response.
 fn take_rows(operation: &Operation, answer: &mut Value) -> Vec<Value> {
     let name = operation.rows.iter().find(|name| answer.get(*name).is_some());
     match name.and_then(|name| answer.get_mut(*name)).map(Value::take) {
@@ -245,7 +248,7 @@ fn take_rows(operation: &Operation, answer: &mut Value) -> Vec<Value> {
     }
 }
 
-/// As many of the records as a reply may hold, in the answer they came from.
+/// Puts back as many records as fit inline.
 fn page(
     operation: &Operation,
     mut head: Value,
@@ -278,7 +281,7 @@ fn named_view(params: &mut Map<String, Value>) -> Result<&'static View, Error> {
     api::VIEWS
         .iter()
         .find(|view| view.title() == name)
-        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("there is no view `{name}`")).hint(known()))
+        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("unknown view `{name}`")).hint(known()))
 }
 
 fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error> {
@@ -290,13 +293,13 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
     }
 }
 
-/// What an agent should know besides the records.
-fn notes(outcome: &Outcome, ask: &ViewRequest) -> Vec<String> {
+/// Notes for the agent about losses and empty results.
+fn notes(outcome: &Outcome, request: &ViewRequest) -> Vec<String> {
     let mut notes = Vec::new();
     if outcome.lost() > 0 {
         notes.push(format!("{} places in the history could not be read", outcome.lost()));
     }
-    if outcome.printed == 0 && ask.limit != Some(0) {
+    if outcome.printed == 0 && request.limit != Some(0) {
         notes.push(match (&outcome.project, outcome.files + outcome.sessions) {
             (Some(project), _) => {
                 format!("nothing in {}; all_projects:true asks about every project", project.display())

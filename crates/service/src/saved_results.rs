@@ -1,9 +1,9 @@
-//! The files that large answers are put into: for their owner alone, under names that cannot be guessed, in a folder of
-//! Loci's own; old ones are removed.
+//! Stores responses too large to inline in files: readable only by their owner, with random names, in a folder of Loci's
+//! own. Old files are removed.
 //!
-//! Does not know what the lines mean.
+//! Does not know the meaning of the lines.
 
-use crate::Places;
+use crate::{Service, Take};
 use api::saved_results::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
 use api::{Code, Error};
 use history::home;
@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What all files together may take; the oldest go first. A single answer may be larger.
+/// Total size of all files; the oldest are removed first. A single result may be larger.
 const ROOM: u64 = 256 << 20;
 /// How long they are kept.
 pub(crate) const KEPT_DAYS: u64 = 7;
@@ -28,7 +28,7 @@ pub(crate) struct Refs {
     clock: Clock,
 }
 
-/// A file that is being filled.
+/// A file that is being written; deleted on drop unless finished.
 pub(crate) struct RefFile {
     file: std::io::BufWriter<File>,
     pub(crate) path: PathBuf,
@@ -48,7 +48,7 @@ impl Refs {
         Refs { dir: places.xdg("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
     }
 
-    /// A new file, named after who asked, when, and what.
+    /// Creates a file, named after session, time and query.
     pub(crate) fn create(&self, session: &str, query: &str) -> std::io::Result<RefFile> {
         let dir = self.folder()?;
         let name = self.name(session, query)?;
@@ -69,7 +69,7 @@ impl Refs {
         Ok(format!("{session}-{at}-{}-{random}{ENDING}", plain(query, 32)))
     }
 
-    /// The folder, made if need be. One that is not ours alone is not used: whoever owns it could read and plant.
+    /// Opens the folder, creating it if needed. A folder of another user is refused: its owner could read and plant files.
     fn folder(&self) -> std::io::Result<OwnedFd> {
         let refused = |why: &str| std::io::Error::new(std::io::ErrorKind::PermissionDenied, why.to_string());
         if !self.dir.is_absolute() {
@@ -92,12 +92,12 @@ impl Refs {
 
     // ---- reading
 
-    /// Lines of a file, as many as `limit` bytes hold.
-    pub(crate) fn read(&self, ask: &ReadRef, limit: u64) -> Result<RefRead, Error> {
-        let mut file = BufReader::new(self.open(&ask.name)?);
-        let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", ask.name));
+    /// Reads lines of a file, up to `limit` bytes.
+    pub(crate) fn read(&self, request: &ReadRef, limit: u64) -> Result<RefRead, Error> {
+        let mut file = BufReader::new(self.open(&request.name)?);
+        let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", request.name));
         let mut read = RefRead::default();
-        let (most, mut size, mut line) = (ask.limit.unwrap_or(u64::MAX), 2, Vec::new());
+        let (most, mut size, mut line) = (request.limit.unwrap_or(u64::MAX), 2, Vec::new());
         let mut full = false;
         loop {
             line.clear();
@@ -107,35 +107,35 @@ impl Refs {
             }
             let number = read.total_lines;
             read.total_lines += 1;
-            if number < ask.offset || full || read.lines.len() as u64 >= most {
-                full |= number >= ask.offset;
+            if number < request.offset || full || read.lines.len() as u64 >= most {
+                full |= number >= request.offset;
                 continue;
             }
             size += line.len() as u64;
-            if size <= limit && ask.from_byte == 0 {
+            if size <= limit && request.from_byte == 0 {
                 read.lines.push(serde_json::from_slice(&line).unwrap_or_default());
             } else {
                 full = true;
                 if read.lines.is_empty() {
                     let rest = file.stream_position().map_err(fail)?;
                     read.part =
-                        Some(part(&mut file, at, line.len() as u64, ask.from_byte, limit).map_err(fail)?);
+                        Some(part(&mut file, at, line.len() as u64, request.from_byte, limit).map_err(fail)?);
                     file.seek(SeekFrom::Start(rest)).map_err(fail)?;
                 }
             }
         }
         let given =
             read.lines.len() as u64 + u64::from(read.part.as_ref().is_some_and(|p| p.next_byte.is_none()));
-        let next = ask.offset + given;
+        let next = request.offset + given;
         read.next_offset = (next < read.total_lines).then_some(next);
         Ok(read)
     }
 
-    /// Only a file of ours, by its own name: no way leads out of the folder.
+    /// Opens a saved result by its file name; paths outside the folder are refused.
     fn open(&self, named: &str) -> Result<File, Error> {
         let gone = || {
-            Error::new(Code::NotFound, format!("there is no answer `{}`", shortened(named)))
-                .hint(format!("answers are kept for {KEPT_DAYS} days; ask again"))
+            Error::new(Code::NotFound, format!("no saved result `{}`", shortened(named)))
+                .hint(format!("saved results are kept for {KEPT_DAYS} days; run the request again"))
         };
         let path = Path::new(named);
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(gone)?;
@@ -151,13 +151,13 @@ impl Refs {
 
     // ---- removing
 
-    pub(crate) fn clean(&self, ask: &Cleanup) -> Result<CleanedUp, Error> {
-        let mut done = CleanedUp { dry_run: ask.dry_run, ..CleanedUp::default() };
+    pub(crate) fn clean(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
+        let mut done = CleanedUp { dry_run: request.dry_run, ..CleanedUp::default() };
         let Some((dir, files)) = self.files()? else { return Ok(done) };
-        let oldest = self.clock.now().0.saturating_sub((ask.max_age_days as i64).saturating_mul(DAY));
+        let oldest = self.clock.now().0.saturating_sub((request.max_age_days as i64).saturating_mul(DAY));
         for file in files {
-            let old = file.at < oldest || ask.max_age_days == 0;
-            if old && (ask.dry_run || unlinkat(&dir, &file.name, AtFlags::empty()).is_ok()) {
+            let old = file.at < oldest || request.max_age_days == 0;
+            if old && (request.dry_run || unlinkat(&dir, &file.name, AtFlags::empty()).is_ok()) {
                 (done.removed, done.bytes) = (done.removed + 1, done.bytes + file.bytes);
             } else {
                 (done.kept, done.kept_bytes) = (done.kept + 1, done.kept_bytes + file.bytes);
@@ -166,7 +166,7 @@ impl Refs {
         Ok(done)
     }
 
-    /// Removes the oldest until all fit into their room; the newest stays however large it is.
+    /// Removes the oldest files beyond the total size; the newest is kept regardless of its size.
     pub(crate) fn make_room(&self) {
         let Ok(Some((dir, mut files))) = self.files() else { return };
         files.sort_by_key(|file| std::cmp::Reverse(file.at));
@@ -188,7 +188,7 @@ impl Refs {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(&self.dir).map_err(fail)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            // Not followed: a link is no file of ours.
+            // The metadata is of the entry itself: symlinks are skipped.
             if let Some(meta) = entry.metadata().ok().filter(|meta| meta.is_file() && is_ours(&name)) {
                 let at = Stamp(meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000).0;
                 files.push(Found { name, bytes: meta.len(), at });
@@ -211,7 +211,7 @@ impl RefFile {
         Ok(())
     }
 
-    /// Its lines again, and then it is gone.
+    /// Reads the lines back and deletes the file.
     pub(crate) fn read_back(mut self, take: Take<'_>) -> std::io::Result<()> {
         self.file.flush()?;
         let mut lines = BufReader::with_capacity(64 * 1024, File::open(&self.path)?);
@@ -230,7 +230,7 @@ impl RefFile {
 }
 
 impl Drop for RefFile {
-    /// Half an answer is none.
+    /// Deletes an incomplete file.
     fn drop(&mut self) {
         if !self.whole {
             let _ = std::fs::remove_file(&self.path);
@@ -238,7 +238,7 @@ impl Drop for RefFile {
     }
 }
 
-/// `session-time-query-random.jsonl`, and nothing that could be a path.
+/// Whether a name has the form `session-time-query-random.jsonl`, without path characters.
 fn is_ours(name: &str) -> bool {
     let Some(stem) = name.strip_suffix(ENDING) else { return false };
     let safe = stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
@@ -252,7 +252,7 @@ fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(120).collect()
 }
 
-/// A part of one line, cut between characters.
+/// Reads part of one line, cut at a character boundary.
 fn part(file: &mut (impl Read + Seek), at: u64, line: u64, from: u64, limit: u64) -> std::io::Result<Part> {
     let end = line.saturating_sub(1);
     let from = from.min(end);

@@ -1,6 +1,6 @@
-//! What a person or a model calls a session.
+//! Session names given by a person or a model.
 //!
-//! Does not make names: that is `ops/memory`.
+//! Does not create names: that is `operations/memory`.
 
 use crate::{Service, memory_store};
 use catalogue::Reader;
@@ -9,7 +9,7 @@ use memory::Store;
 use record::Session;
 use search::{Doc, Part};
 
-/// What people and models call sessions. Where there is no memory, or it cannot be read, sessions keep their titles.
+/// The names in memory. If there is no memory, or it cannot be read, sessions keep their titles.
 pub(crate) struct Names(Option<Store>);
 
 impl Names {
@@ -23,14 +23,14 @@ impl Names {
         given.unwrap_or_else(|| session.name().to_string())
     }
 
-    /// Its name and its tags, as far as a person or a model gave them.
+    /// Name and tags in memory; empty if there are none.
     pub(crate) fn whole(&self, session: &Session) -> String {
         let store = self.0.as_ref();
         let found = store.and_then(|store| store.called_of(session.source, &session.session_id).ok());
         found.unwrap_or_default()
     }
 
-    /// Conversations that are called something with a word of these phrases in it.
+    /// Sessions whose name contains a word of these phrases.
     pub(crate) fn called<S: AsRef<str>>(&self, phrases: &[S], reader: Option<&Reader>) -> Vec<Named> {
         let (Some(store), Some(reader)) = (&self.0, reader) else { return Vec::new() };
         let found = store.called(&search::Terms::new(phrases).list()).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Names {
     }
 }
 
-/// A conversation by what a person or a model calls it, to be looked through beside the index.
+/// A session with its name, to be searched in addition to the index.
 pub(crate) struct Named {
     pub(crate) chat: u32,
     at: i64,

@@ -1,8 +1,7 @@
-//! Which earlier conversation does a prompt refer back to, and how sure is that? A card for the person who typed it, or
-//! silence, which is the rule.
+//! Finds the earlier session that a prompt refers back to and builds a card for it. Most prompts get none.
 //!
-//! Looks at no transcript before there is a card, and waits for nobody: what the index does not know yet is not
-//! recommended. Does not know who is shown the card, nor what they choose.
+//! Reads no transcript until there is a card and takes no lock: unindexed sessions are not suggested. Does not know who
+//! sees the card, nor what they choose.
 
 mod summary;
 
@@ -23,24 +22,24 @@ use search::{Found, Index, Query};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// So many of the best are looked at: the one that may be meant, and what could be meant instead.
+/// Sessions requested from the search: the best one and its rivals.
 const RIVALS: usize = 6;
 const DAY: f64 = 86_400_000.0;
 
-/// Who asks, and where.
+/// The prompt to find a suggestion for, and its context.
 pub(crate) struct Asker<'a> {
     pub(crate) prompt: &'a str,
     pub(crate) session: Option<&'a str>,
-    /// What the session that asks has said counts: a prompt may refer to what is in sight. Not for an agent, whose own
-    /// prompt is already recorded when it asks.
+    /// Include the requesting session in the search: if it matches best, the prompt refers to its visible context and no
+    /// card is shown. Off for requests by an agent, because its own prompt is already recorded.
     pub(crate) own_counts: bool,
-    /// Where the person works; its conversations are more likely meant.
+    /// The working directory; sessions of its project are preferred.
     pub(crate) cwd: &'a Path,
-    /// Only conversations of this project.
+    /// Only sessions of this project.
     pub(crate) only: Option<PathBuf>,
 }
 
-/// What is looked through: the index, and what memory calls the conversations of this subject.
+/// What is searched: the index, and the session names in memory that match the subject.
 struct Ground {
     reader: Reader,
     index: Index,
@@ -48,7 +47,7 @@ struct Ground {
     named: Vec<Named>,
 }
 
-/// The conversation that may be meant, and what speaks for it.
+/// The best candidate, and the evidence for it.
 pub(crate) struct Pick {
     pub(crate) chat: Chat,
     pub(crate) evidence: Evidence,
@@ -60,62 +59,62 @@ pub(crate) struct Pick {
 }
 
 impl Service {
-    /// What the model of confidence is told of a prompt, and which conversation it would be: for those who fit it.
+    /// The inputs of the confidence model for a prompt, the candidate's session ID and its confidence; used to fit the model.
     #[doc(hidden)]
-    pub fn weighed(&self, ask: &Recommend) -> Option<(Vec<f32>, String, f64)> {
-        let pick = self.picked(&self.asker(ask)).ok()?;
+    pub fn weighed(&self, request: &Recommend) -> Option<(Vec<f32>, String, f64)> {
+        let pick = self.picked(&self.asker(request)).ok()?;
         let inputs = pick.evidence.inputs().to_vec();
         Some((inputs, pick.chat.session.session_id.to_string(), pick.confidence))
     }
 
-    pub(crate) fn asker<'a>(&'a self, ask: &'a Recommend) -> Asker<'a> {
+    pub(crate) fn asker<'a>(&'a self, request: &'a Recommend) -> Asker<'a> {
         Asker {
-            prompt: &ask.prompt,
-            session: ask.session.as_deref(),
+            prompt: &request.prompt,
+            session: request.session.as_deref(),
             own_counts: false,
             cwd: &self.cwd,
-            only: ask.project.as_ref().map(|named| scope::real(&self.cwd.join(named))),
+            only: request.project.as_ref().map(|named| scope::real(&self.cwd.join(named))),
         }
     }
 
-    /// The conversation to recommend for a prompt, or why there is none and how sure it would have been.
+    /// The session to suggest for a prompt, or the reason for abstaining and the confidence if there was a candidate.
     pub(crate) fn recommended(
         &self,
-        asker: &Asker<'_>,
+        context: &Asker<'_>,
         threshold: f64,
     ) -> Result<Pick, (Abstained, Option<f64>)> {
-        let pick = self.picked(asker).map_err(|why| (why, None))?;
+        let pick = self.picked(context).map_err(|why| (why, None))?;
         if pick.confidence < threshold {
             return Err((Abstained::Unsure, Some(pick.confidence)));
         }
         Ok(pick)
     }
 
-    /// Which conversation is most likely meant, however unlikely that is.
-    pub(crate) fn picked(&self, asker: &Asker<'_>) -> Result<Pick, Abstained> {
+    /// The best candidate, regardless of its confidence.
+    pub(crate) fn picked(&self, context: &Asker<'_>) -> Result<Pick, Abstained> {
         let today = self.clock.local(self.clock.now()).map_or((1, 1), |now| (now[1], now[2]));
-        let reference = cue::read(asker.prompt, today).ok_or(Abstained::NoReference)?;
+        let reference = cue::read(context.prompt, today).ok_or(Abstained::NoReference)?;
         let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(&self.history()), self.home()) else {
             return Err(Abstained::NothingKept);
         };
         let subject = chinese::parted(&reference.subject, &|pair| index.frequency(pair));
         let named = Names::of(self).called(&[&subject], Some(&reader));
         let ground = Ground { reader, index, subject, named };
-        let project = Some(asker.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
+        let project = Some(context.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
         let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
-        let mut found = self.look_up(&ground, &reference, asker, &[])?;
+        let mut found = self.look_up(&ground, &reference, context, &[])?;
         let reader = &ground.reader;
         let of = |chat: u32| main(reader, chat).map(|chat| chat.session);
         let sessions = Sessions { of: &of, is_here: &is_here };
         let tied = rank::tied(&found.chats, &sessions);
-        // Looking again costs as much as looking once: only where another than the first is meant.
+        // A second search doubles the cost: only if a tied session other than the first is preferred.
         if let Some((meant, others)) = tied.split_first().filter(|(meant, _)| **meant != found.chats[0].chat)
         {
-            found = self.look_up(&ground, &reference, asker, others)?;
+            found = self.look_up(&ground, &reference, context, others)?;
             found.chats.sort_by_key(|hit| hit.chat != *meant);
         }
         let first = found.chats.first().ok_or(Abstained::NothingFound)?;
-        let own = asker.session.is_some_and(|id| own_chats(reader, id).contains(&first.chat));
+        let own = context.session.is_some_and(|id| own_chats(reader, id).contains(&first.chat));
         if own {
             return Err(Abstained::OwnSession);
         }
@@ -137,13 +136,16 @@ impl Service {
         &self,
         ground: &Ground,
         reference: &Reference,
-        asker: &Asker<'_>,
+        context: &Asker<'_>,
         but: &[u32],
     ) -> Result<Found, Abstained> {
         let Ground { reader, index, subject, named } = ground;
-        let own =
-            asker.session.filter(|_| !asker.own_counts).map(|id| own_chats(reader, id)).unwrap_or_default();
-        let only = asker.only.as_deref().map(|project| chats_of(reader, project));
+        let own = context
+            .session
+            .filter(|_| !context.own_counts)
+            .map(|id| own_chats(reader, id))
+            .unwrap_or_default();
+        let only = context.only.as_deref().map(|project| chats_of(reader, project));
         let may = |chat: u32| {
             !own.contains(&chat)
                 && !but.contains(&chat)
@@ -162,14 +164,14 @@ impl Service {
         index.find(&query, &named).map_err(|_| Abstained::NothingKept)
     }
 
-    /// What memory calls it, or else its title.
+    /// The name in memory, or else the title.
     fn named(&self, session: &Session) -> String {
         let kept = self.remembered(&session.session_id).map(|known| known.name.text);
         let kept = kept.filter(|name| !name.trim().is_empty());
         api::terminal_text::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
     }
 
-    /// The beginning of what the second choice would bring in.
+    /// The beginning of the summary that the second choice would bring in.
     pub(crate) fn preview(&self, pick: &Pick) -> String {
         self.told_of(&pick.reader, &pick.chat).preview()
     }
@@ -190,7 +192,7 @@ impl Service {
         }
     }
 
-    /// The words that were found in it, as they stand there; then the time and the place.
+    /// The matched words as they occur in the session, then time and project.
     fn why(&self, pick: &Pick, english: bool) -> Vec<String> {
         let mut words = BTreeSet::new();
         let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
@@ -217,7 +219,7 @@ impl Service {
         let (_, row) = reader.events(&[event]).ok()?.pop()?;
         let stored = reader.file(catalogue::event_place(event).0).ok()??;
         let transcript = transcripts::as_readable(&self.history(), &stored)?;
-        // What a tool printed may be megabytes, and says least about what was meant.
+        // Tool output may be megabytes long and says least about the subject.
         (row.row == RowKind::Message)
             .then(|| self.history().said(&transcript, &row))
             .flatten()
@@ -225,7 +227,7 @@ impl Service {
     }
 }
 
-/// As many words are named, from so many characters around each.
+/// Matched words shown on a card, and the width of the excerpts they are taken from.
 const WORDS: usize = 8;
 const WIDTH: usize = 400;
 
@@ -247,7 +249,7 @@ pub(crate) fn main(reader: &Reader, chat: u32) -> Option<Chat> {
     reader.chat(chat).ok()?.into_iter().next()
 }
 
-/// When it was, as a person says it.
+/// The local date.
 pub(crate) fn day(service: &Service, at: Option<i64>) -> String {
     at.and_then(|at| service.clock.local(Stamp(at)))
         .map_or_else(String::new, |[year, month, day, ..]| format!("{year}-{month:02}-{day:02}"))

@@ -1,6 +1,6 @@
-//! Bringing what is known of a code base up to date, and writing it down where people and git see it.
+//! Updating the code index and the files in `.loci`, which people and git can see.
 //!
-//! Says what that has cost: what was read, parsed, taken hashes of and written.
+//! Reports the work done: files read, parsed and written, and types hashed.
 
 use super::{Coverage, ROOT};
 use crate::operation::{Operation, Request, Response};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const INDEX: Operation = Operation {
     name: "index_code",
     command: "code index",
-    about: "Bring what is known of the code base up to date, and keep it in `.loci`: an outline and hashes for each type",
-    answer: "what changed since anybody last asked about the tree and how deep, and what bringing it up to date has cost",
+    about: "Update the code index, and write outlines and hashes of types to `.loci`",
+    answer: "types changed since the last run, with their change class, and the work done",
     example: "loci code index",
     words: None,
     params: &[ROOT],
@@ -40,9 +40,9 @@ impl Request for IndexCode {
 pub struct IndexedCode {
     pub root: String,
     pub types_indexed: u64,
-    /// Types that are not what they were when the tree was read last.
+    /// Types that changed since the tree was last read.
     pub changes: Vec<TypeChange>,
-    /// Types that have another name now.
+    /// Renamed types.
     pub aliases: Vec<TypeAlias>,
     pub work: Work,
     pub coverage: Coverage,
@@ -56,9 +56,9 @@ pub struct TypeChange {
     pub path: String,
     pub type_id: String,
     /// `Structure`, `PublicBehavior`, `Internal`, `Docs`, `Cosmetic`; `Added` or `Removed`; `Structure-Dependency` where only
-    /// something it uses has another structure.
+    /// the structure of something it uses changed.
     pub change_class: String,
-    /// The members that differ, each with what its change means.
+    /// The changed members, each with its change class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
 }
@@ -71,7 +71,7 @@ pub struct TypeAlias {
     pub reason: String,
 }
 
-/// What it has cost.
+/// The work done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Work {
@@ -80,7 +80,7 @@ pub struct Work {
     pub source_bytes_read: u64,
     pub kept_bytes_read: u64,
     pub kept_bytes_written: u64,
-    /// Files in `.loci` that have other bytes now.
+    /// Files in `.loci` whose content changed.
     pub files_written: u64,
     pub file_bytes_written: u64,
 }

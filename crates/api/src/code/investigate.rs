@@ -1,7 +1,6 @@
-//! Questions about the code base in a person's words: the evidence that is found for them, the answer that a model gives on it, and
-//! what has happened so far.
+//! Questions about the code base in natural language: the evidence found, the answer of a model, and the steps so far.
 //!
-//! Does not know how a question is understood, nor who answers it.
+//! Does not know how a question is interpreted, nor which model answers it.
 
 use super::{Coverage, ROOT, SymbolRef, Usage, is_named};
 use crate::operation::{Number, Operation, Request, Response, Words};
@@ -12,13 +11,13 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const QUESTION: &str = "What to find out, in a sentence";
+const QUESTION: &str = "The question, in one sentence";
 
 pub const INVESTIGATE: Operation = Operation {
     name: "investigate",
     command: "code investigate",
-    about: "Answer a question about the code from outlines, notes and usages, by the model that you configured or as the evidence itself",
-    answer: "an operation with what has happened so far and, when it is done, the answer with the symbols it rests on",
+    about: "Answer a question about the code (without a model: show the evidence)",
+    answer: "an operation with its steps so far and, once it is done, the answer with the symbols it cites",
     example: "loci code investigate 'How are large batches processed?' --scope Memo.Core",
     words: Some(Words { value: "QUESTION", about: QUESTION, into: &["question"], number: Number::Sentence }),
     params: &[
@@ -27,7 +26,7 @@ pub const INVESTIGATE: Operation = Operation {
             "scope",
             Shape::Texts,
             "PATH",
-            "Only these types, namespaces or folders of source; more than once for several [default: the whole tree]",
+            "Only these types, namespaces or directories (repeatable) [default: the whole tree]",
         ),
         ROOT,
     ],
@@ -47,7 +46,7 @@ pub struct Investigate {
     pub root: Option<String>,
 }
 
-/// A longer one is a document.
+/// The maximum length; a longer question is a document.
 const LONGEST: usize = 1_000;
 
 impl Request for Investigate {
@@ -58,32 +57,32 @@ impl Request for Investigate {
         let wrong =
             |message: String| Err(Error::new(Code::InvalidArgument, message).hint(INVESTIGATE.example));
         if self.question.trim().is_empty() {
-            return wrong("what is to be found out? A question is missing".to_string());
+            return wrong("missing question".to_string());
         }
         if self.question.chars().count() > LONGEST {
-            return wrong(format!("a question has at most {LONGEST} characters"));
+            return wrong(format!("the question is longer than {LONGEST} characters"));
         }
         self.scope.iter().try_for_each(|path| is_named(path, &INVESTIGATE))
     }
 }
 
-const OP: &str = "An investigation by its id or the beginning of it";
+const OP: &str = "ID of an investigation, or a prefix of it";
 
 pub const STREAM: Operation = Operation {
     name: "stream_op",
     command: "code op",
-    about: "Show what has happened in an investigation, and its answer when it is done",
-    answer: "the operation with its steps from a number on, and the answer with the symbols it rests on",
+    about: "Show the progress and result of an investigation",
+    answer: "the operation with its steps, and the answer with the symbols it cites",
     example: "loci code op O_5k2hv0qa --wait 30",
     words: Some(Words { value: "ID", about: OP, into: &["op"], number: Number::One }),
     params: &[
         param("op", Shape::Text, "ID", OP),
-        param("from", Shape::Count, "N", "Only steps from this number on [default: 0]"),
+        param("from", Shape::Count, "N", "Skip the first N steps [default: 0]"),
         param(
             "wait",
             Shape::Count,
             "SECONDS",
-            "So long for another step or the answer, at most 60 [default: 0]",
+            "Wait up to N seconds for the next step or the answer, at most 60 [default: 0]",
         ),
         ROOT,
     ],
@@ -111,38 +110,38 @@ impl Request for StreamOp {
     fn check(&self) -> Result<(), Error> {
         is_named(&self.op, &STREAM)?;
         if self.wait > 60 {
-            return Err(Error::new(Code::InvalidArgument, "`wait` is at most 60 seconds")
-                .hint("ask again: nothing is lost between two questions"));
+            return Err(Error::new(Code::InvalidArgument, "`wait` must be at most 60 seconds")
+                .hint("repeat the call to keep waiting; no step is lost in between"));
         }
         Ok(())
     }
 }
 
-/// A question and what has become of it.
+/// A question and its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Investigation {
     pub op: String,
-    /// `running`, `done`, `failed`, or `interrupted`: whoever looked into it was ended, and asking again begins anew.
+    /// `running`, `done`, `failed`, or `interrupted`: the process ended, and asking again starts over.
     pub state: String,
     pub question: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<String>,
-    /// It was answered before, and nothing that the answer rests on has changed since.
+    /// A cached answer whose evidence has not changed since.
     #[serde(skip_serializing_if = "is_false")]
     pub kept: bool,
     pub events: Vec<Step>,
-    /// How many of them whoever asked was told as they happened: to read them again says nothing.
+    /// How many of them were already reported as progress, so that they need not be shown again.
     #[serde(skip)]
     pub heard: usize,
-    /// The number that the next step will have.
+    /// The number of the next step.
     pub next: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Found>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How to go on, where it is not done.
+    /// How to continue if it is not done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -171,30 +170,30 @@ pub struct Step {
 pub struct Found {
     /// `model` or `evidence`.
     pub by: String,
-    /// What a model says; none where the evidence has to speak for itself.
+    /// The answer of a model; none if only evidence is returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The symbols that it rests on; each is there.
+    /// The symbols it cites; each one exists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<SymbolRef>,
-    /// The best first.
+    /// Best match first.
     pub evidence: Vec<Exhibit>,
-    /// Which model.
+    /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Why no model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How much of the tree was looked at.
+    /// How much of the tree was covered.
     pub coverage: Coverage,
 }
 
-/// What is known of a symbol that may have to do with the question.
+/// A symbol that may be relevant to the question, with its outline, note and usages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Exhibit {
     pub symbol: SymbolRef,
-    /// Its beginning, where it is long.
+    /// Truncated if it is long.
     pub outline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

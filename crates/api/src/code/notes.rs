@@ -1,6 +1,6 @@
-//! Notes about types that a model writes: which are wanted, what that would cost, and what became of each.
+//! Notes about types, written by a model: which are due, what they would cost, and the outcome of each.
 //!
-//! Does not say what a note should hold, and shows none: that is `get_semantic`.
+//! Does not define the content of a note and does not show notes: that is `get_semantic`.
 
 use super::pack::FILTER;
 use super::{Coverage, NAMED, ROOT, TypeRef};
@@ -16,21 +16,16 @@ use serde::{Deserialize, Serialize};
 pub const NOTES: Operation = Operation {
     name: "write_notes",
     command: "code notes",
-    about: "Have the model that you configured write the notes about types that wait for one, or say what that would cost",
-    answer: "one line for each note, the most urgent first: what became of it, and what was asked of the model in all",
+    about: "Write missing and stale notes with the configured model",
+    answer: "one line per note with its outcome, most urgent first, and the total of model calls",
     example: "loci code notes NodeStore --dry-run --payload",
     words: Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One }),
     params: &[
         param("path", Shape::Text, "NAME", NAMED),
         FILTER,
-        param(
-            "limit",
-            Shape::Count,
-            "N",
-            "At most this many notes [default: as many as `model.jobs_per_run`]",
-        ),
-        param("dry_run", Shape::Flag, "", "Only say which would be written, and what that can cost"),
-        param("payload", Shape::Flag, "", "With --dry-run: show the very text that would be sent"),
+        param("limit", Shape::Count, "N", "Maximum number of notes [default: `model.jobs_per_run`]"),
+        param("dry_run", Shape::Flag, "", "Show which notes would be written, and the maximum cost"),
+        param("payload", Shape::Flag, "", "With --dry-run: show the exact text that would be sent"),
         ROOT,
     ],
     required: &[],
@@ -41,7 +36,7 @@ pub const NOTES: Operation = Operation {
     stats: &["outcome"],
 };
 
-/// Without a path or a filter: what was asked for, and what is out of date.
+/// Without a path or a filter: requested and stale notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WriteNotes {
@@ -60,16 +55,16 @@ impl Request for WriteNotes {
     fn check(&self) -> Result<(), Error> {
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.path.is_some() && self.filter.is_some() {
-            return wrong("a name and a filter at once", "give one of them");
+            return wrong("a name and a filter cannot be combined", "use one of them");
         }
         if self.path.as_deref().is_some_and(|path| path.trim().is_empty()) {
-            return wrong("of what? A name is empty", NOTES.example);
+            return wrong("empty name", NOTES.example);
         }
         if self.limit == Some(0) {
-            return wrong("a limit of 0 notes writes nothing", "--dry-run only says what would be written");
+            return wrong("`limit` must be at least 1", "--dry-run shows what would be written");
         }
         if self.payload && !self.dry_run {
-            return wrong("--payload shows what would be sent, without sending it", "--dry-run --payload");
+            return wrong("--payload needs --dry-run", "--dry-run --payload");
         }
         Ok(())
     }
@@ -95,31 +90,31 @@ impl Response for NotesWritten {
     }
 }
 
-/// What became of one note.
+/// The outcome for one note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NoteLine {
-    /// One type, or all that hold each other in a circle.
+    /// One type, or all types of a dependency cycle.
     pub types: Vec<TypeRef>,
-    /// Where the note lies, or would lie, from the root of the tree.
+    /// The path of the note, existing or not, relative to the root of the tree.
     pub path: String,
-    /// `planned`, `written`, `updated`, `unchanged` (the change means nothing to it), `outdated` (the type changed while it was
-    /// written), `kept` (a person wrote or edited it), `failed` or `waiting`.
+    /// `planned`, `written`, `updated`, `unchanged` (the change does not affect it), `outdated` (the type changed during
+    /// writing), `kept` (a person wrote or edited it), `failed` or `waiting`.
     pub outcome: String,
-    /// What the change since the last note means; none for a first note.
+    /// The change class since the last note; none for a first note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change_class: Option<String>,
-    /// The sections that are new.
+    /// The new sections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<String>,
-    /// At most, in a dry run.
+    /// The maximum, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-    /// Why it failed, waits or is left alone.
+    /// Why it failed, waits or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

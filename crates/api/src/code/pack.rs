@@ -1,6 +1,6 @@
-//! Packs: the outlines of several types in one file, to be handed over together.
+//! Packs: the outlines of several types in one file.
 //!
-//! Does not know where the folder of a tree is.
+//! Does not know where the `.loci` directory of a tree is.
 
 use super::{Coverage, ROOT, TypeRef, is_named};
 use crate::operation::{Number, Operation, Request, Response, Words};
@@ -11,29 +11,29 @@ use crate::{Code, Error, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const NAME_OF: &str = "What the pack is called: letters, digits and - _ .";
+const NAME_OF: &str = "Name of the pack: letters, digits and - _ .";
 
 pub(super) const FILTER: Param = param(
     "filter",
     Shape::Text,
     "FILTER",
-    "Which types: namespace: type: access: tag: depends:, joined by AND, OR, ! and brackets",
+    "Filter for types: namespace: type: access: tag: depends:, combined with AND, OR, ! and parentheses",
 );
 
-/// What a pack or a window may cost unless it is said: a sixteenth of the 128,000 tokens that a model commonly takes.
+/// The default budget of a pack or window: a sixteenth of the 128,000 tokens of a common context window.
 pub(super) const BUDGET: u64 = 8000;
 
 pub const BUILD: Operation = Operation {
     name: "build_pack",
     command: "code pack",
-    about: "Put the outlines of several types and of what they use into one file, within a budget of tokens",
-    answer: "where the pack lies, its types so that what is used stands first, its tokens, and what did not fit",
+    about: "Write outlines of matching types and their dependencies to one file, within a token budget",
+    answer: "path of the pack, its types with dependencies first, its tokens, and the types that did not fit",
     example: "loci code pack core --filter 'namespace:Memo.Core' --budget 4000",
     words: Some(Words { value: "NAME", about: NAME_OF, into: &["name"], number: Number::One }),
     params: &[
         param("name", Shape::Text, "NAME", NAME_OF),
         FILTER,
-        param("budget", Shape::Count, "TOKENS", "At most so many tokens [default: 8000]"),
+        param("budget", Shape::Count, "TOKENS", "Maximum number of tokens [default: 8000]"),
         ROOT,
     ],
     required: &["name", "filter"],
@@ -66,44 +66,45 @@ impl Request for BuildPack {
     fn check(&self) -> Result<(), Error> {
         is_pack(&self.name)?;
         if self.filter.trim().is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "which types? `filter` is missing")
-                .hint("--filter 'namespace:Memo.Core'"));
+            return Err(
+                Error::new(Code::InvalidArgument, "missing `filter`").hint("--filter 'namespace:Memo.Core'")
+            );
         }
         is_budget(self.budget)
     }
 }
 
-/// Whether a pack may be called so: its name is that of a file, and must not lead out of its folder.
+/// Validates the name of a pack: it is a file name and must not lead out of its directory.
 pub fn is_pack(name: &str) -> Result<(), Error> {
     is_named(name, &BUILD)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.chars().all(plain) && !name.starts_with('.') && name.len() <= 100 {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("a pack cannot be called `{name}`"))
-        .hint("letters, digits and - _ . make a name, at most 100 of them, the first no dot"))
+    Err(Error::new(Code::InvalidArgument, format!("invalid pack name `{name}`"))
+        .hint("use at most 100 letters, digits and - _ . without a leading dot"))
 }
 
 pub(super) fn is_budget(budget: u64) -> Result<(), Error> {
     if budget > 0 {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, "a budget of no tokens holds nothing").hint("--budget 4000"))
+    Err(Error::new(Code::InvalidArgument, "`budget` must be at least 1").hint("--budget 4000"))
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PackBuilt {
     pub name: String,
-    /// From the root of the tree.
+    /// Relative to the root of the tree.
     pub path: String,
-    /// What is used stands before what uses it.
+    /// Dependencies before the types that use them.
     pub types: Vec<TypeRef>,
     pub tokens: u64,
     pub budget: u64,
-    /// Named by the filter or used by what is, and over budget.
+    /// Selected by the filter or used by a selected type, but over budget.
     pub left_out: Vec<TypeRef>,
-    /// The file held just that already.
+    /// The file already had this content.
     #[serde(skip_serializing_if = "is_false")]
     pub reused: bool,
     pub coverage: Coverage,
@@ -118,8 +119,8 @@ impl Response for PackBuilt {
 pub const LIST: Operation = Operation {
     name: "list_packs",
     command: "code packs",
-    about: "List the packs that were built",
-    answer: "packs by name, with the filter each was built by and what it costs in tokens",
+    about: "List packs",
+    answer: "packs by name, with filter and tokens",
     example: "loci code packs",
     words: None,
     params: &[ROOT],
@@ -154,7 +155,7 @@ impl Response for Packs {
     }
 }
 
-/// What a pack says of itself.
+/// The metadata of a pack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PackInfo {

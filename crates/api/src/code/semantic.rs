@@ -1,6 +1,6 @@
-//! What a model wrote about a type, and whether it still holds; asking for it is asking for it to be written.
+//! The note that a model wrote about a type and its freshness. Requesting a missing or stale note queues it.
 //!
-//! Does not write notes, and does not say what one should hold.
+//! Does not write notes, and does not define their content.
 
 use super::{Coverage, ONE, ROOT, SymbolRef, TypeRef, about_one, path_param};
 use crate::Error;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const SEMANTIC: Operation = Operation {
     name: "get_semantic",
     command: "code semantic",
-    about: "Show the note about what a type is for, and whether it still holds; one that is missing or stale is asked for",
-    answer: "the note as text, and its state: none, pending, generating, cached, or stale with why",
+    about: "Show the note about a type (queues it if missing or stale)",
+    answer: "the note as text, and its state: none, pending, generating, cached, or stale with the reasons",
     example: "loci code semantic NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -33,22 +33,22 @@ about_one! {
 #[serde(default)]
 pub struct Semantic {
     pub resolved: SymbolRef,
-    /// `none`, `pending` (asked for), `generating` (being written), `cached` or `stale`.
+    /// `none`, `pending` (queued), `generating` (being written), `cached` or `stale`.
     pub state: String,
-    /// What makes it stale, or will.
+    /// Why it is stale, or will be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Where it lies, or would lie, from the root of the tree.
+    /// Its path, existing or not, relative to the root of the tree.
     pub path: String,
-    /// The other types that it is about, which hold this one in a circle.
+    /// The other types of the note, which form a dependency cycle with this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<TypeRef>,
-    /// Why a model could not write it when it was asked last.
+    /// Why the last attempt to write it failed.
     #[serde(rename = "lastError", skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// What happens next: how a note comes to be, or to be true again.
+    /// The next step: how the note is written or refreshed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     pub coverage: Coverage,

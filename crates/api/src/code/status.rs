@@ -1,6 +1,6 @@
-//! How much of a code base is known: projects, files, types, edges, and what is out of date.
+//! Statistics of the code index: projects, files, types, edges and stale notes.
 //!
-//! Holds no figure that was not counted for this answer.
+//! Contains no cached figures: everything is counted for this response.
 
 use super::{Coverage, ROOT};
 use crate::operation::{Operation, Request, Response};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const STATUS: Operation = Operation {
     name: "code_status",
     command: "code status",
-    about: "Count what is known of the code base: projects, files, types, edges, gaps, notes that are out of date",
-    answer: "the counts, by language as well, and the memory this answer took",
+    about: "Show code index statistics: projects, files, types, edges, gaps, stale notes",
+    answer: "counts in total and by language, and memory usage",
     example: "loci code status",
     words: None,
     params: &[ROOT],
@@ -45,18 +45,18 @@ pub struct CodeStatus {
     pub types_indexed: u64,
     pub members: u64,
     pub edges: u64,
-    /// Places that could not be understood.
+    /// Places that could not be parsed.
     pub gaps: u64,
-    /// The most files first.
+    /// Most files first.
     pub languages: Vec<InLanguage>,
     pub packs: u64,
     pub pinned: u64,
     pub notes: u64,
-    /// Notes that were asked for or are out of date.
+    /// Notes that were requested or are stale.
     pub semantic_queue_length: u64,
-    /// Notes that a model could not write: set aside, or to be asked for again later.
+    /// Notes that a model failed to write: parked, or waiting for a retry.
     pub semantic_failures: u64,
-    /// What this process holds; left out where the system does not say.
+    /// Memory of this process; omitted if the system does not report it.
     #[serde(rename = "memoryMB", skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
     pub coverage: Coverage,

@@ -1,4 +1,4 @@
-//! The prompt window, and what decides what stands in it: what is pinned, dismissed, and what the work is about now.
+//! The prompt window and the state that determines its content: pinned, dismissed and focused types.
 //!
 //! Does not know how a window is filled.
 
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 pub const WINDOW: Operation = Operation {
     name: "get_prompt_window",
     command: "code window",
-    about: "Show what a model should have before it: pinned types, those the work is about, those asked for lately",
-    answer: "the window as text, which types stand in it and where, its tokens, and which pinned types did not fit",
+    about: "Show the prompt window: outlines of pinned, focused and recent types",
+    answer: "the window as text, its types by region, its tokens, and the pinned types that did not fit",
     example: "loci code window --budget 4000",
     words: None,
     params: &[
-        param("budget", Shape::Count, "TOKENS", "At most so many tokens [default: 8000]"),
-        param("pack", Shape::Text, "NAME", "Among those asked for lately, prefer the types of this pack"),
+        param("budget", Shape::Count, "TOKENS", "Maximum number of tokens [default: 8000]"),
+        param("pack", Shape::Text, "NAME", "Prefer types of this pack among the recent ones"),
         ROOT,
     ],
     required: &[],
@@ -63,12 +63,12 @@ pub struct PromptWindow {
     pub tokens: u64,
     pub budget: u64,
     pub shown: Vec<InWindow>,
-    /// Pinned, and too large to be shown beside the others that are.
+    /// Pinned types that did not fit.
     pub left_out: Vec<TypeRef>,
-    /// Where it lies, from the root of the tree; nowhere while the tree has no folder `.loci`.
+    /// Its path relative to the root of the tree; none if the tree has no `.loci` directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The file held something else before.
+    /// The content of the file changed.
     #[serde(skip_serializing_if = "is_false")]
     pub changed: bool,
     pub coverage: Coverage,
@@ -89,13 +89,13 @@ pub struct InWindow {
     pub region: String,
 }
 
-// ---- what is pinned
+// ---- pinned and dismissed types
 
 pub const PIN: Operation = Operation {
     name: "pin",
     command: "code pin",
-    about: "Keep a type in the prompt window until it is unpinned",
-    answer: "the type, whether that changed anything, and all that is pinned",
+    about: "Pin a type in the prompt window",
+    answer: "the type, whether anything changed, and all pinned types",
     example: "loci code pin NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -110,8 +110,8 @@ pub const PIN: Operation = Operation {
 pub const UNPIN: Operation = Operation {
     name: "unpin",
     command: "code unpin",
-    about: "Let a pinned type go",
-    answer: "the type, whether that changed anything, and all that is still pinned",
+    about: "Unpin a type",
+    answer: "the type, whether anything changed, and the types still pinned",
     example: "loci code unpin NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -126,8 +126,8 @@ pub const UNPIN: Operation = Operation {
 pub const DISMISS: Operation = Operation {
     name: "dismiss",
     command: "code dismiss",
-    about: "Leave a type out of the prompt window until it is asked for again",
-    answer: "the type, whether that changed anything, and all that is pinned",
+    about: "Hide a type from the prompt window until it is requested again",
+    answer: "the type, whether anything changed, and all pinned types",
     example: "loci code dismiss NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -157,18 +157,18 @@ pub struct Marked {
 
 impl Response for Marked {}
 
-// ---- what the work is about
+// ---- focused types
 
 const ACTIONS: &[&str] = &["add", "clear", "list"];
-/// How long a type stays in focus unless it is said.
+/// How long a type stays in focus by default.
 const MINUTES: u64 = 30;
 const A_WEEK: u64 = 7 * 24 * 60;
 
 pub const CONTEXT: Operation = Operation {
     name: "code_context",
     command: "code context",
-    about: "Say what the work is about for a while: those types stand in the focus of the prompt window",
-    answer: "what is in focus by name, and until when",
+    about: "Add, clear or list focus types of the prompt window",
+    answer: "types in focus by name, with their expiry",
     example: "loci code context add NodeStore --minutes 60",
     words: Some(Words {
         value: "ACTION NAME",
@@ -177,9 +177,9 @@ pub const CONTEXT: Operation = Operation {
         number: Number::InTurn,
     }),
     params: &[
-        param("action", Shape::Choice(ACTIONS), "ACTION", "What to do"),
-        param("path", Shape::Text, "NAME", "The type to add, by its name or the end of it"),
-        param("minutes", Shape::Count, "N", "How long it stays [default: 30]"),
+        param("action", Shape::Choice(ACTIONS), "ACTION", "Action to run"),
+        param("path", Shape::Text, "NAME", "The type to add, by name or end of the name"),
+        param("minutes", Shape::Count, "N", "Minutes until it expires [default: 30]"),
         ROOT,
     ],
     required: &["action"],
@@ -213,19 +213,19 @@ impl Request for CodeContext {
         let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
         let (adds, named) = (self.action == "add", !self.path.trim().is_empty());
         if self.action.trim().is_empty() {
-            return Err(refused("an action is missing: add NAME, clear or list".to_string()));
+            return Err(refused("missing action: add NAME, clear or list".to_string()));
         }
         if !ACTIONS.contains(&self.action.as_str()) {
-            return Err(refused(format!("`{}` is none of {}", self.action, ACTIONS.join(", "))));
+            return Err(refused(format!("unknown action `{}`: use {}", self.action, ACTIONS.join(", "))));
         }
         if adds && !named {
-            return Err(refused("add what? A name is missing".to_string()));
+            return Err(refused("missing name of the type to add".to_string()));
         }
         if !adds && (named || self.minutes != MINUTES) {
             return Err(refused(format!("`{}` takes neither a name nor minutes", self.action)));
         }
         if !(1..=A_WEEK).contains(&self.minutes) {
-            return Err(refused(format!("from 1 to {A_WEEK} minutes can be said, which is a week")));
+            return Err(refused(format!("`minutes` must be from 1 to {A_WEEK} (a week)")));
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl Request for CodeContext {
 #[serde(default)]
 pub struct InFocus {
     pub context: Vec<UntilThen>,
-    /// False: it was so already.
+    /// Whether anything changed.
     pub changed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -252,6 +252,6 @@ impl Response for InFocus {
 pub struct UntilThen {
     pub path: String,
     pub type_id: String,
-    /// In RFC 3339.
+    /// RFC 3339.
     pub until: String,
 }

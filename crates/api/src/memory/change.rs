@@ -1,6 +1,6 @@
-//! What a person may do about what is remembered: reword it, pin it, put it away, accept it, have it forgotten.
+//! Changes to memory by a person: edit, pin, retire, accept and forget.
 //!
-//! Does not know who asks: what is said here counts as a person's word.
+//! Does not know the caller: every change here counts as made by a person.
 
 use super::{MemoryLine, NAMED, ONE, is_named};
 use crate::operation::{Number, Operation, Request, Response, Words};
@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 pub const EDIT: Operation = Operation {
     name: "edit_memory",
     command: "memory edit",
-    about: "Change what is remembered; no later run changes it back",
-    answer: "the memory as it is now",
+    about: "Edit the name, summary, tags or text of a memory (later runs keep the edit)",
+    answer: "the changed memory",
     example: "loci memory edit 975e66ab --name 'Pager rewrite' --add-tag pager",
     words: ONE,
     params: &[
         param("id", Shape::Text, "ID", NAMED),
-        param("name", Shape::Text, "TEXT", "What the session is called"),
-        param("summary", Shape::Text, "TEXT", "What the session was about"),
-        param("text", Shape::Text, "TEXT", "What the fact says"),
-        param("add_tag", Shape::List, "TAGS", "Tags to give to the session"),
-        param("remove_tag", Shape::List, "TAGS", "Tags to take from the session, for good"),
+        param("name", Shape::Text, "TEXT", "New name of the session"),
+        param("summary", Shape::Text, "TEXT", "New summary of the session"),
+        param("text", Shape::Text, "TEXT", "New text of the fact"),
+        param("add_tag", Shape::List, "TAGS", "Tags to add to the session"),
+        param("remove_tag", Shape::List, "TAGS", "Tags to remove from the session permanently"),
     ],
     required: &["id"],
     shapes: properties::<EditMemory>,
@@ -44,7 +44,7 @@ pub struct EditMemory {
     pub remove_tag: Vec<String>,
 }
 
-/// The longest that a person may write; a memory is a line or a few, not a document.
+/// The maximum length of a text; a memory is a few lines, not a document.
 const LONGEST: usize = 2_000;
 
 impl Request for EditMemory {
@@ -57,19 +57,19 @@ impl Request for EditMemory {
         let texts: Vec<&String> = [&self.name, &self.summary, &self.text].into_iter().flatten().collect();
         let tags = self.add_tag.iter().chain(&self.remove_tag);
         if texts.iter().copied().chain(tags).any(|text| text.trim().is_empty()) {
-            return invalid("a text or a tag is empty");
+            return invalid("empty text or tag");
         }
         if texts.iter().any(|text| text.chars().count() > LONGEST) {
             return invalid("a text is longer than 2,000 characters");
         }
         if texts.is_empty() && self.add_tag.is_empty() && self.remove_tag.is_empty() {
-            return invalid("what is to be changed? Give a name, a summary, a text or tags");
+            return invalid("nothing to change: pass a name, a summary, a text or tags");
         }
         Ok(())
     }
 }
 
-/// Operations on one memory that take nothing but its id.
+/// Operations whose only parameter is the ID of a memory.
 macro_rules! on_one {
     ($($name:ident = $operation:ident: $called:literal, $command:literal, $about:literal, $answer:literal, $example:literal;)*) => {$(
         pub const $operation: Operation = Operation {
@@ -106,20 +106,20 @@ macro_rules! on_one {
 }
 
 on_one! {
-    RetireMemory = RETIRE: "retire_memory", "memory retire", "Put a fact away: it is kept, and shown only when asked for",
-        "the fact as it is now", "loci memory retire f-3b21";
+    RetireMemory = RETIRE: "retire_memory", "memory retire", "Retire a fact (it stays stored, but is hidden by default)",
+        "the changed fact", "loci memory retire f-3b21";
     AcceptMemory = ACCEPT: "accept_memory", "memory accept",
-        "Let a fact hold that waits for a look, was put away or went stale", "the fact as it is now", "loci memory accept f-3b21";
+        "Accept a pending, retired or stale fact", "the changed fact", "loci memory accept f-3b21";
 }
 
 pub const PIN: Operation = Operation {
     name: "pin_memory",
     command: "memory pin",
-    about: "Keep a session's memory or a fact at the top of the list, or let it go again",
-    answer: "the memory as it is now",
+    about: "Pin a session or fact to the top of the list, or unpin it",
+    answer: "the changed memory",
     example: "loci memory pin f-3b21 --off",
     words: ONE,
-    params: &[param("id", Shape::Text, "ID", NAMED), param("off", Shape::Flag, "", "Let it go again")],
+    params: &[param("id", Shape::Text, "ID", NAMED), param("off", Shape::Flag, "", "Unpin it")],
     required: &["id"],
     shapes: properties::<PinMemory>,
     handy: &[],
@@ -148,7 +148,7 @@ impl Request for PinMemory {
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryChanged {
     pub memory: MemoryLine,
-    /// Whether it was another before.
+    /// Whether the memory changed.
     pub changed: bool,
 }
 
@@ -159,13 +159,13 @@ impl Response for MemoryChanged {}
 pub const FORGET: Operation = Operation {
     name: "forget_memory",
     command: "memory forget",
-    about: "Take facts, or what is remembered of sessions, out of memory for good; no later run brings them back",
-    answer: "what was forgotten, or would be",
+    about: "Permanently forget facts or the memory of sessions",
+    answer: "the memories that were, or would be, forgotten",
     example: "loci memory forget f-3b21 --dry-run",
     words: Some(Words { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
     params: &[
         param("ids", Shape::List, "IDS", NAMED),
-        param("dry_run", Shape::Flag, "", "Only say what would be forgotten"),
+        param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
     ],
     required: &["ids"],
     shapes: properties::<ForgetMemory>,

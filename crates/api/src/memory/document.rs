@@ -1,6 +1,6 @@
-//! All that is remembered as one document, to be kept elsewhere or taken to another machine, and back.
+//! Export and import of the whole memory as one document, for backups and other machines.
 //!
-//! Holds no transcripts: evidence is named, not quoted.
+//! Contains no transcripts: evidence is referenced, not quoted.
 
 use crate::operation::{Number, Operation, Request, Response, Words};
 use crate::params::param;
@@ -16,8 +16,8 @@ pub const VERSION: u32 = 1;
 pub const EXPORT: Operation = Operation {
     name: "export_memory",
     command: "memory export",
-    about: "Print all that is remembered as one JSON document",
-    answer: "the document: sessions and facts in the order of their ids",
+    about: "Export memory as JSON",
+    answer: "one document: sessions and facts, ordered by ID",
     example: "loci memory export",
     words: None,
     params: &[],
@@ -54,7 +54,7 @@ impl Response for MemoryDocument {
     }
 }
 
-/// Some words, who gave them and when, in milliseconds.
+/// A text with its origin and time in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeptWords {
@@ -112,16 +112,16 @@ pub struct KeptFact {
 pub const IMPORT: Operation = Operation {
     name: "import_memory",
     command: "memory import",
-    about: "Take over what another memory holds; what a person changed or forgot here stays so",
-    answer: "how many sessions and facts are new or changed",
+    about: "Import exported memory (local edits and deletions are kept)",
+    answer: "numbers of new or changed sessions and facts",
     example: "loci memory import memory.json",
     words: Some(Words {
         value: "FILE",
-        about: "What `loci memory export` printed",
+        about: "A file written by `loci memory export`",
         into: &["file"],
         number: Number::One,
     }),
-    params: &[param("file", Shape::Text, "FILE", "What `loci memory export` printed")],
+    params: &[param("file", Shape::Text, "FILE", "A file written by `loci memory export`")],
     required: &["file"],
     shapes: properties::<ImportMemory>,
     handy: &[],
@@ -142,9 +142,7 @@ impl Request for ImportMemory {
 
     fn check(&self) -> Result<(), Error> {
         if self.file.trim().is_empty() {
-            return Err(
-                Error::new(Code::InvalidArgument, "from where? A file is missing").hint(IMPORT.example)
-            );
+            return Err(Error::new(Code::InvalidArgument, "missing file name").hint(IMPORT.example));
         }
         Ok(())
     }
@@ -156,7 +154,7 @@ pub struct MemoryImported {
     pub sessions: u64,
     pub facts: u64,
     pub unchanged: u64,
-    /// Forgotten here, and left out.
+    /// Skipped because they were forgotten here.
     pub forgotten: u64,
 }
 

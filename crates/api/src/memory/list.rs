@@ -1,6 +1,6 @@
-//! What is remembered: a list of it, and one thing with what it rests on.
+//! Listing memories, and showing one with its evidence.
 //!
-//! Does not show what waits for a person unless it is asked for.
+//! Does not list facts that await review unless `state` requests them.
 
 use super::{NAMED, ONE, is_named};
 use crate::operation::{Number, Operation, Request, Response, Words};
@@ -17,12 +17,12 @@ pub const STATES: &[&str] = &["fresh", "stale", "retired", "review"];
 pub const LIST: Operation = Operation {
     name: "list_memory",
     command: "memory list",
-    about: "List what is remembered: names of sessions, and facts",
-    answer: "what is pinned first, then the latest; facts that are retired or wait for a look only with `state`",
+    about: "List session names and facts",
+    answer: "pinned ones first, then newest first; retired and pending facts only with `state`",
     example: "loci memory list pager --kind facts",
     words: Some(Words {
         value: "WORDS",
-        about: "Only what has all of these words in its name, text, summary or tags",
+        about: "Only memories with all of these words in their name, text, summary or tags",
         into: &["query"],
         number: Number::Sentence,
     }),
@@ -31,15 +31,15 @@ pub const LIST: Operation = Operation {
             "query",
             Shape::Text,
             "WORDS",
-            "Only what has all of these words in its name, text, summary or tags",
+            "Only memories with all of these words in their name, text, summary or tags",
         ),
         param("kind", Shape::Choice(KINDS), "KIND", "Only sessions, or only facts"),
         param("state", Shape::Choice(STATES), "STATE", "Only facts in this state"),
         param("tag", Shape::List, "TAGS", "Only sessions with all of these tags"),
         PROJECT,
         SINCE,
-        param("limit", Shape::Count, "N", "At most this many [default: 20]"),
-        param("offset", Shape::Count, "N", "Leave out this many first"),
+        param("limit", Shape::Count, "N", "Maximum number of memories [default: 20]"),
+        param("offset", Shape::Count, "N", "Skip the first N"),
     ],
     required: &[],
     shapes: properties::<ListMemory>,
@@ -91,7 +91,7 @@ impl Request for ListMemory {
 fn one_of(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
     match word {
         Some(word) if !words.contains(&word) => {
-            Err(Error::new(Code::InvalidArgument, format!("`{name}` cannot be `{word}`"))
+            Err(Error::new(Code::InvalidArgument, format!("invalid `{name}`: `{word}`"))
                 .hint(format!("one of: {}", words.join(", "))))
         }
         _ => Ok(()),
@@ -102,9 +102,9 @@ fn one_of(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
 #[serde(rename_all = "camelCase", default)]
 pub struct Memories {
     pub memories: Vec<MemoryLine>,
-    /// How many there are, shown or not.
+    /// The total number, including those not listed.
     pub total: u64,
-    /// Facts that wait for a person.
+    /// Facts that await review by a person.
     pub in_review: u64,
 }
 
@@ -114,29 +114,29 @@ impl Response for Memories {
     }
 }
 
-/// A session's memory or a fact, in short.
+/// One line for a session's memory or a fact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryLine {
     pub id: String,
     /// `session` or `fact`.
     pub kind: String,
-    /// The session's name, or the fact.
+    /// The session's name, or the text of the fact.
     pub text: String,
-    /// Who gave the name (derived, host, model, renamed, person), or whose words the fact is made from (user, model).
+    /// The origin of the name (derived, host, model, renamed, person), or the author of the fact's source text (user, model).
     pub by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Names and files that a fact rests on.
+    /// Symbols and files that a fact refers to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// When the session ended, or the fact was noted, in milliseconds.
+    /// When the session ended or the fact was stated, in milliseconds.
     pub at: Option<i64>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub pinned: bool,
@@ -148,8 +148,8 @@ pub struct MemoryLine {
 pub const SHOW: Operation = Operation {
     name: "show_memory",
     command: "memory show",
-    about: "Show what is remembered of a session, or a fact with the messages it rests on",
-    answer: "the memory, who gave what of it and when, and its evidence",
+    about: "Show the memory of a session, or a fact with its evidence",
+    answer: "the memory, the origin and time of each part, and its evidence",
     example: "loci memory show 975e66ab",
     words: ONE,
     params: &[param("id", Shape::Text, "ID", NAMED)],
@@ -179,7 +179,7 @@ impl Request for ShowMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryShown {
-    /// What this is to whoever reads it: history, and no task.
+    /// Tells the reader that this is history, not a task.
     pub note: String,
     pub memory: MemoryLine,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,20 +190,20 @@ pub struct MemoryShown {
     pub summary_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_range: Option<TimeRange>,
-    /// The command that goes on with the session.
+    /// The command that resumes the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Facts that stand in the session.
+    /// Facts derived from the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<MemoryLine>,
-    /// The messages that a fact rests on.
+    /// The messages that support a fact.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Quote>,
 }
 
 impl Response for MemoryShown {}
 
-/// A message that a fact rests on.
+/// A message that supports a fact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quote {
@@ -212,7 +212,7 @@ pub struct Quote {
     pub message_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// None: it can no longer be read.
+    /// None if it can no longer be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! `loci daemon`: the process that stays, started, stopped and looked at.
+//! `loci daemon`: starts, stops, inspects and runs the background daemon.
 //!
-//! Does not know what it does while it stays: those are its duties.
+//! Does not know what the daemon does in the background: that is in [`duties`].
 
 mod duties;
 mod metrics;
@@ -23,49 +23,55 @@ use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
 
-const EXAMPLES: &str = "It is optional: every command works without it, with the same answers. `loci mcp`, `loci dispatch` and the \
-session-start hook\nstart it when there is none (LOCI_DAEMON=use or off prevents that), and it goes when nobody has needed it for two hours.\n\n\
+const EXAMPLES: &str = "The daemon keeps the index current, consolidates memory while you are idle and delivers messages between agents.\n\
+It is optional: every command works without it and returns the same results. `loci mcp`, `loci dispatch` and the\n\
+session-start hook start it if none is running; LOCI_DAEMON=use or LOCI_DAEMON=off prevents that. It exits after two\n\
+hours without use.\n\n\
 Examples:\n  loci daemon start\n  loci daemon status --json\n  loci daemon logs -n 20\n  loci daemon install --dry-run";
 
 pub(crate) fn command() -> Command {
-    let json =
-        || Arg::new("json").long("json").action(ArgAction::SetTrue).help("The answer as one line of JSON");
-    let dry =
-        || Arg::new("dry_run").long("dry-run").action(ArgAction::SetTrue).help("Show what would be done");
+    let json = || Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one line of JSON");
+    let dry = || {
+        Arg::new("dry_run")
+            .long("dry-run")
+            .action(ArgAction::SetTrue)
+            .help("Show what would change, and change nothing")
+    };
     Command::new(COMMAND)
-        .about(
-            "The process that stays: keeps the index up to date, remembers while you rest, hands messages on",
-        )
+        .about("Manage the background daemon")
         .after_help(EXAMPLES)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands([
-            Command::new("start").about("Start it, unless it runs").arg(json()),
+            Command::new("start").about("Start the daemon if it is not running").arg(json()),
             Command::new("stop")
-                .about("Ask it to end: what runs is finished, or called off after two seconds")
+                .about("Stop the daemon; running requests are cancelled after two seconds")
                 .arg(json()),
             Command::new("status")
-                .about("Whether it runs, what it watches and what it has answered")
+                .about("Show whether the daemon runs, what it watches and its request counts")
                 .arg(json()),
-            Command::new("logs").about("What it did lately, a line of JSON each").arg(
+            Command::new("logs").about("Print the end of the daemon log as JSON lines").arg(
                 Arg::new("lines")
                     .short('n')
                     .long("lines")
                     .value_name("N")
                     .default_value("50")
                     .value_parser(value_parser!(u64))
-                    .help("At most this many"),
+                    .help("Print the last N lines"),
             ),
             Command::new("metrics")
-                .about("Figures for a monitor, as Prometheus reads them; with and without a daemon"),
+                .about("Print metrics in Prometheus text format; works without a daemon too"),
             Command::new("install")
-                .about("Have it started with your session: a unit of systemd's, or launchd's agent")
+                .about("Start the daemon at login: write a systemd unit or a launchd agent")
                 .arg(dry())
                 .arg(json()),
-            Command::new("uninstall").about("Take that back").arg(dry()).arg(json()),
+            Command::new("uninstall")
+                .about("Remove the systemd unit or launchd agent")
+                .arg(dry())
+                .arg(json()),
             Command::new("run")
-                .about("Serve, here and now; the other commands start it so")
+                .about("Run the daemon in the foreground")
                 .hide(true)
                 .arg(Arg::new("detach").long("detach").action(ArgAction::SetTrue))
                 .arg(Arg::new("stay").long("stay").action(ArgAction::SetTrue)),
@@ -91,28 +97,26 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
     done.unwrap_or_else(|error| output::fail(shown, &error))
 }
 
-/// Leaves the terminal and whoever started it behind.
+/// Starts the daemon detached from the terminal and the parent process.
 fn detach() -> Result<Exit, Error> {
-    // Fails where this process leads a group already; then it is alone anyway.
+    // Fails if this process already leads a process group; then it needs no new session.
     let _ = rustix::process::setsid();
     let_go();
     let mut command = std::process::Command::new(exe());
     command.args(["daemon", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-        .spawn()
-        .map_err(|e| Error::new(Code::ReadError, format!("the daemon could not be started: {e}")))?;
+    command.spawn().map_err(|e| Error::new(Code::ReadError, format!("cannot start the daemon: {e}")))?;
     Ok(Exit::Found)
 }
 
-/// Closes what this process has from whoever started it: a script that waits for the end of its pipe, or for a lock that
-/// goes with its file, would wait for as long as the daemon runs. Nothing of ours is open yet.
+/// Closes the file descriptors inherited from the parent process. Otherwise a script that waits for the end of its pipe, or
+/// for a lock released with its file, would wait as long as the daemon runs. Loci itself has opened nothing yet.
 fn let_go() {
     let Ok(open) = std::fs::read_dir("/dev/fd") else { return };
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
-    // All of them first: the folder that is read has a number too, and is closed with the reading.
+    // Collect first: the directory being read has a descriptor too, closed at the end of the iteration.
     let numbers: Vec<i32> = open.flatten().filter_map(number).filter(|number| *number > 2).collect();
     for number in numbers {
-        // One that is closed already is as good as closed.
+        // Fails only if the descriptor is closed already.
         let _ = nix::unistd::close(number);
     }
 }
@@ -125,22 +129,22 @@ struct DaemonCommand {
 impl DaemonCommand {
     fn place(&self) -> Result<Place, Error> {
         daemon_client::place(&self.places).ok_or_else(|| {
-            Error::new(Code::ReadError, "there is no home to keep anything in").hint("set HOME")
+            Error::new(Code::ReadError, "no home directory for the daemon's files").hint("set HOME")
         })
     }
 
-    fn say(&self, told: &Value, text: &str) -> Result<(), Error> {
-        let shown = if self.shown == Shown::Text { format!("{text}\n") } else { format!("{told}\n") };
-        output::say(&shown)
+    fn say(&self, json: &Value, text: &str) -> Result<(), Error> {
+        let line = if self.shown == Shown::Text { format!("{text}\n") } else { format!("{json}\n") };
+        output::say(&line)
     }
 
     fn start(&self) -> Result<Exit, Error> {
         let place = self.place()?;
-        let was = daemon::client::answers(&place);
-        if !was {
+        let was_running = daemon::client::answers(&place);
+        if !was_running {
             config::Daemon::read(&self.places)?;
             let refused = |error: daemon::Error| {
-                Error::new(Code::ReadError, error.to_string()).hint("remove what stands there")
+                Error::new(Code::ReadError, error.to_string()).hint("remove the file at that path")
             };
             place.check().map_err(refused)?;
             daemon_client::start(&exe());
@@ -150,60 +154,57 @@ impl DaemonCommand {
         let about = about(&mut client);
         let text = format!(
             "the daemon {} (process {}), at {}",
-            if was { "runs already" } else { "runs" },
+            if was_running { "is already running" } else { "is running" },
             about["pid"],
             place.socket.display()
         );
         self.say(
-            &json!({"running": true, "started": !was, "pid": about["pid"], "socket": place.socket}),
+            &json!({"running": true, "started": !was_running, "pid": about["pid"], "socket": place.socket}),
             &text,
         )?;
         Ok(Exit::Found)
     }
 
-    /// Why nobody answers.
+    /// Explains why the daemon cannot be reached.
     fn silent(place: &Place) -> Error {
         let why = match Holder::of(place) {
-            Some(holder) => format!("process {} holds the seat and does not answer", holder.pid),
-            None => "it did not come up".to_string(),
+            Some(holder) => format!("process {} holds the leader lock and does not respond", holder.pid),
+            None => "it did not start".to_string(),
         };
-        Error::new(
-            Code::ReadError,
-            format!("the daemon is not to be reached at {}: {why}", place.socket.display()),
-        )
-        .hint("loci daemon logs")
-        .hint("commands work without it")
+        Error::new(Code::ReadError, format!("cannot reach the daemon at {}: {why}", place.socket.display()))
+            .hint("loci daemon logs")
+            .hint("commands work without the daemon")
     }
 
     fn stop(&self) -> Result<Exit, Error> {
         let place = self.place()?;
         let Some(holder) = Holder::of(&place) else {
-            self.say(&json!({"running": false, "stopped": false}), "no daemon runs")?;
+            self.say(&json!({"running": false, "stopped": false}), "no daemon is running")?;
             return Ok(Exit::Nothing);
         };
-        let asked = match Client::connect(&place) {
+        let accepted = match Client::connect(&place) {
             Ok(mut client) => client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true).is_ok(),
             Err(_) => false,
         };
         let gone = || Holder::of(&place).is_none();
-        if !(asked && wait(Duration::from_secs(5), gone)) {
-            // It does not listen: asked as the system asks, and only if the process is the one that sat down.
+        if !(accepted && wait(Duration::from_secs(5), gone)) {
+            // It does not respond: send a signal, and only if the process is the one that took the leader lock.
             holder.end();
         }
         if !wait(Duration::from_secs(5), gone) {
-            return Err(Error::new(Code::WriterBusy, format!("process {} does not end", holder.pid))
-                .hint("look at it with `ps`, and end it yourself; nothing is lost"));
+            return Err(Error::new(Code::WriterBusy, format!("process {} does not exit", holder.pid))
+                .hint("inspect it with `ps` and kill it; no data is lost"));
         }
-        self.say(&json!({"running": false, "stopped": true, "pid": holder.pid}), "the daemon has ended")?;
+        self.say(&json!({"running": false, "stopped": true, "pid": holder.pid}), "the daemon has stopped")?;
         Ok(Exit::Found)
     }
 
     fn status(&self) -> Result<Exit, Error> {
         let place = self.place()?;
-        let told = standing(&place);
-        self.say(&told, &shown_status(&told))?;
-        Ok(match told["running"].as_bool() {
-            Some(true) if told.get("trouble").is_none() => Exit::Found,
+        let status = standing(&place);
+        self.say(&status, &shown_status(&status))?;
+        Ok(match status["running"].as_bool() {
+            Some(true) if status.get("trouble").is_none() => Exit::Found,
             Some(true) => Exit::Failed,
             _ => Exit::Nothing,
         })
@@ -221,7 +222,7 @@ impl DaemonCommand {
     fn logs(&self, lines: usize) -> Result<Exit, Error> {
         let place = self.place()?;
         let Ok(lines) = daemon::log::last(&place.log, lines) else {
-            output::complain("loci: there is no log yet\n");
+            output::complain("loci: no daemon log yet\n");
             return Ok(Exit::Nothing);
         };
         output::say(&lines.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
@@ -246,7 +247,7 @@ impl DaemonCommand {
             std::fs::write(&unit.path, &unit.text).map_err(failed)?;
         }
         let head = if dry { "would write" } else { "wrote" };
-        let text = format!("{head} {}:\n\n{}\nThen type: {}", unit.path.display(), unit.text, unit.enable);
+        let text = format!("{head} {}:\n\n{}\nNext, run: {}", unit.path.display(), unit.text, unit.enable);
         self.say(
             &json!({"path": unit.path, "text": unit.text, "enable": unit.enable, "dry_run": dry}),
             &text,
@@ -263,9 +264,11 @@ impl DaemonCommand {
             std::fs::remove_file(&unit.path).map_err(failed)?;
         }
         let text = match (there, dry) {
-            (false, _) => "nothing is installed".to_string(),
-            (true, true) => format!("would remove {}; first type: {}", unit.path.display(), unit.disable),
-            (true, false) => format!("removed {}; to end it now: {}", unit.path.display(), unit.disable),
+            (false, _) => "not installed".to_string(),
+            (true, true) => format!("would remove {}; run first: {}", unit.path.display(), unit.disable),
+            (true, false) => {
+                format!("removed {}; to stop the daemon now: {}", unit.path.display(), unit.disable)
+            }
         };
         self.say(
             &json!({"path": unit.path, "removed": there && !dry, "disable": unit.disable, "dry_run": dry}),
@@ -298,18 +301,19 @@ impl DaemonCommand {
         let ended = daemon::run(&place, counter, (keeper, porter), &poke, &settings);
         runs.stop.store(true, Relaxed);
         match ended {
-            // Whoever has it stay starts it again only if it failed.
+            // systemd and launchd restart it only after a failure.
             Ok(Ended::Replaced) if stay => Ok(Exit::Failed),
-            // Another one serves: that is what was wanted.
+            // Another daemon is already serving, which is fine.
             Ok(_) => Ok(Exit::Found),
-            Err(error) => Err(Error::new(Code::ReadError, error.to_string())
-                .hint("commands work without the daemon; remove what stands there and start it again")),
+            Err(error) => Err(Error::new(Code::ReadError, error.to_string()).hint(
+                "commands work without the daemon; remove the file at that path, then `loci daemon start`",
+            )),
         }
     }
 }
 
-fn wait(longest: Duration, done: impl Fn() -> bool) -> bool {
-    let until = Instant::now() + longest;
+fn wait(timeout: Duration, done: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + timeout;
     loop {
         if done() {
             return true;
@@ -321,39 +325,36 @@ fn wait(longest: Duration, done: impl Fn() -> bool) -> bool {
     }
 }
 
-fn shown_status(told: &Value) -> String {
-    if told["running"] != true {
-        return "no daemon runs; commands work without it (`loci daemon start`)".to_string();
+fn shown_status(status: &Value) -> String {
+    if status["running"] != true {
+        return "no daemon is running; commands work without it (`loci daemon start`)".to_string();
     }
     let mut lines = vec![format!(
         "running: process {}, version {}, for {} s",
-        told["pid"],
-        told["version"].as_str().unwrap_or("?"),
-        told["uptime_seconds"].as_u64().unwrap_or(0)
+        status["pid"],
+        status["version"].as_str().unwrap_or("?"),
+        status["uptime_seconds"].as_u64().unwrap_or(0)
     )];
-    if let Some(trouble) = told["trouble"].as_str() {
+    if let Some(trouble) = status["trouble"].as_str() {
         return format!("{}\ntrouble: {trouble}", lines[0]);
     }
-    lines.push(format!("socket: {}", told["socket"].as_str().unwrap_or_default()));
+    lines.push(format!("socket: {}", status["socket"].as_str().unwrap_or_default()));
     lines.push(format!(
-        "watches {} folders, polls {}; lost count {} times; brought the index up to date {} times",
-        told["watched"], told["polled"], told["overflows"], told["caught_up"]
+        "directories: {} watched, {} polled; event queue overflows: {}; index updates: {}",
+        status["watched"], status["polled"], status["overflows"], status["caught_up"]
     ));
     lines.push(format!(
-        "answered {} calls, {} of them with an error; {} run or wait",
-        told["calls"], told["failed"], told["in_flight"]
+        "calls: {} completed, {} failed, {} running or queued",
+        status["calls"], status["failed"], status["in_flight"]
     ));
-    lines.extend(told["methods"].as_object().into_iter().flatten().map(|(name, took)| times(name, took)));
+    lines.extend(status["methods"].as_object().into_iter().flatten().map(|(name, took)| times(name, took)));
     lines.join("\n")
 }
 
-/// How long an operation took, as far as that is counted: in powers of two.
+/// Formats the latency of an operation; the daemon counts in powers of two.
 fn times(name: &str, took: &Value) -> String {
-    let many = if took["calls"] == 1 { "call" } else { "calls" };
-    format!(
-        "  {name}: {} {many}, half within {} ms, all but one in twenty within {} ms",
-        took["calls"], took["p50_ms"], took["p95_ms"]
-    )
+    let noun = if took["calls"] == 1 { "call" } else { "calls" };
+    format!("  {name}: {} {noun}, p50 {} ms, p95 {} ms", took["calls"], took["p50_ms"], took["p95_ms"])
 }
 
 #[cfg(test)]
@@ -361,13 +362,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_sees_how_long_each_operation_took() {
-        let told = json!({
+    fn status_shows_the_latency_of_each_operation() {
+        let status = json!({
             "running": true, "pid": 7, "calls": 3, "failed": 0, "in_flight": 1,
             "methods": {"status": {"calls": 3, "p50_ms": 0.5, "p95_ms": 2.0}},
         });
-        let shown = shown_status(&told);
-        assert!(shown.contains("3 calls, 0 of them with an error; 1 run or wait"), "{shown}");
-        assert!(shown.ends_with("status: 3 calls, half within 0.5 ms, all but one in twenty within 2.0 ms"));
+        let shown = shown_status(&status);
+        assert!(shown.contains("calls: 3 completed, 0 failed, 1 running or queued"), "{shown}");
+        assert!(shown.ends_with("status: 3 calls, p50 0.5 ms, p95 2.0 ms"));
     }
 }

@@ -1,7 +1,7 @@
-//! `loci hook`: what agents call when a session starts or a prompt is sent. It may help and must never be in the way: it
-//! ends in time, with success, whatever happens.
+//! `loci hook`: handles the hooks that agents run at session start and with each prompt. It must never hold up the agent:
+//! it exits successfully within a deadline under all circumstances.
 //!
-//! Does not know what is said.
+//! Does not know what the hooks print: that is in `service`.
 
 use crate::daemon_client::{self, Wish};
 use crate::environment;
@@ -16,21 +16,21 @@ use std::time::Duration;
 
 pub(crate) const COMMAND: &str = "hook";
 
-/// Then the prompt goes on without us. An agent's own limit is a second or more; a person notices a fifth of one.
+/// After this the prompt continues without our output. Agents allow a second or more; people notice a delay of 200 ms.
 const DEADLINE: Duration = Duration::from_millis(100);
-/// The event that a session begins with.
+/// The event at the start of a session.
 const FIRST: &str = "session-start";
-/// Agents write a few kilobytes.
+/// Maximum size of the input in bytes; agents send a few kilobytes.
 const LONGEST: u64 = 1 << 20;
 
 pub(crate) fn command() -> Command {
     let events = HOOK_EVENTS.iter().map(|(word, ..)| *word).collect::<Vec<_>>();
     let meanings = HOOK_EVENTS.iter().map(|(word, _, about)| format!("  {word:<14} {about}"));
     Command::new(COMMAND)
-        .about("What an agent's hooks call: tells it, unasked, what it may want to look up")
+        .about("Handle an agent hook: print context for a new session or prompt")
         .after_help(format!(
-            "Events:\n{}\n\nWhat the agent says is read from standard input. It always ends with success and within a tenth of a\n\
-             second; LOCI_HOOKS=off makes it say nothing.\n\nExample:\n  echo '{{\"cwd\":\"'$PWD'\"}}' | loci hook session-start",
+            "Events:\n{}\n\nAgents run this command (see `loci setup`) and pass a JSON object on stdin. It always exits\n\
+             successfully within 100 ms; LOCI_HOOKS=off disables its output.\n\nExample:\n  echo '{{\"cwd\":\"'$PWD'\"}}' | loci hook session-start",
             meanings.collect::<Vec<_>>().join("\n")
         ))
         .arg(Arg::new("event").value_name("EVENT").required(true).value_parser(PossibleValuesParser::new(events)))
@@ -38,13 +38,13 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(matches: &ArgMatches) -> ExitCode {
     let event = matches.get_one::<String>("event").cloned().unwrap_or_default();
-    // A panic is nobody's business here.
+    // A panic message must not reach the agent.
     std::panic::set_hook(Box::new(|_| {}));
-    let (send, said) = mpsc::channel();
-    let asked = event.clone();
-    let spawned = std::thread::Builder::new().spawn(move || send.send(answer(&asked)));
+    let (send, received) = mpsc::channel();
+    let worker_event = event.clone();
+    let spawned = std::thread::Builder::new().spawn(move || send.send(answer(&worker_event)));
     if spawned.is_ok()
-        && let Ok(Some(text)) = said.recv_timeout(DEADLINE)
+        && let Ok(Some(text)) = received.recv_timeout(DEADLINE)
     {
         let _ = output::say(&(text + "\n"));
     }
@@ -54,7 +54,7 @@ pub(crate) fn run(matches: &ArgMatches) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Somebody begins to work: from now on there is something to watch. Nobody waits for it.
+/// Starts a daemon if none is running, without waiting for it: a new session means there will be changes to watch.
 fn have_a_daemon() {
     let places = service::env::places();
     let quiet = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off")
@@ -72,8 +72,8 @@ fn answer(event: &str) -> Option<String> {
     if off || service::env::text(&places, service::WITHIN).is_some() {
         return None;
     }
-    let mut told = Vec::new();
-    std::io::stdin().lock().take(LONGEST).read_to_end(&mut told).ok()?;
+    let mut input = Vec::new();
+    std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).ok()?;
     let exe = std::env::current_exe().unwrap_or_default();
-    Service::new(places, Clock::System, environment::cwd(), exe, 1).hook(event, &told)
+    Service::new(places, Clock::System, environment::cwd(), exe, 1).hook(event, &input)
 }

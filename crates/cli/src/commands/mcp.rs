@@ -1,6 +1,6 @@
-//! `loci mcp`: the server's flags, and the handler of its tool calls.
+//! `loci mcp`: the flags of the MCP server, and the handler of its tool calls.
 //!
-//! Does not speak the protocol.
+//! Does not know the protocol: that is the crate `mcp`.
 
 use crate::{daemon_client, environment, output};
 use api::resolve_ids::ResolveIds;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 pub(crate) const COMMAND: &str = "mcp";
 
-/// For a person who wonders why nothing happens.
-const TYPED: &str = "loci: this talks to an agent, which starts it itself; `loci setup` tells your agents how (Ctrl-C ends it)\n";
+/// For a person who starts the server at a terminal.
+const TYPED: &str = "loci: waiting for MCP messages on stdin; agents start this server themselves, see `loci setup` (Ctrl-C quits)\n";
 
 pub(crate) struct Serve {
     sets: Vec<Set>,
-    /// Over HTTP, at this port.
+    /// Port for HTTP; `None` serves stdin and stdout.
     http: Option<u16>,
 }
 
@@ -30,10 +30,10 @@ pub(crate) fn command() -> Command {
     let words = Set::ALL.iter().map(|(_, word, _)| *word).collect::<Vec<_>>();
     let meanings = Set::ALL.iter().map(|(_, word, about)| format!("  {word:<10} {about}"));
     Command::new(COMMAND)
-        .about("Serve an agent: every question and operation as a tool, over MCP on standard input and output")
+        .about("Run the MCP server on stdin and stdout: every query and operation as a tool")
         .after_help(format!(
-            "Sets of tools:\n{}\n\nExample (Claude Code):\n  claude mcp add loci -- loci mcp\n\n`loci setup` does it for every agent on \
-             this machine.",
+            "Toolsets:\n{}\n\nExample (Claude Code):\n  claude mcp add loci -- loci mcp\n\n`loci setup` configures every agent on this \
+             machine.",
             meanings.collect::<Vec<_>>().join("\n")
         ))
         .arg(
@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
                 .value_name("SETS")
                 .value_delimiter(',')
                 .value_parser(PossibleValuesParser::new(words))
-                .help("Which tools to offer [default: chat,history]"),
+                .help("Offer the tools of these sets [default: chat,history]"),
         )
         .arg(
             Arg::new("http")
@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
                 .num_args(0..=1)
                 .default_missing_value("0")
                 .value_parser(value_parser!(u16))
-                .help("Serve HTTP on loopback instead, at this port or a free one; the address holds a token"),
+                .help("Serve HTTP on loopback instead, on this port or a free one; the printed URL contains a token"),
         )
 }
 
@@ -88,7 +88,7 @@ impl Serve {
     }
 }
 
-/// Answers each call on its own: nothing is kept from one to the next.
+/// Handles tool calls; keeps no state between them.
 struct Handler {
     places: Places,
     cwd: PathBuf,
@@ -99,9 +99,9 @@ struct Handler {
 impl Handler {
     fn new() -> Handler {
         let places = service::env::places();
-        // Claude Code says where it works; others start us there.
-        let told = service::env::text(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
-        let cwd = told.filter(|dir| dir.is_absolute()).unwrap_or_else(environment::cwd);
+        // Claude Code sets the project directory; other agents start the server in it.
+        let project = service::env::text(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let cwd = project.filter(|dir| dir.is_absolute()).unwrap_or_else(environment::cwd);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(64);
         Handler { places, cwd, exe: std::env::current_exe().unwrap_or_default(), threads }
     }
@@ -118,7 +118,7 @@ impl Handler {
         service
     }
 
-    /// Old answers go when a server starts, and a daemon comes; nobody waits for either.
+    /// Deletes expired saved results and starts the daemon, in the background.
     fn tidy(&self) {
         let service = self.service(&CallContext::default());
         std::thread::spawn(move || {
@@ -140,8 +140,8 @@ impl ToolHandler for Handler {
             service.speak_for_agent();
         }
         daemon_client::keyed(tool.name, &mut params);
-        let asked = daemon_client::ask_tool(&service, tool, &params);
-        asked.unwrap_or_else(|| service.tool(tool, params))
+        let response = daemon_client::ask_tool(&service, tool, &params);
+        response.unwrap_or_else(|| service.tool(tool, params))
     }
 
     fn chat_ids(&self, prefix: &str) -> Vec<String> {

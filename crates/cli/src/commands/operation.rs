@@ -22,27 +22,35 @@ pub(crate) struct Invocation {
     params: Result<Map<String, Value>, Error>,
     service: Service,
     shown: Shown,
-    /// It was said beforehand that what cannot be undone is meant.
+    /// `--yes`: skip the confirmation prompt.
     yes: bool,
-    /// As an agent gets it.
+    /// Print the envelope an agent gets.
     hybrid: bool,
 }
 
-/// The operations that change what is not made again by itself: what is said where nobody can be asked, and what is
-/// asked elsewhere.
+/// Operations that ask for confirmation because they change data that cannot be rebuilt: name, error without a terminal,
+/// prompt.
 const ASKED: &[(&str, &str, &str)] = &[
-    ("forget", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+    (
+        "forget",
+        "forgetting is permanent and needs confirmation, but there is no terminal",
+        "Forget this? [y/N] ",
+    ),
     (
         "setup",
-        "this changes files of your agents, and nobody is here to be asked",
+        "setup changes your agents' files and needs confirmation, but there is no terminal",
         "Make these changes? [y/N] ",
     ),
-    ("forget_memory", "what is forgotten is gone, and nobody is here to be asked", "Forget this? [y/N] "),
+    (
+        "forget_memory",
+        "forgetting is permanent and needs confirmation, but there is no terminal",
+        "Forget this? [y/N] ",
+    ),
 ];
-/// The operation that shows whole texts.
+/// The operation that prints whole messages and therefore takes `--unmasked`.
 const QUOTING: &str = "gather_chats";
 
-// ---- the command
+// ---- command
 
 pub(crate) fn command(operation: &'static Operation) -> Command {
     let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
@@ -62,7 +70,11 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
         command = command.arg(shaped(arg, control));
     }
     if asked(operation).is_some() {
-        let yes = Arg::new("yes").long("yes").short('y').help("Do not ask").action(ArgAction::SetTrue);
+        let yes = Arg::new("yes")
+            .long("yes")
+            .short('y')
+            .help("Skip the confirmation prompt")
+            .action(ArgAction::SetTrue);
         command = command.arg(yes);
     }
     command
@@ -72,14 +84,14 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
                 .long("output")
                 .value_name("FORMAT")
                 .value_parser(PossibleValuesParser::new(["json", "text"]))
-                .help("How to print [default: text on a terminal, json elsewhere]"),
+                .help("Output format [default: text on a terminal, json elsewhere]"),
         )
         .arg(
             Arg::new("json")
                 .long("json")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("output")
-                .help("The answer as one line of JSON, the same as -o json"),
+                .help("Print one line of JSON, same as -o json"),
         )
         .args((operation.name == QUOTING).then(unmasked_flag))
         .arg(hybrid_flag())
@@ -87,8 +99,8 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
 }
 
 fn after(operation: &Operation) -> String {
-    let json = format!("As JSON it is one object, the answer of `{}`.", operation.name);
-    format!("Answer: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
+    let json = format!("JSON output is one object, the response of `{}`.", operation.name);
+    format!("Output: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
 }
 
 const WORDS: &str = "words";
@@ -123,11 +135,11 @@ fn param(operation: &Operation, name: &str) -> Option<&'static Param> {
     operation.params.iter().find(|param| param.name == name)
 }
 
-/// The groups of operations.
+/// Command groups with their help.
 pub(crate) const GROUPS: &[(&str, &str)] = &[
-    ("code", "The code base itself: outlines, names, usages, who depends on whom"),
-    ("agent", "Other agents, by name: who they are, and what they were told"),
-    ("memory", "What is remembered of sessions: names, summaries, what was decided"),
+    ("code", "Outline types, resolve names, find usages and dependencies in a code base"),
+    ("agent", "Manage named agents and the messages sent to them"),
+    ("memory", "Manage session names, summaries and facts"),
 ];
 
 pub(crate) fn group_command(bare: Command, group: &str) -> Command {
@@ -141,9 +153,9 @@ pub(crate) fn group_command(bare: Command, group: &str) -> Command {
         .subcommands(inside.map(command))
 }
 
-// ---- what was typed
+// ---- arguments
 
-/// The operation of a command, which may stand in a group: `loci code outline`.
+/// Finds the operation of a command, which may be in a group: `loci code outline`.
 pub(crate) fn operation_typed<'m>(
     name: &str,
     sub: &'m ArgMatches,
@@ -156,14 +168,14 @@ pub(crate) fn operation_typed<'m>(
 }
 
 pub(crate) fn invocation(operation: &'static Operation, matches: &ArgMatches) -> Invocation {
-    let (service, sound) = environment::service(matches);
+    let (service, valid) = environment::service(matches);
     let shown = match matches.get_one::<String>("output") {
         Some(word) => Shown::from_word(word),
         None if matches.get_flag("json") => Shown::Jsonl,
         None => Shown::default(),
     };
     let yes = asked(operation).is_some() && matches.get_flag("yes");
-    let params = sound.and_then(|()| params(operation, matches, service.clock, &service.cwd));
+    let params = valid.and_then(|()| params(operation, matches, service.clock, &service.cwd));
     Invocation { operation, params, service, shown, yes, hybrid: matches.get_flag(HYBRID) }
 }
 
@@ -186,7 +198,7 @@ fn params(
     if let Some(words) = &operation.words {
         fill(words, matches, &mut map);
     }
-    // A folder is meant as seen from where it is typed.
+    // Relative to the working directory.
     if let Some(Value::String(project)) = map.get_mut("project") {
         *project = cwd.join(&*project).to_string_lossy().into_owned();
     }
@@ -229,11 +241,11 @@ fn say_in_full(
 }
 
 fn unclear(flag: &str, text: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("--{flag} does not understand `{text}`"))
-        .hint("write 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
+    Error::new(Code::InvalidArgument, format!("invalid time `{text}` for --{flag}"))
+        .hint("use 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
 }
 
-/// Words without a flag stand before what flags say.
+/// Inserts the positional arguments, before values given by flags.
 fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
     let mut typed: Vec<String> = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
     if typed.is_empty() {
@@ -261,51 +273,51 @@ fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
     }
 }
 
-// ---- the answer
+// ---- response
 
 impl Invocation {
     pub(crate) fn run(self) -> Exit {
         match self.answered() {
-            Ok(Some((answer, control))) => self.show(&answer, &control),
+            Ok(Some((response, control))) => self.show(&response, &control),
             Ok(None) => Exit::Nothing,
             Err(error) => output::fail(self.shown, &error),
         }
     }
 
-    /// None: the person does not want it done.
+    /// Returns `None` if the person declined.
     fn answered(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
         let mut params = self.params.clone()?;
         let control = self.service.control(self.operation, &mut params)?;
-        let answer = match asked(self.operation) {
-            Some((_, alone, question)) if !self.yes && !says_dry(&params) => {
-                self.agreed(params, alone, question)?
+        let response = match asked(self.operation) {
+            Some((_, refusal, question)) if !self.yes && !says_dry(&params) => {
+                self.agreed(params, refusal, question)?
             }
             _ => Some(self.call(params)?),
         };
-        Ok(answer.map(|answer| (answer, control)))
+        Ok(response.map(|response| (response, control)))
     }
 
     fn call(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
         daemon_client::keyed(self.operation.name, &mut params);
         self.service.progress.on_step(output::step);
         output::with_progress(&self.service, || {
-            let asked = daemon_client::ask(&self.service, self.operation, &params);
-            asked.unwrap_or_else(|| api::call(&self.service, self.operation, params))
+            let response = daemon_client::ask(&self.service, self.operation, &params);
+            response.unwrap_or_else(|| api::call(&self.service, self.operation, params))
         })
     }
 
-    /// Shows what would be done, and does it if that is wanted; where nobody can be asked, it is not done.
+    /// Shows a dry run and asks for confirmation. Without a terminal, returns `refusal` as an error.
     fn agreed(
         &self,
         params: Map<String, Value>,
-        alone: &str,
+        refusal: &str,
         question: &str,
     ) -> Result<Option<AnyResponse>, Error> {
         let mut dry = params.clone();
         dry.insert("dry_run".to_string(), json!(true));
         if !output::can_ask() {
             let typed = self.operation.typed(&params);
-            return Err(Error::new(Code::InvalidArgument, alone)
+            return Err(Error::new(Code::InvalidArgument, refusal)
                 .hint(format!("{typed} --dry-run"))
                 .hint(format!("{typed} --yes")));
         }
@@ -324,30 +336,30 @@ impl Invocation {
         RenderOptions { clock: self.service.clock, home, width, colour: terminal && !plain }
     }
 
-    fn text(&self, answer: &AnyResponse, control: &Control) -> Result<String, Error> {
-        // The types hold nothing that JSON cannot.
+    fn text(&self, response: &AnyResponse, control: &Control) -> Result<String, Error> {
+        // Serialization cannot fail: the types contain only what JSON can represent.
         let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default() + "\n";
         if self.hybrid {
-            let envelope = self.service.enclosed(self.operation, answer, control)?;
+            let envelope = self.service.enclosed(self.operation, response, control)?;
             return Ok(json(serde_json::to_string(&envelope)));
         }
         if control.alters() {
             let mut lines = Vec::new();
-            self.service.shaped(self.operation, answer, control, &mut |line| {
+            self.service.shaped(self.operation, response, control, &mut |line| {
                 lines.extend_from_slice(line);
                 true
             })?;
             return Ok(String::from_utf8_lossy(&lines).into_owned());
         }
         Ok(match self.shown {
-            Shown::Text => answer.render(&self.render_options()),
-            _ => json(serde_json::to_string(answer)),
+            Shown::Text => response.render(&self.render_options()),
+            _ => json(serde_json::to_string(response)),
         })
     }
 
-    fn show(&self, answer: &AnyResponse, control: &Control) -> Exit {
-        match self.text(answer, control).and_then(|text| output::say(&text)) {
-            Ok(()) => answer.exit(),
+    fn show(&self, response: &AnyResponse, control: &Control) -> Exit {
+        match self.text(response, control).and_then(|text| output::say(&text)) {
+            Ok(()) => response.exit(),
             Err(error) => output::fail(self.shown, &error),
         }
     }
@@ -369,7 +381,7 @@ mod tests {
     use api::{Request, guidance};
     use record::Stamp;
 
-    /// What a command line asks for, or what it is refused with.
+    /// Parses a command line to an operation and its parameters, or the error message.
     fn typed(line: &str) -> Result<(&'static Operation, Map<String, Value>), String> {
         let words = split(line);
         let matches = root(words.get(1).map(String::as_str))
@@ -386,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_can_be_typed() {
+    fn every_operation_example_parses() {
         for operation in OPERATIONS {
             let (found, params) = typed(operation.example).unwrap();
             assert_eq!(found.name, operation.name);
@@ -395,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_flags_say_what_is_looked_for() {
+    fn positional_words_and_flags_form_the_query() {
         for (line, intents) in [
             ("loci search lost socket", vec!["lost socket"]),
             ("loci search 'lost socket' daemon", vec!["lost socket daemon"]),
@@ -447,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused() {
+    fn conflicting_or_invalid_flags_are_rejected() {
         for line in [
             "loci search x --fuzzy --precision-mode basic",
             "loci search x --since 7d --time-window 30d",
@@ -463,11 +475,11 @@ mod tests {
         }
     }
 
-    /// What is suggested as the next step can be typed, and means the suggestion.
+    /// The command line of a suggested next step parses back to the same request.
     #[test]
-    fn suggestions_can_be_typed() {
+    fn suggested_next_steps_parse_to_the_same_request() {
         let chat = |id: &str| ChatFound { chat_id: id.into(), ..ChatFound::default() };
-        let ask = SearchConversations {
+        let request = SearchConversations {
             intent_query: Intent(vec!["it hangs".into(), "虚拟列表".into()]),
             time_window: TimeWindow::Span { start: Some(1_794_000_000_000), end: None },
             project: Some("/srv/a b".into()),
@@ -477,16 +489,16 @@ mod tests {
         };
         for results in [vec![], vec![chat("7f3a"), chat("8b")]] {
             let found = SearchFound { confidence: 0.5, results, ..SearchFound::default() };
-            for action in guidance::guide(&ask, &found).next_actions {
+            for action in guidance::guide(&request, &found).next_actions {
                 let operation = api::operation_named(&action.tool).unwrap();
                 let line = operation.typed(&action.args);
                 let (_, params) = typed(&line).unwrap();
                 if operation.name == "gather_chats" {
                     assert_eq!(params, action.args, "{line}");
                 } else {
-                    let (typed, meant) =
+                    let (parsed, suggested) =
                         (SearchConversations::read(params), SearchConversations::read(action.args));
-                    assert_eq!(typed.unwrap(), meant.unwrap(), "{line}");
+                    assert_eq!(parsed.unwrap(), suggested.unwrap(), "{line}");
                 }
             }
         }

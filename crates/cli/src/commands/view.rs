@@ -1,4 +1,4 @@
-//! The commands that are views: a flag for each parameter, records on standard output.
+//! The commands that are views: one flag per parameter, records on stdout.
 //!
 //! Does not know how a view is computed.
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use service::{Ending, Format, Service};
 use std::io::Write;
 
-// ---- the command
+// ---- command
 
 pub(crate) fn group_command(bare: Command, group: &str) -> Command {
     let views = VIEWS.iter().filter(|v| v.group == group);
@@ -38,7 +38,7 @@ pub(crate) fn view_command(view: &'static View) -> Command {
                 .long("output")
                 .value_name("FORMAT")
                 .value_parser(output)
-                .help("How to print [default: text on a terminal, jsonl elsewhere]"),
+                .help("Output format [default: text on a terminal, jsonl elsewhere]"),
         )
         .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
         .arg(hybrid_flag())
@@ -58,27 +58,27 @@ fn flag(view: &View, param: &'static Param) -> Arg {
     shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
 }
 
-// ---- the request
+// ---- request
 
 /// A view with its parameters.
 pub(crate) struct Call {
     view: &'static View,
-    /// As typed, and understood.
+    /// As given on the command line; `request` is the parsed form.
     params: Map<String, Value>,
-    ask: Result<ViewRequest, api::Error>,
+    request: Result<ViewRequest, api::Error>,
     service: Service,
     format: Shown,
-    /// As an agent gets it.
+    /// Print the envelope an agent gets.
     hybrid: bool,
 }
 
 pub(crate) fn call(view: &'static View, matches: &ArgMatches) -> Call {
-    let (service, sound) = environment::service(matches);
+    let (service, valid) = environment::service(matches);
     let format =
         matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
     let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
-    let ask = sound.and_then(|()| ViewRequest::new(view, params.clone()));
-    Call { view, params, ask, service, format, hybrid }
+    let request = valid.and_then(|()| ViewRequest::new(view, params.clone()));
+    Call { view, params, request, service, format, hybrid }
 }
 
 fn params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
@@ -99,7 +99,7 @@ impl Call {
     }
 }
 
-// ---- the records
+// ---- records
 
 struct Out {
     shown: Shown,
@@ -113,32 +113,32 @@ impl Out {
     }
 
     fn answer(&mut self, call: &Call) -> Result<Ending, api::Error> {
-        let ask = call.ask.as_ref().map_err(Clone::clone)?;
+        let request = call.request.as_ref().map_err(Clone::clone)?;
         if call.hybrid {
-            return with_progress(&call.service, || enclosed(call, ask));
+            return with_progress(&call.service, || enclosed(call, request));
         }
-        with_progress(&call.service, || self.print(call, ask))
+        with_progress(&call.service, || self.print(call, request))
     }
 
-    fn print(&mut self, call: &Call, ask: &api::ViewRequest) -> Result<Ending, api::Error> {
+    fn print(&mut self, call: &Call, request: &api::ViewRequest) -> Result<Ending, api::Error> {
         let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
-        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, ask, plain));
+        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, request, plain));
         let to = &mut self.to;
         let mut take = |line: &[u8]| match &mut text {
             Some(text) => text.line(line, to),
             None => to.write_all(line).is_ok(),
         };
-        let asked = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
-        let answered = match daemon_client::ask_view(&call.service, &asked, &mut take) {
-            Ok(answered) => answered,
-            Err(told) => alone(call, ask, &mut told.rest(&mut take)),
+        let query = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
+        let result = match daemon_client::ask_view(&call.service, &query, &mut take) {
+            Ok(result) => result,
+            Err(printed) => alone(call, request, &mut printed.rest(&mut take)),
         };
         if let Some(text) = text {
             text.finish(to);
         }
-        // Before an error is told: it stands behind the records that were found.
+        // Flush before reporting an error: the error record follows the records found so far.
         let flushed = to.flush();
-        let ending = answered?;
+        let ending = result?;
         match self.to.take_failure() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
             None => Ok(Ending {
@@ -148,7 +148,7 @@ impl Out {
         }
     }
 
-    /// What people should know besides the records, and the exit code.
+    /// Prints notes for people and returns the exit code.
     fn close(&mut self, call: &Call, ending: &Ending) -> Exit {
         if ending.lost > 0 && self.view.name != "sources" {
             note(&lost_note(ending));
@@ -165,25 +165,25 @@ impl Out {
     }
 }
 
-/// The answer as an agent gets it.
-fn enclosed(call: &Call, ask: &api::ViewRequest) -> Result<Ending, api::Error> {
-    let told = daemon_client::ask_enclosed(&call.service, call.view, &call.params).unwrap_or_else(|| {
-        let (envelope, outcome) = call.service.view(call.view, ask.clone(), &call.view.named())?;
+/// Prints the envelope an agent gets.
+fn enclosed(call: &Call, request: &api::ViewRequest) -> Result<Ending, api::Error> {
+    let result = daemon_client::ask_enclosed(&call.service, call.view, &call.params).unwrap_or_else(|| {
+        let (envelope, outcome) = call.service.view(call.view, request.clone(), &call.view.named())?;
         Ok((envelope, outcome.ending()))
     });
-    let (envelope, ending) = told?;
+    let (envelope, ending) = result?;
     output::say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
     Ok(ending)
 }
 
-/// Without the daemon, or what it left to be told.
+/// Runs the view in this process: all of it, or the rest after the daemon disconnected.
 fn alone(
     call: &Call,
-    ask: &api::ViewRequest,
+    request: &api::ViewRequest,
     take: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<Ending, api::Error> {
     let format = if call.format == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
-    call.service.answer(call.view, ask, format, take).map(|outcome| outcome.ending())
+    call.service.answer(call.view, request, format, take).map(|outcome| outcome.ending())
 }
 
 fn lost_note(ending: &Ending) -> String {
@@ -191,13 +191,13 @@ fn lost_note(ending: &Ending) -> String {
     format!("{places} in {files} could not be read; `loci sources --problems` lists them")
 }
 
-/// Says why there is nothing, and what to type next.
+/// Explains an empty result: what was searched, and what would widen the search.
 fn nothing(call: &Call, ending: &Ending) -> String {
-    if call.ask.as_ref().is_ok_and(|ask| ask.problems) && ending.files > 0 {
-        return format!("all of {} was read", plural(ending.files as usize, "transcript"));
+    if call.request.as_ref().is_ok_and(|request| request.problems) && ending.files > 0 {
+        return format!("no problems: {} read completely", plural(ending.files as usize, "transcript"));
     }
     if ending.looked.is_empty() {
-        return "there is nowhere to look: HOME is not set".to_string();
+        return "no place to search: HOME is not set".to_string();
     }
     if ending.files == 0 && ending.sessions == 0 {
         let places: Vec<String> = ending
@@ -207,14 +207,14 @@ fn nothing(call: &Call, ending: &Ending) -> String {
                 format!(
                     "  {name:<12} {}{}",
                     path.display(),
-                    if *there { " (there, but without sessions of this project)" } else { "" }
+                    if *there { " (exists, no sessions of this project)" } else { "" }
                 )
             })
             .collect();
         let project = ending.project.as_ref().filter(|_| ending.looked.iter().any(|l| l.2));
         let head = match project {
             Some(project) => format!(
-                "no sessions of {} were found; --all-projects asks about every project. Looked in:",
+                "no sessions found for {}; use --all-projects to search every project. Looked in:",
                 project.display()
             ),
             None => "no agent has left a history here. Looked in:".to_string(),
@@ -222,7 +222,7 @@ fn nothing(call: &Call, ending: &Ending) -> String {
         return format!("{head}\n{}", places.join("\n"));
     }
     let scope = match &ending.project {
-        Some(project) => format!(" in {} (--all-projects asks about everything)", project.display()),
+        Some(project) => format!(" in {} (--all-projects covers everything)", project.display()),
         None => String::new(),
     };
     format!("nothing found for `loci {}`{scope}", call.view.title())
@@ -233,9 +233,9 @@ mod tests {
     use super::*;
     use crate::args::{command, tests::split};
 
-    /// Every example in the help is itself a valid command line.
+    /// Every example in the help is a valid command line.
     #[test]
-    fn examples_can_be_typed() {
+    fn every_view_example_parses() {
         for view in VIEWS {
             let words = split(view.example);
             let matches = command(words.get(1).map(String::as_str))

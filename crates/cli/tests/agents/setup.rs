@@ -73,7 +73,7 @@ fn agents_can_be_chosen() {
     let refused = desk.answer(&["setup", "emacs", "--dry-run"], 1);
     assert_eq!(
         (&refused["code"], &refused["hints"][0]),
-        (&json!("INVALID_ARGUMENT"), &json!("it can for: claude-code, codex, gemini-cli, opencode"))
+        (&json!("INVALID_ARGUMENT"), &json!("supported: claude-code, codex, gemini-cli, opencode"))
     );
 }
 

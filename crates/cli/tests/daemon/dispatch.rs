@@ -117,7 +117,7 @@ fn an_agent_is_spoken_for_by_the_client_it_was_given() {
     let noted = crate::run::ended(without).expect(0).records().remove(0);
     assert_eq!(noted["note"], json!("there is no program `codex` on your PATH yet"));
     let ended = house.loci(&["agent", "messages", "99", "-o", "text"]).expect(2);
-    assert!(ended.text().contains("no such messages"), "{}", ended.text());
+    assert!(ended.text().contains("no matching messages"), "{}", ended.text());
     assert!(house.loci(&["agent", "add", "x", "work", "--client", "sh"]).expect(1).stderr.contains("codex"));
     let _child = serve(&house);
     for on in ["", "resume t1 "] {

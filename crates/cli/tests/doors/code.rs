@@ -106,7 +106,7 @@ fn what_only_has_the_same_name_can_be_left_out_and_is_summed_up() {
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("Engine::run(&") < at("x.run()"), "{text}");
     assert_eq!(text.matches("(possible)\n").count(), 5, "{text}");
-    assert!(text.contains("… 4 more places where only the name is the same"), "{text}");
+    assert!(text.contains("… 4 more matches by name only"), "{text}");
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_root_that_is_no_tree_is_refused_with_what_to_type() {
     let home = tree();
     for (root, code, hint) in [
         ("src/Node.cs", "NOT_FOUND", "--root "),
-        ("nowhere", "NOT_FOUND", "--root names the source tree"),
-        ("/", "INVALID_ARGUMENT", "--root names the source tree"),
+        ("nowhere", "NOT_FOUND", "--root selects the source tree"),
+        ("/", "INVALID_ARGUMENT", "--root selects the source tree"),
     ] {
         for command in ["outline Node", "status", "packs", "window", "pin Node", "context list"] {
             let refused = typed(&home, &format!("code {command} --root {root}")).expect(1);

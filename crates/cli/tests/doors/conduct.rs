@@ -64,7 +64,7 @@ fn an_error_in_text_is_on_standard_error_alone() {
     let home = world();
     let ended = typed(&home, "show zzzz -o text").expect(1);
     assert!(ended.stdout.is_empty());
-    assert!(ended.stderr.contains("error: no session has an id that begins with `zzzz`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: no session has an ID that starts with `zzzz`"), "{}", ended.stderr);
     assert!(ended.stderr.contains("hint: "), "{}", ended.stderr);
 }
 

@@ -188,7 +188,7 @@ fn a_report_holds_what_helps_and_nothing_that_was_said_or_is_secret() {
     }
     let again = loci(&home, &["doctor", "--bundle", "report.tar"]);
     assert!(
-        again.code == Some(1) && again.stderr.contains("name a file that is not there yet"),
+        again.code == Some(1) && again.stderr.contains("choose a new file in a writable folder"),
         "nothing is written over: {}",
         again.stderr
     );

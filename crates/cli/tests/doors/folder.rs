@@ -79,19 +79,19 @@ fn the_budget_that_a_refusal_names_works() {
 fn a_pack_that_cannot_be_is_refused_and_leaves_nothing() {
     let home = tree();
     for (line, code, words) in [
-        ("code pack ../x --filter type:Node", "INVALID_ARGUMENT", "cannot be called `../x`"),
-        ("code pack .git --filter type:Node", "INVALID_ARGUMENT", "cannot be called"),
-        ("code pack core", "INVALID_ARGUMENT", "`filter` is missing"),
+        ("code pack ../x --filter type:Node", "INVALID_ARGUMENT", "invalid pack name `../x`"),
+        ("code pack .git --filter type:Node", "INVALID_ARGUMENT", "invalid pack name"),
+        ("code pack core", "INVALID_ARGUMENT", "missing `filter`"),
         ("code pack core --filter type:Node --budget 0", "INVALID_ARGUMENT", "budget"),
         ("code pack core --filter 'type:Node AND size:3'", "INVALID_FILTER", "at character 15"),
         ("code pack core --filter '(type:Node'", "INVALID_FILTER", "at character"),
-        ("code pack core --filter type:Node --budget 30", "INVALID_ARGUMENT", "nothing fits into 30 tokens"),
-        ("code pack core --filter type:Nobody", "NOT_FOUND", "no type fits"),
+        ("code pack core --filter type:Node --budget 30", "INVALID_ARGUMENT", "no type fits into 30 tokens"),
+        ("code pack core --filter type:Nobody", "NOT_FOUND", "no type matches"),
         ("code window --pack core", "NOT_FOUND", "no pack `core`"),
-        ("code context", "INVALID_ARGUMENT", "an action is missing: add name, clear or list"),
-        ("code context drop", "INVALID_ARGUMENT", "`drop` is none of add, clear, list"),
-        ("code context add", "INVALID_ARGUMENT", "a name is missing"),
-        ("code pin Nobody", "SYMBOL_NOT_FOUND", "nothing is called"),
+        ("code context", "INVALID_ARGUMENT", "missing action: add name, clear or list"),
+        ("code context drop", "INVALID_ARGUMENT", "unknown action `drop`: use add, clear, list"),
+        ("code context add", "INVALID_ARGUMENT", "missing name"),
+        ("code pin Nobody", "SYMBOL_NOT_FOUND", "no symbol is named"),
     ] {
         let refused = typed(&home, line).expect(1);
         let record = &refused.records()[0];

@@ -82,7 +82,7 @@ fn every_session_gets_a_name_once() {
     assert_eq!((&again["named"], &again["changed"], &again["unchanged"]), (&0.into(), &0.into(), &3.into()));
     assert!(again["sessions"].as_array().unwrap().is_empty());
     let text = typed(&home, "memory consolidate -o text").expect(0);
-    assert!(text.text().starts_with("nothing changed: 3 sessions"), "{}", text.text());
+    assert!(text.text().starts_with("no change: 3 sessions"), "{}", text.text());
     let shown = asked(&home, "memory show aaaa1111");
     let summary = shown["summary"].as_str().unwrap();
     for part in
@@ -193,7 +193,7 @@ fn who_has_no_sessions_is_told_so() {
     let home = Home::new();
     for line in ["memory consolidate", "memory consolidate --dry-run"] {
         let told = typed(&home, &format!("{line} -o text")).expect(2);
-        assert!(told.text().starts_with("no conversations"), "{}", told.text());
+        assert!(told.text().starts_with("no sessions"), "{}", told.text());
     }
 }
 

@@ -466,7 +466,7 @@ fn of_many_ids_that_begin_so_some_are_listed_and_that_is_said() {
     assert_eq!(listed(&format!("u-{SOCKET}-main-60")), (1, false));
     assert_eq!(listed(&format!("u-{SOCKET}-main-5")), (11, false));
     let shown = loci(&home, &["resolve", "u-", "-o", "text"]).expect(0);
-    assert!(shown.text().ends_with("and more; give a longer beginning\n"), "{}", shown.text());
+    assert!(shown.text().ends_with("more matches not listed; use a longer prefix\n"), "{}", shown.text());
 }
 
 #[test]
@@ -529,13 +529,13 @@ fn what_only_the_archive_has_is_said_and_not_resumed() {
     let told = |line: &str| crate::run::typed(&home, &format!("{line} -o text")).expect(0).text().to_string();
     for line in lines {
         let text = told(line);
-        assert!(text.contains("claude --resume") && !text.contains("kept by Loci"), "{line}: {text}");
+        assert!(text.contains("claude --resume") && !text.contains("archived by Loci"), "{line}: {text}");
     }
     fs::remove_file(path).unwrap();
     for line in lines {
         let text = told(line);
         assert!(!text.contains("--resume"), "{line}: {text}");
-        assert!(text.contains("(its transcript is gone; kept by Loci)"), "{line}: {text}");
+        assert!(text.contains("(transcript deleted by its agent; archived by Loci)"), "{line}: {text}");
     }
     assert_eq!(search(&home, &["quagga"])["results"][0]["archived"], true);
 }
@@ -543,7 +543,7 @@ fn what_only_the_archive_has_is_said_and_not_resumed() {
 #[test]
 fn words_that_were_added_are_said() {
     let text = loci(&history(), &["search", "login", "--expand", "auto", "-o", "text"]).expect(0);
-    assert!(text.text().contains("\nalso looked for: "), "{}", text.text());
+    assert!(text.text().contains("\nalso searched for: "), "{}", text.text());
     assert!(text.text().contains("(for login)"), "{}", text.text());
 }
 

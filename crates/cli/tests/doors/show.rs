@@ -226,7 +226,7 @@ fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printe
         assert!(error["error"].as_str().unwrap().starts_with("12 "), "{line}: {error}");
         let hints = error["hints"].to_string();
         assert_eq!(hints.matches("0199aaaa-").count(), 10, "{line}: {error}");
-        assert!(hints.contains("and 2 more: give more of the id"), "{line}: {error}");
+        assert!(hints.contains("and 2 more: use a longer prefix"), "{line}: {error}");
     }
     for line in [
         "query sessions --all-projects -o text",

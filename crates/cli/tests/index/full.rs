@@ -92,7 +92,7 @@ fn runs_out_of_room(mounts: &str) {
         if code != 0 {
             failed += 1;
             assert_eq!(code, 1, "{room} kB: {complaint}");
-            assert!(complaint.contains("no room left"), "{room} kB: {complaint}");
+            assert!(complaint.contains("no space left"), "{room} kB: {complaint}");
             assert!(complaint.contains("free some space"), "{room} kB: {complaint}");
         }
         let (code, text, complaint) = told("view");

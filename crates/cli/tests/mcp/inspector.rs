@@ -59,7 +59,7 @@ const ASKED: &[(&str, i32, &str)] = &[
     (
         "--method tools/call --tool-name query_tools_session",
         TOOL_FAILED,
-        "which session is asking is not known",
+        "the requesting session is unknown",
     ),
     ("--method prompts/list", 0, "\"recall\""),
     (

@@ -147,7 +147,7 @@ fn receipts_add_up_by_day_model_and_session() {
     assert_eq!(lately["total"]["cost"].as_f64().unwrap(), 2.0 * 0.0002);
     assert_eq!((&lately["usedToday"], &lately["tokensPerDay"]), (&json!(360), &json!(200_000)), "{lately}");
     assert!(
-        desk.run("memory costs -o text").expect(0).text().contains("within 24 hours: 360 of 200,000 tokens")
+        desk.run("memory costs -o text").expect(0).text().contains("last 24 hours: 360 of 200,000 tokens")
     );
     assert_eq!(desk.run("memory costs --by colour").code, Some(1));
 }

@@ -229,31 +229,32 @@ fn an_answer_that_was_paid_for_is_not_paid_for_again() {
 fn what_makes_no_sense_is_refused() {
     let desk = tree("");
     for (line, says) in [
-        ("investigate ''", "question is missing"),
-        ("investigate how --scope Nothing.Here", "nothing is called"),
-        ("investigate how --scope ''", "name is missing"),
+        ("investigate ''", "missing question"),
+        ("investigate how --scope Nothing.Here", "no symbol is named"),
+        ("investigate how --scope ''", "missing name"),
         ("op O_nothing", "no investigation"),
         ("op O_x --wait 61", "at most 60"),
-        ("op ''", "name is missing"),
+        ("op ''", "missing name"),
     ] {
         let refused = desk.run(&format!("code {line} --root shop")).expect(1);
         assert!(refused.stderr.contains(says), "{line}: {}", refused.stderr);
     }
     let long = "x".repeat(2_000);
     assert!(
-        desk.run(&format!("code investigate {long} --root shop")).expect(1).stderr.contains("at most 1000")
+        desk.run(&format!("code investigate {long} --root shop"))
+            .expect(1)
+            .stderr
+            .contains("longer than 1000")
     );
     desk.ask(HOW, 0);
     desk.ask("'What is a report?'", 0);
     let refused = desk.run("code op O_ --root shop").expect(1);
-    assert!(refused.stderr.contains("several investigations"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is ambiguous"), "{}", refused.stderr);
     for file in std::fs::read_dir(desk.path("shop/.loci/ops")).unwrap().flatten() {
         let name = file.file_name().to_string_lossy().to_string();
         let Some(id) = name.strip_suffix(".json") else { continue };
         std::fs::write(file.path(), "{half").unwrap();
-        assert!(
-            desk.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("cannot be understood")
-        );
+        assert!(desk.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("is damaged"));
     }
     assert_eq!(desk.ask(HOW, 0)["state"], json!("done"), "and is made again");
     // where nothing can be put into the tree, there is an answer all the same: with a folder that takes nothing, and without one
@@ -383,7 +384,7 @@ fn a_scope_may_be_any_way_to_a_folder_and_a_word_of_any_script() {
         desk.run(&format!("code investigate x --scope {outside} --root shop"))
             .expect(1)
             .stderr
-            .contains("nothing is called")
+            .contains("no symbol is named")
     );
     assert_eq!(names(&desk.ask("'Wie wird die Größe gesetzt?'", 0)), ["Memo.Other.Größe"]);
     assert_eq!(names(&desk.ask("'客户在哪里保存'", 0)), ["Memo.Other.客户"]);

@@ -287,7 +287,7 @@ fn a_dry_run_shows_what_would_be_sent_and_sends_nothing() {
         "what was shown is what was sent"
     );
     assert!(
-        desk.run("code notes Node --root shop --dry-run -o text").text().contains("no note is asked for")
+        desk.run("code notes Node --root shop --dry-run -o text").text().contains("no note is requested")
     );
 }
 
@@ -404,7 +404,7 @@ fn what_cannot_be_used_is_asked_three_times_and_set_aside() {
     let shown = desk.code("semantic Node", 2);
     assert!(shown["lastError"].as_str().unwrap().contains("not the JSON object"), "{shown}");
     let text = desk.run("code semantic Node --root shop -o text");
-    assert!(text.text().contains("a model was asked in vain: the answer is not"), "{}", text.text());
+    assert!(text.text().contains("the last attempt failed: the answer is not"), "{}", text.text());
     assert_eq!(desk.code("status", 0)["semanticFailures"], json!(1));
     assert_eq!(desk.answer("memory jobs", 0)["jobs"][0]["chatId"], json!("Memo.Core.Node"));
     // as another type it is another question
@@ -581,11 +581,11 @@ fn what_makes_no_sense_is_refused() {
     let server = says(&[note("x")]);
     let desk = tree(&server, "");
     for (line, says) in [
-        ("Node --filter type:Node", "at once"),
+        ("Node --filter type:Node", "cannot be combined"),
         ("Node --payload", "--dry-run"),
-        ("--limit 0", "limit of 0"),
-        ("Nothing", "nothing is called"),
-        ("--filter type:", "cannot be read"),
+        ("--limit 0", "at least 1"),
+        ("Nothing", "no symbol is named"),
+        ("--filter type:", "invalid filter"),
         ("''", "empty"),
     ] {
         let refused = desk.run(&format!("code notes {line} --root shop")).expect(1);
@@ -599,7 +599,7 @@ fn what_makes_no_sense_is_refused() {
     // a configuration that is wrong keeps nobody from what is there, and is told
     desk.configure("[model]\nprovider = \"openai\"\nprojects_off = [\"nowhere\"]\n");
     let shown = desk.code("semantic Node", 2);
-    assert!(shown["coverage"]["notes"][0].as_str().unwrap().contains("no whole path"), "{shown}");
+    assert!(shown["coverage"]["notes"][0].as_str().unwrap().contains("not an absolute path"), "{shown}");
     assert_eq!(server.requests(), 0);
 }
 
@@ -616,7 +616,7 @@ fn asking_for_a_note_asks_for_it_to_be_written_where_there_is_a_place_for_it() {
     let done = desk.notes("", 0);
     assert_eq!((outcome(&done), server.requests()), ("written", 1), "{done}");
     assert_eq!(desk.code("status", 0)["semanticQueueLength"], json!(0));
-    assert!(desk.run("code notes --root shop -o text").text().contains("no note is asked for"));
+    assert!(desk.run("code notes --root shop -o text").text().contains("no note is requested"));
     assert!(
         desk.run("code notes NodeStore --root shop -o text")
             .expect(0)

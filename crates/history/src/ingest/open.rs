@@ -1,5 +1,5 @@
-//! Opens catalogue and text index for their one writer, empties them to be filled again, and makes anew what is
-//! damaged: whatever happened to them, the next run has something to write to.
+//! Opens catalogue and text index for writing, empties them for a rebuild, and replaces damaged ones: an ingest run always
+//! has stores to write to.
 //!
 //! Does not know what is written.
 
@@ -28,8 +28,8 @@ fn names() -> Vec<&'static str> {
     SOURCES.iter().map(|source| source.name()).collect()
 }
 
-/// Empty, to be filled again. Those who read it meanwhile read what was there. The text index goes first: of an empty
-/// catalogue and an index of what was in it, a kill in between must not leave both.
+/// Empties the catalogue for a rebuild; open readers keep their old snapshot. The text index is removed first: a kill in
+/// between must not leave an empty catalogue next to an index of its former content.
 pub(super) fn emptied(home: &Home, mut catalogue: Writer, caught: &mut Caught) -> Result<Writer, Error> {
     remove(&home.index())?;
     match catalogue.wipe() {
@@ -51,7 +51,7 @@ pub(super) fn damaged(damage: &dyn std::fmt::Display) -> String {
     format!("the catalogue was damaged ({damage}) and is made again")
 }
 
-/// `sequence` is the catalogue's.
+/// Opens the text index. `sequence` is the catalogue's: an index that is ahead of it belongs to another catalogue.
 pub(super) fn index(
     history: &History<'_>,
     home: &Home,
@@ -59,9 +59,10 @@ pub(super) fn index(
     caught: &mut Caught,
 ) -> Result<search::Writer, Error> {
     let folder = home.index();
-    // The writer looks at what is written only when it merges it; what a search needs is looked at here.
+    // The writer reads existing segments only when it merges them; opening a searcher detects damage now.
     let open = || {
-        // Half the threads read, mask and archive. One with all the memory makes half as many segments as two with half.
+        // The other half of the threads reads, masks and archives. One indexing thread with all the memory produces half
+        // as many segments as two with half of it each.
         let index = search::Writer::open(&folder, (history.threads / 2).clamp(1, 2), HEAP)?;
         search::Index::open(&folder).map(|_| index)
     };
@@ -71,7 +72,7 @@ pub(super) fn index(
     home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     let opened = match open() {
         Ok(index) if index.sequence() <= sequence => return Ok(index),
-        Ok(_) => None, // of another catalogue than this one
+        Ok(_) => None, // belongs to another catalogue
         Err(error @ (search::Error::Damaged { .. } | search::Error::Version { .. })) => Some(error),
         Err(error) => return Err(index_error(&error)),
     };
@@ -83,7 +84,7 @@ pub(super) fn index(
     open().map_err(|error| index_error(&error))
 }
 
-/// What is wrong with the catalogue, if its pages are.
+/// Describes the damage if the catalogue's pages are corrupt.
 pub(super) fn damage(home: &Home) -> Option<String> {
     let reader = catalogue::Reader::open(&home.catalogue(), &[]);
     reader
@@ -91,7 +92,7 @@ pub(super) fn damage(home: &Home) -> Option<String> {
         .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
 }
 
-/// A damaged file is kept beside the new one, once: somebody may want to know what happened to it.
+/// Renames a damaged file to `.damaged` for inspection, replacing an earlier one.
 pub(super) fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
     let beside = path.with_extension("damaged");
     remove(&beside)?;
@@ -99,7 +100,7 @@ pub(super) fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error
     clear(home)
 }
 
-/// Removes what is derived and cannot be emptied in its place. What is kept stays.
+/// Deletes the catalogue and index files if they cannot be emptied in place. The archive stays.
 fn clear(home: &Home) -> Result<(), Error> {
     for ending in ["", "-wal", "-shm"] {
         remove(&home.cache.join(format!("catalogue.db{ending}")))?;
@@ -107,7 +108,7 @@ fn clear(home: &Home) -> Result<(), Error> {
     remove(&home.index())
 }
 
-/// Whatever stands there: a folder may stand where a file should, and the other way round.
+/// Removes a file or a folder: either may be found where the other is expected.
 fn remove(path: &std::path::Path) -> Result<(), Error> {
     let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -115,7 +116,7 @@ fn remove(path: &std::path::Path) -> Result<(), Error> {
         removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
     };
     let mut removed = once();
-    // The last writer has let go of the lock, but a merge of its index may not have ended.
+    // The last writer has released the lock, but one of its segment merges may still be running.
     for _ in 0..40 {
         if !is_filled(&removed) {
             break;

@@ -1,7 +1,7 @@
-//! The stages of indexing, each alone, so that `cargo xtask bench index` can say what each of them costs; and the texts
-//! that the index was told, so that a bare engine can be handed the same.
+//! Runs single stages of indexing so that `cargo xtask bench index` can measure each, and lists the indexed texts so that
+//! a bare engine can be given the same input.
 //!
-//! Does not index anything, and nobody but the benchmark asks it.
+//! Does not index anything; used only by the benchmark.
 
 use super::text::{Record, Teller};
 use super::{BOTH, Caught, open};
@@ -20,20 +20,23 @@ use sources::archive::Store;
 use sources::{Names, Transcript};
 use std::path::Path;
 
-/// A text the index was told: file, conversation, event, part, time, text.
+/// An indexed text: file, session, event, part, time, text.
 pub type Text<'t> = (u32, u32, u64, u8, i64, &'t str);
 
-/// How far a run goes: each does what the one before it does, `mask` and `keep` one thing more than `read`.
+/// The stages in order. Each includes the previous one, except that `mask` and `keep` both extend `read`.
 const STAGES: [&str; 5] = ["find", "survey", "read", "mask", "keep"];
 
 impl History<'_> {
-    /// Reads the whole history as far as one stage, on one thread; copies go to `archive`. Says how many transcripts and
-    /// rows there were, the bytes of text the index would be handed, and those the copies take.
+    /// Reads the whole history up to one stage, on one thread; archived copies go to `archive`. Returns the number of
+    /// transcripts and rows, the bytes of text for the index, and the size of the copies.
     #[doc(hidden)]
     pub fn stage(&self, stage: &str, archive: &Path) -> Result<[u64; 4], Error> {
         let Some(far) = STAGES.iter().position(|known| *known == stage) else {
             let known = STAGES.join(", ");
-            return Err(Error::new(Code::InvalidArgument, format!("{stage}: not one of {known}")));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("unknown stage `{stage}`: expected one of {known}"),
+            ));
         };
         let history = History { masked: stage == "mask", ..*self };
         let store = Store::new(archive.to_path_buf());
@@ -73,7 +76,7 @@ impl History<'_> {
         Ok([files, many, bytes, packed])
     }
 
-    /// Hands over every text that the index was told, in the order of the catalogue.
+    /// Calls `each` with every indexed text, in catalogue order.
     #[doc(hidden)]
     pub fn texts(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
         let home = self.home().ok_or_else(homeless)?;
@@ -111,7 +114,7 @@ impl History<'_> {
 }
 
 impl Teller<'_> {
-    /// None where there is nothing to be said of it.
+    /// None if the record has no text or cannot be read.
     fn said(&self, transcript: &Transcript, row: &Row) -> Option<(Part, String)> {
         let row = Row { file: 0, end_file: 0, ..*row };
         let (part, text) = said(&row, self.record(transcript, &row).ok()?);

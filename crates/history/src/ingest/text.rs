@@ -1,5 +1,4 @@
-//! Reads the records that are new, masks them, hands them to the archive and says what the text index should have of
-//! them.
+//! Reads and masks new records, writes them to the archive and sends their text to the index writer.
 //!
 //! Does not write to the catalogue or the index.
 
@@ -16,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-/// A text for the index, on its way there.
+/// A document for the text index.
 pub(super) struct Told {
     pub(super) event: u64,
     pub(super) replaces: bool,
@@ -40,7 +39,7 @@ impl Told {
     }
 }
 
-/// What goes to the index at once.
+/// Text bytes per message to the writer.
 const PORTION: usize = 512 * 1024;
 
 pub(super) struct Teller<'t> {
@@ -57,15 +56,15 @@ pub(super) enum Record {
 }
 
 impl Teller<'_> {
-    /// Reads what is new in a transcript that was just surveyed. None: nobody listens any more.
+    /// Reads the new records of a transcript that was just surveyed. None: the writer has stopped.
     pub(super) fn read(
         &self,
         surveyed: &Surveyed,
         applied: &Applied,
         send: &SyncSender<Heard>,
     ) -> Option<()> {
-        let mut telling = Telling::new(self, &surveyed.transcript, applied, send);
-        telling.keeper = match self.keeper(surveyed).transpose() {
+        let mut sender = Telling::new(self, &surveyed.transcript, applied, send);
+        sender.keeper = match self.keeper(surveyed).transpose() {
             Ok(keeper) => keeper,
             Err(error) => {
                 failed(&surveyed.transcript, &error, send)?;
@@ -77,21 +76,21 @@ impl Teller<'_> {
         for (ordinal, row) in surveyed.rows.iter().enumerate() {
             let name = names.get(row.name as usize).map_or("", |name| &**name);
             let new = fresh.next_if(|fresh| fresh.ordinal == ordinal as u32).copied();
-            let kept = telling.keeper.as_ref().is_none_or(|keeper| keeper.has(ordinal as u32, row, name));
+            let kept = sender.keeper.as_ref().is_none_or(|keeper| keeper.has(ordinal as u32, row, name));
             let unread = Fresh { ordinal: ordinal as u32, told: false, replaces: false };
             if new.is_some_and(|new| new.told) || !kept {
-                telling.one(new.unwrap_or(unread), row, name)?;
+                sender.one(new.unwrap_or(unread), row, name)?;
             }
         }
-        let keeper = telling.keeper.take();
-        telling.finish()?;
+        let keeper = sender.keeper.take();
+        sender.finish()?;
         match keeper.map(|keeper| keeper.finish(&surveyed.facts)) {
             Some(Err(error)) => failed(&surveyed.transcript, &error, send),
             _ => Some(()),
         }
     }
 
-    /// Tells the index again what the catalogue knows.
+    /// Indexes again what the catalogue has of a transcript.
     pub(super) fn retell(
         &self,
         transcript: &Transcript,
@@ -99,16 +98,17 @@ impl Teller<'_> {
         applied: &Applied,
         send: &SyncSender<Heard>,
     ) -> Option<()> {
-        let mut telling = Telling::new(self, transcript, applied, send);
+        let mut sender = Telling::new(self, transcript, applied, send);
         for fresh in &applied.fresh {
             if let Some(row) = rows.get(fresh.ordinal as usize) {
-                telling.one(*fresh, row, "")?;
+                sender.one(*fresh, row, "")?;
             }
         }
-        telling.finish()
+        sender.finish()
     }
 
-    /// The copy that is continued. What the archive holds already is not kept again; a forgotten session never.
+    /// The archive writer for a transcript. None for transcripts that are archived copies themselves, that have no rows, or
+    /// that contain a forgotten session.
     fn keeper(&self, surveyed: &Surveyed) -> Option<Result<Keeper, sources::Error>> {
         let transcript = &surveyed.transcript;
         let forgotten =
@@ -127,7 +127,7 @@ impl Teller<'_> {
             RowKind::Message => {
                 sources::message(transcript, row).map(|m| Record::Message(self.history.masked_message(m)))
             }
-            // The call of a lone result lies in another file, and with it what was asked.
+            // The call that belongs to a lone result, with its input, is in another file.
             RowKind::Result => Ok(Record::Call(Call { status: row.status(), ..Call::default() })),
             RowKind::Call => {
                 sources::call(transcript, transcript, row).map(|c| Record::Call(self.history.masked_call(c)))
@@ -136,7 +136,7 @@ impl Teller<'_> {
     }
 }
 
-/// A full disk ends the run; whatever else keeps a copy from being made is told and costs that copy.
+/// A full disk ends the run; any other archive error is reported and costs only that copy.
 fn failed(transcript: &Transcript, error: &sources::Error, send: &SyncSender<Heard>) -> Option<()> {
     if let sources::Error::Io { path, error } = error
         && error.kind() == std::io::ErrorKind::StorageFull
@@ -147,7 +147,7 @@ fn failed(transcript: &Transcript, error: &sources::Error, send: &SyncSender<Hea
     send.send(Heard::Trouble(trouble(transcript, error))).ok()
 }
 
-/// One transcript's texts on their way.
+/// Collects the texts of one transcript and sends them to the writer.
 struct Telling<'t> {
     teller: &'t Teller<'t>,
     transcript: &'t Transcript,
@@ -227,7 +227,7 @@ impl<'t> Telling<'t> {
     }
 }
 
-/// Where the last whole line ends among the first `read` bytes. None where lines do not count.
+/// The end of the last complete line within the first `read` bytes. None for transcripts that are not files of lines.
 pub(super) fn last_line_end(transcript: &Transcript, read: u64) -> Option<u64> {
     const STEP: u64 = 64 * 1024;
     if transcript.part.is_some() || read == 0 {
@@ -247,5 +247,5 @@ pub(super) fn last_line_end(transcript: &Transcript, read: u64) -> Option<u64> {
     None
 }
 
-/// Shared between the thread that reads and the one that writes.
+/// Shared between a reader thread and the writer.
 pub(super) type Shared = Arc<Surveyed>;

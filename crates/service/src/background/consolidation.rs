@@ -1,6 +1,6 @@
-//! When memory is consolidated by itself: after a while in which no agent wrote anything, and not too often.
+//! Consolidates memory in the background: after a period without agent activity, and at most every few hours.
 //!
-//! Does not look at transcripts or clocks: whoever watches says when something was written last.
+//! Does not read transcripts to detect activity: the watcher passes the time of the last write.
 
 use crate::config::Memory;
 use crate::{Service, config, memory_store};
@@ -13,8 +13,7 @@ use record::Stamp;
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 
-/// Whether it is time: quiet for long enough, and the last run long enough ago. A time that is not known never held
-/// anything up.
+/// Whether a run is due: idle for long enough, and the last run long enough ago. An unknown time counts as long ago.
 pub(crate) fn due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings: &Memory) -> bool {
     let since = |then: Stamp| if then.is_some() { now.0.saturating_sub(then.0) } else { i64::MAX };
     let (quiet, apart) = (i64::from(settings.idle_minutes), i64::from(settings.every_hours));
@@ -22,7 +21,7 @@ pub(crate) fn due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings: &
 }
 
 impl Service {
-    /// Consolidates if it is time, and nobody else is at it. None: it is not.
+    /// Consolidates memory if a run is due and no other process is doing it. None: nothing was done.
     pub fn idle_work(&self, last_activity: Stamp) -> Result<Option<Consolidated>, Error> {
         let settings = config::read(&self.places)?.memory;
         let is_due = || -> Result<bool, Error> {
@@ -37,21 +36,20 @@ impl Service {
         }
         let home = self.home().ok_or_else(homeless)?;
         let Some(lease) = Lock::seize_at(&home, &home.memory_lock())? else { return Ok(None) };
-        // Whoever held it a moment ago may have done it.
+        // The previous holder of the lock may have completed a run in the meantime.
         if !is_due()? {
             return Ok(None);
         }
-        let mut done = crate::ops::memory::run(self, &Consolidate::default())?;
+        let mut done = crate::operations::memory::run(self, &Consolidate::default())?;
         drop(lease);
-        crate::ops::memory::improve(self, &mut done)?;
+        crate::operations::memory::improve(self, &mut done)?;
         Ok(Some(done))
     }
 
-    /// Has notes about types written that were asked for or are out of date, as far as what was just done has left room for
-    /// it; gives how many.
+    /// Writes requested or outdated notes about types, within what this run has left of its job budget; returns how many.
     pub fn idle_notes(&self, done: &Consolidated) -> Result<u64, Error> {
         let asked = done.model.as_ref().map_or(0, |run| run.answered + run.failed);
-        crate::ops::code::write_waiting(self, asked)
+        crate::operations::code::write_waiting(self, asked)
     }
 }
 
@@ -60,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_time_when_it_was_quiet_and_the_last_run_is_long_ago() {
+    fn a_run_is_due_after_idle_time_and_an_interval() {
         let now = 1_000 * HOUR;
         let usual = Memory::default();
         let often = Memory { idle_minutes: 0, every_hours: 0 };
@@ -73,14 +71,14 @@ mod tests {
             (Stamp::NONE.0, Stamp::NONE.0, &usual, true),
             (now, now, &often, true),
             (now - 30 * MINUTE, now - 4 * HOUR, &far, false),
-            // A clock that was set back: not before it has caught up.
+            // After the clock was set back, a run is not due until it has caught up.
             (now + HOUR, now + HOUR, &usual, false),
         ] {
             assert_eq!(due(Stamp(now), Stamp(active), Stamp(run), settings), is_due, "{active} {run}");
         }
     }
 
-    /// A history of one session, a day before `now`.
+    /// A service whose history is one session, a day before `now`.
     fn service(home: &std::path::Path, now: i64) -> Service {
         let entry = serde_json::json!({
             "type": "user", "uuid": "u1", "parentUuid": null, "isSidechain": false, "userType": "external",
@@ -97,18 +95,18 @@ mod tests {
     }
 
     #[test]
-    fn it_runs_by_itself_once_and_never_beside_another() {
+    fn it_runs_once_and_never_concurrently() {
         let home = tempfile::tempdir().unwrap();
         let now = Stamp::parse(b"2026-11-15T12:00:00Z").0;
         let first = service(home.path(), now);
         let quiet = Stamp(now - HOUR);
-        assert!(first.idle_work(Stamp(now)).unwrap().is_none(), "somebody is at work");
+        assert!(first.idle_work(Stamp(now)).unwrap().is_none(), "an agent is active");
         let own = first.home().unwrap();
         let lease = Lock::seize_at(&own, &own.memory_lock()).unwrap();
-        assert!(first.idle_work(quiet).unwrap().is_none(), "another is at it");
+        assert!(first.idle_work(quiet).unwrap().is_none(), "another process holds the lock");
         drop(lease);
         assert_eq!(first.idle_work(quiet).unwrap().map(|done| done.named), Some(1));
-        assert!(first.idle_work(quiet).unwrap().is_none(), "it was done just now");
+        assert!(first.idle_work(quiet).unwrap().is_none(), "the last run is too recent");
         let later = service(home.path(), now + 4 * HOUR);
         assert_eq!(later.idle_work(quiet).unwrap().map(|done| (done.named, done.unchanged)), Some((0, 1)));
     }

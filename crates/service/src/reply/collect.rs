@@ -1,4 +1,4 @@
-//! Takes an answer's records one by one and ends with an envelope: the records themselves, or a file of them.
+//! Collects the records of a response one by one into an envelope: inline, or as a saved result.
 //!
 //! Does not know where records come from.
 
@@ -15,7 +15,7 @@ pub(crate) struct Collector {
     limit: u64,
     query: String,
     session: Option<String>,
-    /// Lines that fit into a reply; kept even when a file is begun, in case the disk is full.
+    /// Lines that fit inline; kept even after a file is started, in case the disk fills up.
     kept: Vec<u8>,
     kept_lines: u64,
     file: Option<RefFile>,
@@ -25,11 +25,11 @@ pub(crate) struct Collector {
     first: Value,
     last: Vec<u8>,
     lines: u64,
-    /// Only the counts are wanted: nothing is kept.
+    /// Only count; keep no records.
     counting: bool,
 }
 
-/// How many fields are named, and how many values of one are counted, in a summary.
+/// Limits of a summary: field names, and counted values per field.
 const MOST_FIELDS: usize = 24;
 const MOST_COUNTS: usize = 6;
 
@@ -65,15 +65,15 @@ impl Collector {
         self
     }
 
-    /// What an answer holds besides its records: the first line of the file.
+    /// The response without its records: the first line of the file.
     pub(crate) fn head(&mut self, head: &Value) {
         self.store(format!("{head}\n").as_bytes());
     }
 
-    /// One record with its end of line. True: go on.
+    /// Adds one record, including its newline. Always true: continue.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> bool {
         let parsed = serde_json::from_slice::<Value>(bytes);
-        // A filter may print what JSON has no word for, such as `NaN`: it stays, as text.
+        // A filter may print values that are not JSON, such as `NaN`: kept as a string.
         let (odd, mut record) = (parsed.is_err(), parsed.unwrap_or_else(|_| text_of(bytes)));
         self.tally.add(&record);
         let bytes = if odd || may_harm(bytes) {
@@ -106,7 +106,7 @@ impl Collector {
     }
 
     fn store(&mut self, bytes: &[u8]) {
-        // An array has a comma or a bracket where a file has the end of a line, and one bracket more.
+        // A JSON array has a comma or bracket in place of each newline, plus one bracket.
         let fits = ((self.kept.len() + bytes.len()) as u64) < self.limit;
         if self.file.is_none()
             && self.failed.is_none()
@@ -125,7 +125,7 @@ impl Collector {
         }
     }
 
-    /// Begins the file with what was kept. False, with a reason, where it cannot be written.
+    /// Starts the file with the lines kept so far. False if it cannot be written; the reason is in `failed`.
     fn begin_file(&mut self) -> bool {
         let session = self.session.as_deref().unwrap_or("");
         let begun = self.refs.create(session, &self.query).and_then(|mut file| {
@@ -158,7 +158,7 @@ impl Collector {
         envelope
     }
 
-    /// The counts are themselves records, and many kinds of them may not fit either.
+    /// Returns only the counts. They are records themselves and may not fit inline either.
     fn only_counts(self) -> Envelope {
         let records = self.tally.records();
         let mut counts = Collector::new(self.refs, self.limit, &self.query, &[], self.session);
@@ -210,12 +210,12 @@ fn text_of(bytes: &[u8]) -> Value {
     Value::String(String::from_utf8_lossy(bytes).trim_end().to_string())
 }
 
-/// Whether a line may hold something that is not to be passed on as it is.
+/// Whether a line may contain something that [`guard`] alters.
 fn may_harm(line: &[u8]) -> bool {
     line.iter().any(|b| matches!(b, b'<' | b'[' | b'\\' | 0x80..))
 }
 
-/// Why there is no file, in a word that a program can act on.
+/// The machine-readable reason why there is no file.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "refs_full".to_string(),
@@ -223,12 +223,12 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// How much of a record a summary shows.
+/// Bytes of a record shown in a summary.
 const LINE: usize = 360;
-/// What the frame and the notes around a summary may take.
+/// Bytes reserved for the rest of the envelope around a summary.
 const AROUND: usize = 260;
 
-/// Keeps a reply that points to a file small, whatever the file holds.
+/// Shrinks the summary step by step until the envelope of a saved result is small enough.
 fn fit(envelope: &mut Envelope) {
     let size = |envelope: &Envelope| serde_json::to_string(envelope).map_or(0, |text| text.len()) + AROUND;
     for step in 0..4 {
@@ -245,19 +245,19 @@ fn fit(envelope: &mut Envelope) {
     }
 }
 
-/// Counts stand in the reply as long as they are small; all of them are what `stats_only` gives.
+/// Adds counts to the envelope as far as they fit; `stats_only` returns all of them.
 fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
-    let room = if envelope.mode == Mode::FileRef { 600 } else { usize::MAX };
+    let budget = if envelope.mode == Mode::FileRef { 600 } else { usize::MAX };
     let (all, mut size) = (stats.len(), 0);
     stats.retain(|record| {
         size += record.to_string().len() + 1;
-        size <= room
+        size <= budget
     });
     if stats.len() < all {
         envelope.notes.push(format!("{} of {all} kinds; stats_only gives all", stats.len()));
     }
     envelope.stats = Some(stats);
-    if let Some(file_ref) = envelope.file_ref.as_mut().filter(|_| room < usize::MAX) {
+    if let Some(file_ref) = envelope.file_ref.as_mut().filter(|_| budget < usize::MAX) {
         file_ref.summary.counts.clear();
         (file_ref.summary.first_line, file_ref.summary.last_line) =
             (shorter(&file_ref.summary.first_line, 160), shorter(&file_ref.summary.last_line, 160));
@@ -265,7 +265,7 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
     fit(envelope);
 }
 
-/// The commonest values of the fields that tell kinds apart; how calls ended besides, under names of their own.
+/// The most frequent values of each counted field. `status` values get keys of their own, such as `error_count`.
 fn counts(tally: &Tally) -> Map<String, Value> {
     let mut counts = Map::new();
     for name in tally.fields() {
@@ -289,7 +289,7 @@ fn counts(tally: &Tally) -> Map<String, Value> {
     counts
 }
 
-/// A record of at most so many bytes: long values are cut, and say so with `…`; fields that do not fit are left out.
+/// Shortens a record to at most `most` bytes: long values end in `…`, and fields that do not fit are left out.
 fn shorter(record: &Value, most: usize) -> Value {
     if record.to_string().len() <= most {
         return record.clone();
@@ -321,7 +321,7 @@ fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).chain(['…']).collect()
 }
 
-/// Of what was found by searching, the best stands in the reply: it is mostly all that is needed.
+/// For a search, replaces the summary by the best hits: usually the agent needs nothing else.
 pub(crate) fn tell_best(operation: &Operation, head: &Value, rows: &[Value], file_ref: &mut FileRef) {
     if operation.name != api::search::OPERATION.name {
         return;

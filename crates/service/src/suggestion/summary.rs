@@ -1,8 +1,7 @@
-//! What was an earlier conversation about, in a few sentences? What memory keeps of it; where that is nothing, what is there
-//! already: what the person asked first and last, the files that were changed, and how it ended. Free, and the same every
-//! time.
+//! Summarises a session in a few sentences: its summary in memory, or else an excerpt of its transcript with the first and
+//! last prompt, the changed files and the final reply. Needs no model and is deterministic.
 //!
-//! Does not understand any of it.
+//! Does not interpret the text.
 
 use crate::{Service, memory_store};
 use catalogue::{Chat, Reader};
@@ -10,19 +9,19 @@ use history::excerpt::{Excerpt, cut};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
-    /// What memory says; then there is no excerpt.
+    /// The summary in memory; if present, the excerpt is empty.
     pub(crate) kept: String,
-    /// What its transcript says.
+    /// The excerpt of the transcript.
     pub(crate) excerpt: Excerpt,
-    /// A summary that a person wrote.
+    /// The summary in memory, if a person wrote it.
     pub(crate) by_person: String,
 }
 
-/// Characters that are shown beforehand.
+/// Length of a preview, in characters.
 const PREVIEW: usize = 200;
 
 impl Service {
-    /// What memory keeps of a session, or else what can be told from its transcript.
+    /// The summary of a session in memory, or else an excerpt of its transcript.
     pub(crate) fn told_of(&self, reader: &Reader, chat: &Chat) -> Summary {
         let kept = self.remembered(&chat.session.session_id).map(|known| known.summary.text);
         if let Some(kept) = kept.filter(|text| !text.trim().is_empty()) {
@@ -32,7 +31,7 @@ impl Service {
         Summary { excerpt, ..Summary::default() }
     }
 
-    /// What a session may be told of itself unasked.
+    /// The summary for a session of itself, shown without a request.
     pub(crate) fn own_told(&self, reader: &Reader, chat: &Chat) -> Summary {
         let kept = self.remembered(&chat.session.session_id).map(|known| known.summary);
         let by_person = kept.filter(|words| words.by == memory::By::Person).map(|words| words.text);
@@ -40,7 +39,7 @@ impl Service {
         Summary { by_person: by_person.unwrap_or_default(), excerpt, ..Summary::default() }
     }
 
-    /// What memory keeps of a session, under its whole id.
+    /// The memory of a session, by its full ID.
     pub(crate) fn remembered(&self, session: &str) -> Option<memory::Remembered> {
         let store = memory_store::look(self).ok()??;
         store.sessions(session).ok()?.into_iter().find(|known| known.session_id == session)
@@ -48,14 +47,14 @@ impl Service {
 }
 
 impl Summary {
-    /// What is shown of it beforehand.
+    /// The beginning of the summary.
     pub(crate) fn preview(&self) -> String {
         let texts = [&self.kept, &self.excerpt.ended, &self.excerpt.asked];
         texts.into_iter().find(|text| !text.is_empty()).map_or_else(String::new, |text| cut(text, PREVIEW))
     }
 
-    /// What the person said and which files were touched: what a session may be told of itself unasked. A summary stands here
-    /// only if a person wrote it: one that was made holds what agents and tools said.
+    /// The user's own words and the changed files: what may be shown to a session without a request. Includes a summary only
+    /// if a person wrote it, because a derived one contains text of agents and tools.
     pub(crate) fn own_words(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.by_person.lines().map(String::from).collect();
         for (label, text) in [("Asked first", &self.excerpt.asked), ("Asked last", &self.excerpt.last)] {
@@ -69,7 +68,7 @@ impl Summary {
         lines
     }
 
-    /// All of it, for who has asked for it.
+    /// The whole summary, for a user who requested it.
     pub(crate) fn whole(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.kept.lines().map(String::from).collect();
         if lines.is_empty() {

@@ -1,6 +1,7 @@
-//! What the daemon answers with, as seen from where it is asked, and what it does between questions.
+//! The daemon's call handler, background jobs and message dispatcher.
 //!
-//! Keeps nothing from one call to the next, and does not know sockets, locks or watchers.
+//! Handles each call with the caller's directory and environment and keeps no results between calls. Does not know
+//! sockets, locks or watchers.
 
 use crate::daemon_client::teller;
 use crate::environment::exe;
@@ -15,11 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Answers each call on its own, as seen from where it is asked.
+/// Handles each call with the working directory and the variables of its caller.
 pub(super) struct Counter {
     pub(super) places: Places,
     pub(super) poke: Poke,
-    /// Directories in which the code was asked about: a tree of another one may have to be watched.
+    /// Directories from which code operations were called: a new one may belong to a tree that is not watched yet.
     pub(super) asked_in: Mutex<BTreeSet<PathBuf>>,
     pub(super) runs: Runs,
 }
@@ -53,14 +54,15 @@ impl Counter {
 
 impl Answers for Counter {
     fn answer(&self, mut call: Call<'_>) -> Result<Told, Error> {
-        // Filters and guards are this program again: without its file it can run none, and is about to make room.
+        // jq filters and supervisors re-execute this binary. If its file is gone, neither can run, and the daemon is about to
+        // exit for its replacement.
         if !exe().exists() {
             return Err(leaving());
         }
         let service = self.service(&call);
         let params = std::mem::take(&mut call.params);
         let tool = api::tool_named(call.method);
-        let told = match (tool, api::operation_named(call.method)) {
+        let response = match (tool, api::operation_named(call.method)) {
             (Some(tool), _) if call.meta.envelope => {
                 serde_json::to_value(service.tool(tool, params)?).unwrap_or_default()
             }
@@ -70,8 +72,9 @@ impl Answers for Counter {
                 None => return Ok(Told::Unknown),
             },
         };
-        // Called off in the middle, what only looks may have left something out; whoever asked can look for itself.
-        if service.progress.stopped() && api::operation_named(call.method).is_none_or(|asked| asked.read_only)
+        // A read-only operation cancelled midway may be incomplete; the client then runs it itself.
+        if service.progress.stopped()
+            && api::operation_named(call.method).is_none_or(|operation| operation.read_only)
         {
             return Err(leaving());
         }
@@ -79,7 +82,7 @@ impl Answers for Counter {
         if api::operation_named(call.method).is_some_and(code) && self.is_new(&service.cwd) {
             self.poke.rearranged();
         }
-        Ok(Told::Answer(told))
+        Ok(Told::Answer(response))
     }
 
     fn figures(&self) -> Value {
@@ -92,7 +95,7 @@ impl Answers for Counter {
 }
 
 fn leaving() -> Error {
-    Error::new(Code::ShuttingDown, "the daemon is about to end")
+    Error::new(Code::ShuttingDown, "the daemon is shutting down")
 }
 
 fn answered(
@@ -102,15 +105,15 @@ fn answered(
     call: &mut Call<'_>,
 ) -> Result<Value, Error> {
     let control = service.control(operation, &mut params)?;
-    let answer = api::call(service, operation, params)?;
+    let response = api::call(service, operation, params)?;
     if control.alters() {
-        service.shaped(operation, &answer, &control, call.lines)?;
+        service.shaped(operation, &response, &control, call.lines)?;
         return Ok(json!({}));
     }
-    Ok(serde_json::to_value(&answer).unwrap_or_default())
+    Ok(serde_json::to_value(&response).unwrap_or_default())
 }
 
-/// A view by its title, or by the tool that asks it.
+/// Finds a view by its title, or by the name of its tool.
 fn view(name: &str) -> Option<&'static api::View> {
     let titled = api::VIEWS.iter().find(|view| view.title() == name);
     titled.or_else(|| api::tool_named(name)?.view())
@@ -122,17 +125,17 @@ fn asked(
     params: Map<String, Value>,
     call: &mut Call<'_>,
 ) -> Result<Value, Error> {
-    let ask = api::ViewRequest::new(view, params)?;
+    let request = api::ViewRequest::new(view, params)?;
     if call.meta.envelope {
-        let (envelope, outcome) = service.view(view, ask, &view.named())?;
+        let (envelope, outcome) = service.view(view, request, &view.named())?;
         return Ok(json!({"envelope": envelope, "ending": outcome.ending()}));
     }
     let format = if call.meta.tsv { service::Format::Tsv } else { service::Format::Jsonl };
-    let outcome = service.answer(view, &ask, format, call.lines)?;
+    let outcome = service.answer(view, &request, format, call.lines)?;
     Ok(serde_json::to_value(outcome.ending()).unwrap_or_default())
 }
 
-/// What this process holds in memory, in bytes; nothing where the system does not tell.
+/// Resident memory of this process in bytes; 0 on systems without `/proc`.
 fn rss() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -143,7 +146,7 @@ fn entries(folder: &str) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-/// What is done between questions, with the places that the daemon was started with.
+/// Background jobs, with the paths and variables of the daemon itself.
 pub(super) struct Housekeeping {
     pub(super) places: Places,
 }
@@ -177,17 +180,17 @@ impl Keeper for Housekeeping {
         let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
         let done = service.idle_work(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
         let Some(done) = done else { return Ok(None) };
-        let mut told = json!({"named": done.named, "changed": done.changed, "facts": done.facts});
+        let mut summary = json!({"named": done.named, "changed": done.changed, "facts": done.facts});
         match service.idle_notes(&done) {
-            Ok(notes) => told["notes"] = json!(notes),
-            // What was consolidated is so all the same. Its message may name a project, which no log should.
-            Err(error) => told["notes_failed"] = json!(error.code.word()),
+            Ok(notes) => summary["notes"] = json!(notes),
+            // Consolidation itself succeeded. Log only the error code: the message may contain a project name.
+            Err(error) => summary["notes_failed"] = json!(error.code.word()),
         }
-        Ok(Some(told))
+        Ok(Some(summary))
     }
 }
 
-/// Messages that are handed out: nothing else keeps them waiting.
+/// Delivers messages between agents, on its own thread so that no background job delays them.
 pub(super) struct Errands {
     pub(super) places: Places,
     pub(super) poke: Poke,

@@ -1,12 +1,12 @@
-//! Loci's figures as a monitor reads them: Prometheus' text, a name, labels and a number to a line.
+//! Formats [`Status`] as Prometheus text: one metric name, labels and value per line.
 //!
-//! Counts nothing itself: what is not in `status` is not here. Nothing is sent anywhere.
+//! Does not measure anything: all values come from `status`. Nothing is sent anywhere.
 
 use api::status::{Status, Took};
 use record::Stamp;
 use std::fmt::Write as _;
 
-/// A figure: its name, what kind it is, what it tells, and its values with their labels.
+/// A metric: name, type, help text, and values with their labels.
 type Figure = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
 pub(super) fn text(status: &Status, now: Stamp) -> String {
@@ -34,26 +34,26 @@ fn figures(status: &Status, now: Stamp) -> Vec<Figure> {
         daemon.methods.iter().flat_map(labelled).collect::<Vec<_>>()
     };
     vec![
-        ("up", "gauge", "Whether the daemon runs and answers.", one(u64::from(daemon.running && daemon.trouble.is_none()))),
-        ("uptime_seconds", "gauge", "For how long it has run.", of_daemon(daemon.uptime_seconds.unwrap_or(0))),
-        ("rss_bytes", "gauge", "Memory that it holds.", of_daemon(daemon.rss_bytes)),
-        ("threads", "gauge", "Its threads.", of_daemon(daemon.threads)),
-        ("open_files", "gauge", "Files and sockets that it has open.", of_daemon(daemon.open_files)),
-        ("connections", "gauge", "Connections at this moment, the one that asks among them.", of_daemon(daemon.connections)),
-        ("calls_in_flight", "gauge", "Calls that run or wait.", of_daemon(daemon.in_flight)),
-        ("calls_total", "counter", "Calls answered.", of_daemon(daemon.calls)),
-        ("calls_failed_total", "counter", "Calls answered with an error.", of_daemon(daemon.failed)),
-        ("query_ms", "gauge", "Time that half of the calls, and all but one in twenty, took at most.",
+        ("up", "gauge", "Whether the daemon is running and responds.", one(u64::from(daemon.running && daemon.trouble.is_none()))),
+        ("uptime_seconds", "gauge", "Time since the daemon started.", of_daemon(daemon.uptime_seconds.unwrap_or(0))),
+        ("rss_bytes", "gauge", "Resident memory of the daemon.", of_daemon(daemon.rss_bytes)),
+        ("threads", "gauge", "Threads of the daemon.", of_daemon(daemon.threads)),
+        ("open_files", "gauge", "Open files and sockets of the daemon.", of_daemon(daemon.open_files)),
+        ("connections", "gauge", "Current connections, including this one.", of_daemon(daemon.connections)),
+        ("calls_in_flight", "gauge", "Calls running or queued.", of_daemon(daemon.in_flight)),
+        ("calls_total", "counter", "Calls completed.", of_daemon(daemon.calls)),
+        ("calls_failed_total", "counter", "Calls that returned an error.", of_daemon(daemon.failed)),
+        ("query_ms", "gauge", "Median and 95th percentile latency per operation.",
             took(|took| vec![(",quantile=\"0.5\"", took.p50_ms), (",quantile=\"0.95\"", took.p95_ms)])),
-        ("query_total", "counter", "Calls of each operation.", took(|took| vec![("", took.calls as f64)])),
-        ("watched_dirs", "gauge", "Folders that the kernel watches.", of_daemon(daemon.watched)),
-        ("watch_polled_dirs", "gauge", "Folders beyond its limit.", of_daemon(daemon.polled)),
-        ("watch_overflows_total", "counter", "How often the kernel lost count.", of_daemon(daemon.overflows)),
-        ("index_lag_seconds", "gauge", "How long ago the history was looked at whole.",
+        ("query_total", "counter", "Calls per operation.", took(|took| vec![("", took.calls as f64)])),
+        ("watched_dirs", "gauge", "Directories watched through the kernel.", of_daemon(daemon.watched)),
+        ("watch_polled_dirs", "gauge", "Directories polled because the kernel's watch limit is reached.", of_daemon(daemon.polled)),
+        ("watch_overflows_total", "counter", "Overflows of the kernel's event queue.", of_daemon(daemon.overflows)),
+        ("index_lag_seconds", "gauge", "Time since the last complete scan of the history.",
             status.history.as_of.map(|at| (String::new(), ((now.0 - at).max(0) / 1000) as f64)).into_iter().collect()),
         ("transcripts", "gauge", "Transcripts in the index.", one(status.history.transcripts)),
         ("events", "gauge", "Messages and calls in the index.", one(status.history.events)),
-        ("memories", "gauge", "What is remembered.", vec![
+        ("memories", "gauge", "Sessions and facts in memory.", vec![
             (label("kind", "session"), status.memory.sessions as f64),
             (label("kind", "fact"), status.memory.facts as f64),
         ]),
@@ -64,13 +64,13 @@ fn figures(status: &Status, now: Stamp) -> Vec<Figure> {
             (label("state", "failed"), messages.failed as f64),
             (label("state", "spooled"), messages.spooled as f64),
         ]),
-        ("jobs", "gauge", "Questions to a model that were given up.",
+        ("jobs", "gauge", "Model jobs parked after repeated failures.",
             status.model.iter().map(|model| (label("state", "parked"), model.parked as f64)).collect()),
-        ("provider_breaker", "gauge", "Servers of models that are not asked for now.",
+        ("provider_breaker", "gauge", "Model endpoints with an open circuit breaker.",
             status.model.iter().map(|model| (String::new(), model.closed.len() as f64)).collect()),
-        ("tokens_today", "gauge", "Tokens asked of models within a day.",
+        ("tokens_today", "gauge", "Tokens requested from models within a day.",
             status.model.iter().map(|model| (String::new(), model.tokens_today as f64)).collect()),
-        ("store_bytes", "gauge", "What Loci's files take.",
+        ("store_bytes", "gauge", "Size of Loci's files.",
             status.sizes.iter().map(|(name, size)| (label("store", name), *size as f64)).collect()),
     ]
 }

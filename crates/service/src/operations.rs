@@ -1,0 +1,95 @@
+//! The operations and views, one module each.
+//!
+//! Does not know the interfaces that call them.
+
+mod align;
+mod analyze;
+mod archive;
+pub(crate) mod code;
+mod coverage;
+mod doctor;
+mod forget;
+mod gather_chats;
+mod index;
+pub(crate) mod mailbox;
+pub(crate) mod memory;
+mod recommend;
+mod records;
+mod resolve_ids;
+mod saved_results;
+pub(crate) mod search_conversations;
+mod secrets;
+mod sessions;
+mod setup;
+pub(crate) mod spending;
+mod stats;
+mod status;
+mod turns;
+mod usage;
+
+use crate::printer::{Format, Printer};
+use crate::{Outcome, Service, Take, query_error};
+use api::{Code, Error, View, ViewRequest};
+use query::pattern::Pattern;
+use record::Line;
+
+pub(crate) fn answer(
+    service: &Service,
+    view: &View,
+    request: &ViewRequest,
+    format: Format,
+    take: Take<'_>,
+) -> Result<Outcome, Error> {
+    let mut printer = Printer::new(service, view, request, format, take)?;
+    let question = Question { service, view, request };
+    let mut outcome = match (view.group, view.name) {
+        ("query", "tools") => records::tools(&question, &mut printer),
+        ("query", "errors") => records::errors(&question, &mut printer),
+        ("query", "messages") => records::messages(&question, &mut printer, records::Who::All),
+        ("query", "user-messages") => records::messages(&question, &mut printer, records::Who::People),
+        ("query", "assistant-messages") => records::messages(&question, &mut printer, records::Who::Agents),
+        ("query", "sessions") => records::sessions(&question, &mut printer),
+        ("query", "turns") => turns::turns(&question, &mut printer),
+        ("query", "context") => turns::context(&question, &mut printer),
+        ("query", "file-access") => analyze::file_access(&question, &mut printer),
+        ("query", "files") => analyze::files(&question, &mut printer),
+        ("analyze", "sequences") => analyze::sequences(&question, &mut printer),
+        ("analyze", "errors") => analyze::errors(&question, &mut printer),
+        ("analyze", "file-churn") => analyze::file_churn(&question, &mut printer),
+        ("analyze", "idle") => analyze::idle(&question, &mut printer),
+        ("", "stats") => stats::stats(&question, &mut printer),
+        ("", "usage") => usage::usage(&question, &mut printer),
+        ("", "sources") => coverage::sources(&question, &mut printer),
+        _ => Err(Error::new(Code::InternalError, format!("{} is listed but not implemented", view.title()))),
+    }?;
+    outcome.printed = printer.finish()?;
+    Ok(outcome)
+}
+
+pub(crate) struct Question<'a> {
+    pub(crate) service: &'a Service,
+    view: &'a View,
+    pub(crate) request: &'a ViewRequest,
+}
+
+impl Question<'_> {
+    pub(crate) fn pattern(&self) -> Result<Option<Pattern>, Error> {
+        self.request.pattern.as_deref().map(Pattern::new).transpose().map_err(|e| query_error(&e))
+    }
+
+    /// The fields to fill: the requested ones, or all fields of the view.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        if self.request.fields.is_empty() {
+            return self.view.fields.to_vec();
+        }
+        self.request.fields.iter().map(String::as_str).collect()
+    }
+
+    /// Prints records collected in memory, in order or reversed.
+    pub(crate) fn print(&self, mut lines: Vec<Line<'static>>, printer: &mut Printer<'_>) {
+        if self.request.reverse {
+            lines.reverse();
+        }
+        lines.iter().all(|line| printer.record(line));
+    }
+}

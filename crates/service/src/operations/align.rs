@@ -1,0 +1,116 @@
+//! Finds messages that several sessions share: same role, same text up to case and whitespace.
+//!
+//! Does not know where messages come from. Linear in the size of the text: each message is looked up once.
+
+use api::gather_chats::{ChatMessage, Reference, Shared};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Returns the messages that occur in at least two sessions, ordered by first occurrence.
+pub(crate) fn common(chats: &[Vec<ChatMessage>]) -> Vec<Shared> {
+    let mut places: FxHashMap<(&str, String), usize> = FxHashMap::default();
+    let mut groups: Vec<Shared> = Vec::new();
+    for (chat_idx, messages) in chats.iter().enumerate() {
+        for (index, message) in messages.iter().enumerate() {
+            let text = normalised(&message.content);
+            if text.is_empty() {
+                continue;
+            }
+            let group = *places.entry((&message.role, text)).or_insert(groups.len());
+            if group == groups.len() {
+                let (role, content) = (message.role.clone(), message.content.clone());
+                groups.push(Shared { role, content, refs: Vec::new() });
+            }
+            let message_id_prefix = message.message_id.chars().take(8).collect();
+            groups[group].refs.push(Reference { chat_idx, index, message_id_prefix });
+        }
+    }
+    groups.retain(in_several);
+    groups
+}
+
+fn in_several(shared: &Shared) -> bool {
+    shared.refs.iter().map(|at| at.chat_idx).collect::<FxHashSet<_>>().len() > 1
+}
+
+/// Lower-cases the text, collapses whitespace to single spaces and trims both ends.
+fn normalised(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn chat(texts: &[(&str, &str)]) -> Vec<ChatMessage> {
+        let message = |(n, (role, content)): (usize, &(&str, &str))| ChatMessage {
+            message_id: format!("message-{n}"),
+            role: (*role).to_string(),
+            content: (*content).to_string(),
+            ..ChatMessage::default()
+        };
+        texts.iter().enumerate().map(message).collect()
+    }
+
+    fn three() -> Vec<Vec<ChatMessage>> {
+        vec![
+            chat(&[("user", "Fix  the\nSOCKET"), ("assistant", "Done."), ("user", ""), ("user", "alone")]),
+            chat(&[("user", "fix the socket "), ("user", "fix the socket"), ("assistant", "ÄRGER")]),
+            chat(&[("assistant", "fix the socket"), ("user", ""), ("assistant", "ärger"), ("user", "done.")]),
+        ]
+    }
+
+    #[test]
+    fn equal_text_of_the_same_role_is_shared() {
+        let shared = common(&three());
+        let groups: Vec<_> = shared
+            .iter()
+            .map(|s| (s.content.as_str(), s.refs.iter().map(|r| (r.chat_idx, r.index)).collect::<Vec<_>>()))
+            .collect();
+        assert_eq!(
+            groups,
+            [("Fix  the\nSOCKET", vec![(0, 0), (1, 0), (1, 1)]), ("ÄRGER", vec![(1, 2), (2, 2)]),]
+        );
+        assert_eq!(shared[0].refs[0].message_id_prefix, "message-");
+    }
+
+    #[test]
+    fn a_repetition_within_one_session_is_not_shared() {
+        assert!(common(&[chat(&[("user", "a"), ("user", "a")]), chat(&[("user", "b")])]).is_empty());
+    }
+
+    /// Two hundred thousand messages: a quadratic comparison would not finish.
+    #[test]
+    fn long_sessions_are_aligned_in_linear_time() {
+        let long = |shift: usize| -> Vec<ChatMessage> {
+            let role = || "user".to_string();
+            let text = |n: usize| format!("message {}", n + shift);
+            (0..100_000)
+                .map(|n| ChatMessage { role: role(), content: text(n), ..ChatMessage::default() })
+                .collect()
+        };
+        let shared = common(&[long(0), long(50_000)]);
+        assert_eq!(shared.len(), 50_000);
+        assert_eq!((shared[0].refs[0].index, shared[0].refs[1].index), (50_000, 0));
+    }
+
+    /// The groups are the same for every order of the input sessions.
+    #[test]
+    fn the_order_of_the_sessions_does_not_matter() {
+        let groups = |order: [usize; 3]| -> BTreeSet<BTreeSet<(usize, usize)>> {
+            let chats: Vec<_> = order.iter().map(|n| three()[*n].clone()).collect();
+            let place = |r: &Reference| (order[r.chat_idx], r.index);
+            common(&chats).iter().map(|s| s.refs.iter().map(place).collect()).collect()
+        };
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(groups(order), groups([0, 1, 2]), "{order:?}");
+        }
+    }
+}

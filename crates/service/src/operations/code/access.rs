@@ -1,0 +1,228 @@
+//! Recently requested, pinned, dismissed and focused types of a tree: `.loci/access.json`.
+//!
+//! Does not know types: it stores IDs, and the names at the time of recording.
+
+use api::code::TypeRef;
+use code::folder::{ACCESS, Folder, FolderError};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// Maximum number of types per list.
+const MOST: usize = 512;
+/// Lock timeout for recording an access, which is best effort.
+pub(super) const BRIEFLY: Duration = Duration::from_secs(1);
+/// Lock timeout for explicit changes, which wait for another writer.
+pub(super) const PATIENTLY: Duration = Duration::from_mins(1);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Access {
+    /// Latest first.
+    pub(super) recent: Vec<Seen>,
+    /// In pinning order.
+    pub(super) pinned: Vec<Seen>,
+    pub(super) dismissed: Vec<Seen>,
+    /// Latest first; `at` is the expiry time.
+    pub(super) context: Vec<Seen>,
+}
+
+/// A type and a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// In milliseconds.
+    pub(super) at: i64,
+}
+
+impl Seen {
+    fn new(of: &TypeRef, at: i64) -> Seen {
+        Seen { id: of.type_id.clone(), name: of.path.clone(), at }
+    }
+
+    pub(super) fn type_ref(&self) -> TypeRef {
+        TypeRef { path: self.name.clone(), type_id: self.id.clone() }
+    }
+}
+
+/// Removes an entry; returns whether it was present.
+fn take(list: &mut Vec<Seen>, id: &str) -> bool {
+    let before = list.len();
+    list.retain(|seen| seen.id != id);
+    list.len() < before
+}
+
+impl Access {
+    /// Recency rank of each type by ID: larger is more recent.
+    pub(super) fn ranks(&self) -> FxHashMap<String, u64> {
+        let later = |(age, seen): (usize, &Seen)| (seen.id.clone(), (self.recent.len() - age) as u64);
+        self.recent.iter().enumerate().map(later).collect()
+    }
+
+    /// Recently requested types that were not dismissed since, latest first.
+    pub(super) fn lately(&self) -> impl Iterator<Item = &Seen> {
+        self.recent.iter().filter(|seen| !self.dismissed.iter().any(|gone| gone.id == seen.id))
+    }
+
+    /// The focused types that have not expired at `now`.
+    pub(super) fn in_context(&self, now: i64) -> impl Iterator<Item = &Seen> {
+        self.context.iter().filter(move |seen| seen.at > now)
+    }
+
+    // ---- changes; each returns whether anything changed
+
+    /// Records a request for a type. Requesting a dismissed type brings it back.
+    pub(super) fn ask(&mut self, of: &TypeRef, now: i64) -> bool {
+        take(&mut self.dismissed, &of.type_id);
+        take(&mut self.recent, &of.type_id);
+        self.recent.insert(0, Seen::new(of, now));
+        self.recent.truncate(MOST);
+        true
+    }
+
+    pub(super) fn pin(&mut self, of: &TypeRef, now: i64) -> bool {
+        let new = !self.pinned.iter().any(|seen| seen.id == of.type_id);
+        if new {
+            self.pinned.push(Seen::new(of, now));
+        }
+        new
+    }
+
+    pub(super) fn unpin(&mut self, of: &TypeRef) -> bool {
+        take(&mut self.pinned, &of.type_id)
+    }
+
+    pub(super) fn dismiss(&mut self, of: &TypeRef, now: i64) -> bool {
+        let known = self.recent.iter().chain(&self.context).any(|seen| seen.id == of.type_id);
+        let new = known && !self.dismissed.iter().any(|seen| seen.id == of.type_id);
+        if new {
+            take(&mut self.context, &of.type_id);
+            self.dismissed.push(Seen::new(of, now));
+            // The oldest dismissed entries are no longer in `recent`.
+            let over = self.dismissed.len().saturating_sub(MOST);
+            self.dismissed.drain(..over);
+        }
+        new
+    }
+
+    pub(super) fn focus(&mut self, of: &TypeRef, until: i64) -> bool {
+        take(&mut self.dismissed, &of.type_id);
+        take(&mut self.context, &of.type_id);
+        self.context.insert(0, Seen::new(of, until));
+        self.context.truncate(MOST);
+        true
+    }
+
+    pub(super) fn clear(&mut self) -> bool {
+        !std::mem::take(&mut self.context).is_empty()
+    }
+}
+
+/// Reads the access file of a tree. A damaged file yields the default and a note.
+pub(super) fn read(root: &Path) -> (Access, Vec<String>) {
+    match Folder::at(root).and_then(|folder| folder.map_or(Ok(None), |folder| folder.read(ACCESS))) {
+        Ok(None) => (Access::default(), Vec::new()),
+        Ok(Some(bytes)) => match serde_json::from_slice(&bytes) {
+            Ok(access) => (access, Vec::new()),
+            Err(error) => (Access::default(), vec![damage(&error)]),
+        },
+        Err(error) => (Access::default(), vec![error.to_string()]),
+    }
+}
+
+fn damage(error: &serde_json::Error) -> String {
+    format!("`.loci/{ACCESS}` cannot be understood, so nothing counts as pinned or asked for: {error}")
+}
+
+/// Updates the access file. It is read and written under one lock, so that concurrent updates are not lost. A damaged file is
+/// set aside first.
+pub(super) fn update<T>(
+    folder: &Folder,
+    patience: Duration,
+    now: i64,
+    change: impl FnOnce(&mut Access) -> T,
+) -> Result<(T, Vec<String>), FolderError> {
+    let pen = folder.pen(patience)?;
+    let mut notes = Vec::new();
+    let mut access = match folder.read(ACCESS)?.map(|bytes| serde_json::from_slice(&bytes)) {
+        None => Access::default(),
+        Some(Ok(access)) => access,
+        Some(Err(_)) => {
+            let aside = pen.set_aside(ACCESS)?;
+            notes.push(format!("what could not be understood is now in {}", aside.display()));
+            Access::default()
+        }
+    };
+    access.context.retain(|seen| seen.at > now);
+    let done = change(&mut access);
+    let mut bytes = serde_json::to_vec_pretty(&access).unwrap_or_default();
+    bytes.push(b'\n');
+    pen.jot(ACCESS, &bytes)?;
+    Ok((done, notes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(id: &str) -> TypeRef {
+        TypeRef { path: format!("N.{id}"), type_id: id.to_string() }
+    }
+
+    fn ids<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<&'a str> {
+        seen.map(|seen| seen.id.as_str()).collect()
+    }
+
+    #[test]
+    fn the_latest_request_comes_first_and_the_list_is_bounded() {
+        let mut access = Access::default();
+        for n in 0..600 {
+            access.ask(&of(&n.to_string()), n);
+        }
+        access.ask(&of("300"), 700);
+        assert_eq!(access.recent.len(), 512);
+        assert_eq!(ids(access.lately())[..3], ["300", "599", "598"]);
+    }
+
+    #[test]
+    fn a_dismissed_type_returns_when_requested_again() {
+        let mut access = Access::default();
+        assert!(!access.dismiss(&of("a"), 0), "it was never requested");
+        access.ask(&of("a"), 1);
+        access.ask(&of("b"), 2);
+        assert!(access.dismiss(&of("b"), 3) && !access.dismiss(&of("b"), 4));
+        assert_eq!(ids(access.lately()), ["a"]);
+        access.ask(&of("b"), 5);
+        assert_eq!(ids(access.lately()), ["b", "a"]);
+    }
+
+    #[test]
+    fn focus_expires() {
+        let mut access = Access::default();
+        access.focus(&of("a"), 100);
+        access.focus(&of("b"), 200);
+        assert_eq!(ids(access.in_context(99)), ["b", "a"]);
+        assert_eq!(ids(access.in_context(100)), ["b"]);
+        access.focus(&of("a"), 300);
+        assert_eq!(ids(access.in_context(200)), ["a"], "focusing again extends the expiry");
+        assert!(access.clear() && !access.clear());
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_expired_focus_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::make(root.path()).unwrap();
+        std::fs::write(folder.path(ACCESS), "{\"pinned\": 3}").unwrap();
+        let (access, notes) = read(root.path());
+        assert!(access == Access::default() && notes[0].contains("cannot be understood"), "{notes:?}");
+        let (new, notes) = update(&folder, PATIENTLY, 10, |access| access.focus(&of("a"), 20)).unwrap();
+        assert!(new && notes[0].contains("access.json.damaged"), "{notes:?}");
+        assert_eq!(std::fs::read_to_string(folder.path("access.json.damaged")).unwrap(), "{\"pinned\": 3}");
+        assert_eq!(read(root.path()).0.context.len(), 1);
+        update(&folder, PATIENTLY, 20, |access| access.pin(&of("b"), 20)).unwrap();
+        let (access, notes) = read(root.path());
+        assert_eq!((access.context.len(), access.pinned.len(), notes.len()), (0, 1, 0));
+    }
+}

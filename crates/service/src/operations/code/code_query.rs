@@ -1,0 +1,641 @@
+//! Read access to a tree for the operations: types by number, names, outlines, hashes and dependencies.
+//!
+//! Does not parse the tree itself: the store is brought up to date first, and only the data that a request needs is loaded.
+
+use super::access::{self, Access};
+use super::tree::{Tree, store_error};
+use crate::Service;
+use api::code::{Coverage, SymbolRef, TypeRef};
+use api::{Code, Error};
+use code::folder::{Folder, FolderError};
+use code::note::Base;
+use code::{
+    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Note, Offered, Place, State, Store, StoreError,
+    Symbol, TypeId, count_tokens,
+};
+use history::scope;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+pub(crate) struct CodeQuery<'a> {
+    service: &'a Service,
+    tree: Tree,
+    /// Types loaded by this request, by number.
+    met: RefCell<Met>,
+    now: i64,
+    pub(crate) access: Access,
+    lately: FxHashMap<String, u64>,
+    notes: RefCell<Vec<String>>,
+    /// The first store error; returned instead of the response.
+    failed: RefCell<Option<Failure>>,
+}
+
+struct Failure {
+    error: Error,
+    /// The store is damaged and can be rebuilt.
+    damaged: bool,
+}
+
+#[derive(Default)]
+struct Met {
+    ids: Vec<TypeId>,
+    numbers: FxHashMap<TypeId, u32>,
+    names: FxHashMap<u32, Rc<Named>>,
+    cards: FxHashMap<u32, Rc<Card>>,
+    texts: FxHashMap<String, Rc<str>>,
+    /// Notes about dependency cycles: for each type, the file and the position in it.
+    groups: Option<BTreeMap<u32, (String, usize)>>,
+    /// Whether every type of the tree has been numbered.
+    all: bool,
+}
+
+/// How many unread files are listed by name.
+const NAMED: usize = 5;
+
+/// The root of the tree: the given path, or the repository that contains the working directory.
+pub(crate) fn root_of(service: &Service, named: Option<&String>) -> Result<PathBuf, Error> {
+    let root = match named {
+        Some(named) => scope::real(&service.cwd.join(named)),
+        None => scope::enclosing(&service.cwd),
+    };
+    let shown = root.display();
+    if root.is_file() {
+        let above = root.parent().unwrap_or(&root).display();
+        return Err(Error::new(Code::NotFound, format!("{shown} is a file, not a source tree"))
+            .hint(format!("--root {above}")));
+    }
+    if !root.is_dir() {
+        return Err(Error::new(Code::NotFound, format!("no such folder: `{shown}`"))
+            .hint("--root selects the source tree"));
+    }
+    // `/` contains every file of the machine, including special files that never end.
+    if root.parent().is_none() {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("{shown} is the root of the file system, not a source tree"),
+        )
+        .hint("--root selects the source tree"));
+    }
+    Ok(root)
+}
+
+/// Brings the index of a tree up to date and runs a query on it.
+pub(crate) fn at_desk<T>(
+    service: &Service,
+    root: Option<&String>,
+    lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    at_root(service, &root_of(service, root)?, lookup)
+}
+
+/// Like `at_desk`, for a tree whose root is already resolved.
+pub(crate) fn at_root<T>(
+    service: &Service,
+    root: &Path,
+    lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    at_desk_with(service, Tree::open(service, root)?, lookup)
+}
+
+/// Runs a query on a tree that is already up to date. A damaged store is rebuilt, once.
+pub(crate) fn at_desk_with<T>(
+    service: &Service,
+    tree: Tree,
+    lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let root = tree.root().to_path_buf();
+    let run = |tree: Tree| {
+        let query = CodeQuery::new(service, tree);
+        let response = query.holds_something().and_then(|()| lookup(&query));
+        (response, query.failed.take())
+    };
+    match run(tree) {
+        // rebuild the damaged store, once
+        (_, Some(Failure { damaged: true, .. })) => {
+            let (response, failure) = run(Tree::anew(service, &root)?);
+            failure.map_or(response, |failure| Err(failure.error))
+        }
+        (_, Some(failure)) => Err(failure.error),
+        (response, None) => response,
+    }
+}
+
+impl<'a> CodeQuery<'a> {
+    fn new(service: &'a Service, tree: Tree) -> CodeQuery<'a> {
+        let (access, mut notes) = access::read(tree.root());
+        notes.extend(tree.notes.iter().cloned());
+        let lately = access.ranks();
+        let (met, failed) = (RefCell::default(), RefCell::new(None));
+        let now = service.clock.now().0;
+        CodeQuery { service, tree, met, now, access, lately, notes: RefCell::new(notes), failed }
+    }
+
+    fn holds_something(&self) -> Result<(), Error> {
+        let extent = self.extent();
+        if extent.types > 0 { Ok(()) } else { Err(nothing(self.root(), &extent.unread)) }
+    }
+
+    /// Unwraps a store result. An error is recorded and returned when the query ends.
+    pub(super) fn had<T: Default>(&self, result: Result<T, StoreError>) -> T {
+        result.unwrap_or_else(|error| {
+            let damaged = matches!(error, StoreError::Damaged(_));
+            self.failed.borrow_mut().get_or_insert(Failure { error: store_error(&error), damaged });
+            T::default()
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.tree.root()
+    }
+
+    pub(crate) fn extent(&self) -> code::Extent {
+        self.had(self.tree.store.extent())
+    }
+
+    pub(crate) fn coverage(&self) -> Coverage {
+        let extent = self.extent();
+        Coverage {
+            head: self.tree.head.clone(),
+            files: extent.files,
+            with_gaps: extent.with_gaps,
+            not_read: extent.unread.len() as u64,
+            unread: extent.unread.iter().take(NAMED).cloned().collect(),
+            notes: self.notes.borrow().clone(),
+        }
+    }
+
+    /// Adds a note to the response without failing the request.
+    pub(crate) fn note(&self, note: String) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    // ---- types by number
+
+    fn meet(&self, id: TypeId) -> u32 {
+        let mut met = self.met.borrow_mut();
+        if let Some(known) = met.numbers.get(&id) {
+            return *known;
+        }
+        let next = met.ids.len() as u32;
+        met.ids.push(id);
+        met.numbers.insert(id, next);
+        next
+    }
+
+    fn learn(&self, named: Named) -> u32 {
+        let of = self.meet(named.id);
+        self.met.borrow_mut().names.insert(of, Rc::new(named));
+        of
+    }
+
+    /// The number of types. Afterwards every type has a number, in the order of names.
+    pub(crate) fn types(&self) -> u32 {
+        if !self.met.borrow().all {
+            let mut all = self.had(self.tree.store.all_names());
+            all.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+            for named in all {
+                self.learn(named);
+            }
+            self.met.borrow_mut().all = true;
+        }
+        self.met.borrow().ids.len() as u32
+    }
+
+    pub(super) fn type_id(&self, of: u32) -> TypeId {
+        self.met.borrow().ids[of as usize]
+    }
+
+    pub(super) fn card(&self, of: u32) -> Option<Rc<Card>> {
+        if let Some(known) = self.met.borrow().cards.get(&of) {
+            return Some(known.clone());
+        }
+        let card = Rc::new(self.had(self.tree.store.card(self.type_id(of)))?);
+        self.met.borrow_mut().cards.insert(of, card.clone());
+        Some(card)
+    }
+
+    fn named(&self, of: u32) -> Option<Rc<Named>> {
+        if let Some(known) = self.met.borrow().names.get(&of) {
+            return Some(known.clone());
+        }
+        let named = self.had(self.tree.store.names_of(&[self.type_id(of)])).pop();
+        named.map(|named| {
+            let named = Rc::new(named);
+            self.met.borrow_mut().names.insert(of, named.clone());
+            named
+        })
+    }
+
+    pub(crate) fn name(&self, of: u32) -> String {
+        self.named(of).map_or_else(String::new, |named| named.name.clone())
+    }
+
+    pub(crate) fn simple_name(&self, of: u32) -> String {
+        self.named(of).map_or_else(String::new, |named| named.simple().to_string())
+    }
+
+    pub(crate) fn id(&self, of: u32) -> String {
+        self.type_id(of).to_string()
+    }
+
+    pub(crate) fn type_ref(&self, of: u32) -> TypeRef {
+        TypeRef { path: self.veiled(self.name(of)), type_id: self.id(of) }
+    }
+
+    /// The type with this full ID, or the type it was renamed to.
+    pub(crate) fn number(&self, id: &str) -> Option<u32> {
+        let mut id = TypeId::whole(id)?;
+        if self.had(self.tree.store.names_of(&[id])).is_empty() {
+            id = self.renamed().into_iter().rev().find(|it| it.old == id)?.new;
+        }
+        self.had(self.tree.store.names_of(&[id])).pop().map(|named| self.learn(named))
+    }
+
+    pub(crate) fn renamed(&self) -> Vec<code::Renamed> {
+        self.had(self.tree.store.renamed())
+    }
+
+    /// Whether the type is visible outside its declaring scope.
+    pub(crate) fn is_open(&self, of: u32) -> bool {
+        self.named(of).is_some_and(|named| named.visibility.is_open())
+    }
+
+    pub(crate) fn access_word(&self, of: u32) -> &'static str {
+        self.named(of).map_or("", |named| named.visibility.name())
+    }
+
+    /// The kind of each file that declares the type.
+    pub(crate) fn tags(&self, of: u32) -> Vec<&'static str> {
+        let Some(card) = self.card(of) else { return Vec::new() };
+        card.files.iter().map(|file| tag(file, card.generated)).collect()
+    }
+
+    // ---- name resolution
+
+    /// Resolves a path to candidates. Exact and suffix matches need no scan of all names.
+    pub(crate) fn meant(&self, path: &str) -> Meant {
+        let few = self.had(self.tree.store.named(path));
+        let resolution = self.among(&few, |names| names.meant(path));
+        let written = |(_, fit): &(Symbol, Fit)| matches!(fit, Fit::Exact | Fit::Suffix);
+        if !resolution.candidates.is_empty() && resolution.candidates.iter().all(written) {
+            return resolution;
+        }
+        let all = self.had(self.tree.store.all_names());
+        self.among(&all, |names| names.meant(path))
+    }
+
+    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
+        let all = self.had(self.tree.store.all_names());
+        let found = |names: &Names<'_>| Meant { resolved: None, candidates: names.search(text, limit) };
+        self.among(&all, found).candidates
+    }
+
+    /// Runs a name lookup over some types and numbers the results.
+    fn among(&self, types: &[Named], lookup: impl FnOnce(&Names<'_>) -> Meant) -> Meant {
+        let lately = |id: TypeId| self.lately.get(&id.to_string()).copied().unwrap_or(0);
+        let found = lookup(&Names::new(types, &lately));
+        let number = |symbol: Symbol| Symbol { of: self.learn(types[symbol.of as usize].clone()), ..symbol };
+        Meant {
+            resolved: found.resolved.map(number),
+            candidates: found.candidates.into_iter().map(|(symbol, fit)| (number(symbol), fit)).collect(),
+        }
+    }
+
+    /// Resolves a path or an ID to exactly one symbol.
+    pub(crate) fn one(&self, path: &str) -> Result<Symbol, Error> {
+        if let Some(symbol) = self.by_id(path) {
+            return Ok(symbol);
+        }
+        let resolution = self.meant(path);
+        if let Some(symbol) = resolution.resolved.or_else(|| self.formerly(path)) {
+            return Ok(symbol);
+        }
+        Err(self.unclear(path, &resolution))
+    }
+
+    /// Resolves a path or an ID to exactly one type. A member resolves to its type.
+    pub(crate) fn one_type(&self, path: &str) -> Result<u32, Error> {
+        self.one(path).map(|symbol| symbol.of)
+    }
+
+    /// Resolves a former name of a renamed type.
+    fn formerly(&self, path: &str) -> Option<Symbol> {
+        let wanted = path.trim().to_lowercase();
+        let ends = |name: &str| {
+            let name = name.to_lowercase();
+            name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
+        };
+        let renamed: Vec<code::Renamed> =
+            self.renamed().into_iter().filter(|it| ends(&it.old_name)).collect();
+        let [renamed] = &renamed[..] else { return None };
+        let of = self.number(&renamed.new.to_string())?;
+        self.note(format!("`{}` is `{}` now: {}", renamed.old_name, self.name(of), renamed.reason));
+        Some(Symbol { of, member: None })
+    }
+
+    fn by_id(&self, path: &str) -> Option<Symbol> {
+        let path = path.trim();
+        let own = path.strip_prefix("T_")?;
+        let (head, is_member) = own.split_once('_').map_or((own, false), |(head, _)| (head, true));
+        let ids = self.had(self.tree.store.by_id(head));
+        let [id] = ids[..] else { return None };
+        let of = self.meet(id);
+        if !is_member {
+            return Some(Symbol { of, member: None });
+        }
+        let count = self.card(of)?.members.len() as u32;
+        let all = (0..count).map(|at| Symbol { of, member: Some(at) });
+        let named = |symbol: &Symbol| self.member_id(*symbol).unwrap_or_default();
+        let mut fit = all
+            .filter(|symbol| named(symbol).strip_prefix("T_").is_some_and(|id| id.eq_ignore_ascii_case(own)));
+        fit.next()
+    }
+
+    fn member(&self, symbol: Symbol) -> Option<Offered> {
+        self.card(symbol.of)?.members.get(symbol.member? as usize).cloned()
+    }
+
+    fn member_id(&self, symbol: Symbol) -> Option<String> {
+        let member = self.member(symbol)?;
+        Some(code::MemberId::new(self.type_id(symbol.of), member.kind, &member.key).to_string())
+    }
+
+    /// The full name of a symbol.
+    fn full(&self, symbol: Symbol) -> String {
+        let name = self.name(symbol.of);
+        self.member(symbol).map_or_else(|| name.clone(), |member| format!("{name}.{}", member.key))
+    }
+
+    fn unclear(&self, path: &str, resolution: &Meant) -> Error {
+        let listed = resolution.candidates.iter().take(8).map(|(symbol, _)| self.full(*symbol));
+        let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, Fit::Near(_)));
+        let error = if resolution.candidates.is_empty() || near {
+            Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"))
+        } else {
+            Error::new(
+                Code::AmbiguousSymbol,
+                format!("`{path}` is ambiguous ({} symbols)", resolution.candidates.len()),
+            )
+        };
+        let refused = listed.fold(error, Error::hint);
+        if resolution.candidates.is_empty() {
+            return refused.hint("search by part of a name with `loci code search`");
+        }
+        refused
+    }
+
+    pub(crate) fn told(&self, symbol: Symbol) -> SymbolRef {
+        let Some(card) = self.card(symbol.of) else { return SymbolRef::default() };
+        let member = self.member(symbol);
+        let place = member.as_ref().map(|member| member.place).or_else(|| card.parts.first().copied());
+        let file = place.map_or_else(String::new, |place| card.files[place.file as usize].clone());
+        let line = place.map_or(1, |place| line_of(&self.text(&file), place.signature.from as usize));
+        SymbolRef {
+            path: self.veiled(self.full(symbol)),
+            type_id: card.id.to_string(),
+            member_id: self.member_id(symbol),
+            kind: member.as_ref().map_or(card.kind.name(), |member| member.kind.name()).to_string(),
+            access: member.as_ref().map_or(card.visibility, |member| member.visibility).name().to_string(),
+            file,
+            line,
+        }
+    }
+
+    // ---- outlines and notes
+
+    pub(crate) fn outline(&self, of: u32) -> String {
+        let outline = self.card(of).map(|card| self.had(self.tree.store.outline(&card)));
+        self.veiled(outline.unwrap_or_default())
+    }
+
+    /// Masks secrets in source text: output from here can end up in committed files.
+    pub(crate) fn veiled(&self, text: impl AsRef<str>) -> String {
+        self.service.history().veiled(text.as_ref())
+    }
+
+    /// The outline of a member, or of its type if the symbol is a type.
+    pub(crate) fn outline_of(&self, symbol: Symbol) -> String {
+        match (self.card(symbol.of), self.member(symbol)) {
+            (Some(card), Some(member)) => {
+                self.veiled(self.had(self.tree.store.member_outline(&card, &member.key)))
+            }
+            _ => self.outline(symbol.of),
+        }
+    }
+
+    /// The source text that an outline summarises.
+    pub(crate) fn source_of(&self, symbol: Symbol) -> String {
+        let Some(card) = self.card(symbol.of) else { return String::new() };
+        let text = |place: &Place| place.span.of(&self.text(&card.files[place.file as usize])).to_string();
+        match self.member(symbol) {
+            Some(member) => text(&member.place),
+            None => card.parts.iter().map(text).collect(),
+        }
+    }
+
+    /// Token counts of an outline and of its source.
+    pub(crate) fn tokens(&self, symbol: Symbol, outline: &str) -> (u64, u64) {
+        let key = self.member(symbol).map_or_else(String::new, |member| member.key);
+        let count = || (count_tokens(outline) as u64, count_tokens(&self.source_of(symbol)) as u64);
+        self.had(self.tree.store.tokens(self.type_id(symbol.of), &key, count))
+    }
+
+    pub(crate) fn hashes(&self, of: u32) -> Hashes {
+        self.card(of).map_or_else(Hashes::default, |card| card.hashes.hashes)
+    }
+
+    /// What has changed in a type since a note was written about it.
+    pub(crate) fn since(&self, of: u32, text: &str, holds: bool) -> State {
+        self.had(self.tree.store.since(self.type_id(of), text, holds, self.now))
+    }
+
+    /// The stored state of the note about a type.
+    pub(crate) fn note_state(&self, of: u32) -> State {
+        let mut state = self.had(self.tree.store.state(self.type_id(of)));
+        state.tick(self.now);
+        state
+    }
+
+    /// Queues the note about a type for writing.
+    pub(crate) fn ask_for_note(&self, of: u32) -> Note {
+        let queued = self.tree.store.ask_for_note(self.type_id(of), self.now);
+        match queued {
+            Ok(state) => state.note,
+            Err(error) => {
+                self.note(format!("not remembered as asked for: {error}"));
+                self.note_state(of).note
+            }
+        }
+    }
+
+    /// Types whose note is queued or being written.
+    pub(crate) fn asked_for(&self) -> Vec<(u32, State)> {
+        let queued = self.had(self.tree.store.asked_for(self.now));
+        let there = |id: TypeId| self.number(&id.to_string());
+        queued.into_iter().filter_map(|(id, state)| Some((there(id)?, state))).collect()
+    }
+
+    /// The tree's store.
+    pub(crate) fn store(&self) -> &Store {
+        &self.tree.store
+    }
+
+    /// The current state of a type that a note is based on. Masked before excerpts are taken: eight lines from the middle of a
+    /// thirty-line key contain neither its first nor its last line and would not be recognised.
+    pub(crate) fn base(&self, of: u32) -> Option<Base> {
+        let card = self.card(of)?;
+        Some(Base::of(&card, &|place, signature| {
+            let span = if signature { place.signature } else { place.span };
+            self.veiled(span.of(&self.text(&card.files[place.file as usize])))
+        }))
+    }
+
+    /// The note of the dependency cycle that a type belongs to. `find` runs once per request.
+    pub(crate) fn group_note(
+        &self,
+        of: u32,
+        find: impl FnOnce() -> BTreeMap<u32, (String, usize)>,
+    ) -> Option<(String, usize)> {
+        let known = self.met.borrow().groups.is_some();
+        if !known {
+            let found = find();
+            self.met.borrow_mut().groups = Some(found);
+        }
+        self.met.borrow().groups.as_ref()?.get(&of).cloned()
+    }
+
+    // ---- dependencies
+
+    fn numbers(&self, ids: Vec<TypeId>) -> Vec<u32> {
+        ids.into_iter().map(|id| self.meet(id)).collect()
+    }
+
+    pub(crate) fn bases(&self, of: u32) -> Vec<u32> {
+        self.numbers(self.had(self.tree.store.bases(self.type_id(of))))
+    }
+
+    pub(crate) fn uses(&self, of: u32) -> Vec<u32> {
+        self.numbers(self.had(self.tree.store.uses(self.type_id(of))))
+    }
+
+    /// The number of types that use this one.
+    pub(crate) fn used_by(&self, of: u32) -> usize {
+        self.had(self.tree.store.users(self.type_id(of))).len()
+    }
+
+    /// The dependency graph of the whole tree.
+    pub(crate) fn graph(&self) -> Graph {
+        let count = self.types();
+        let mut ids: Vec<TypeId> = self.met.borrow().ids.clone();
+        ids.sort_unstable();
+        let number: Vec<u32> = ids.iter().map(|id| self.meet(*id)).collect();
+        let edges = self.had(self.tree.store.edges(&ids));
+        let edges: Vec<Edge> = edges
+            .into_iter()
+            .map(|edge| Edge { from: number[edge.from as usize], to: number[edge.to as usize], ..edge })
+            .collect();
+        Graph::new(count as usize, &edges)
+    }
+
+    /// The references to a type or a member.
+    pub(crate) fn mentions(&self, symbol: Symbol) -> Vec<code::Mentioned> {
+        let Some(card) = self.card(symbol.of) else { return Vec::new() };
+        let found = match self.member(symbol) {
+            Some(member) => self.had(self.tree.store.member_mentions(&card, &member)),
+            None => self.had(self.tree.store.mentions(&card)),
+        };
+        found.problems.into_iter().for_each(|problem| self.note(problem));
+        found.places
+    }
+
+    /// The number of members of all types.
+    pub(crate) fn members(&self) -> u64 {
+        let types = self.types();
+        (0..types).filter_map(|of| self.named(of)).map(|named| named.members.len() as u64).sum()
+    }
+
+    // ---- files
+
+    /// The current text of a file.
+    pub(crate) fn text(&self, path: &str) -> Rc<str> {
+        if let Some(known) = self.met.borrow().texts.get(path) {
+            return known.clone();
+        }
+        let bytes = code::read_source(self.root(), path).unwrap_or_default();
+        let text: Rc<str> = Rc::from(&*code::decode(&bytes));
+        self.met.borrow_mut().texts.insert(path.to_string(), text.clone());
+        text
+    }
+
+    /// The parsed files with their line counts.
+    pub(crate) fn files(&self) -> Vec<(String, u64)> {
+        self.had(self.tree.store.files())
+    }
+
+    /// The tree's `.loci` folder, if it exists and is usable.
+    pub(crate) fn folder(&self) -> Option<Folder> {
+        Folder::at(self.root()).unwrap_or_else(|error| {
+            self.note(error.to_string());
+            None
+        })
+    }
+
+    // ---- access records
+
+    pub(crate) fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// Records the access to a type if the tree has a `.loci` folder: a read operation creates no files in the tree.
+    pub(crate) fn asked(&self, of: u32) {
+        let Some(folder) = self.folder() else { return };
+        let seen = self.type_ref(of);
+        let noted = access::update(&folder, access::BRIEFLY, self.now, |access| access.ask(&seen, self.now));
+        match noted {
+            Ok((_, notes)) => notes.into_iter().for_each(|note| self.note(note)),
+            Err(error) => self.note(format!("not remembered as asked for: {error}")),
+        }
+    }
+}
+
+fn nothing(root: &Path, unread: &[String]) -> Error {
+    let known: Vec<&str> = code::LANGUAGES.iter().map(|language| language.name).collect();
+    let error = Error::new(Code::NotFound, format!("no source files below {}", root.display()))
+        .hint(format!("supported languages: {}", known.join(", ")))
+        .hint("--root selects the source tree");
+    unread.iter().take(NAMED).fold(error, |error, why| error.hint(format!("not read: {why}")))
+}
+
+pub(crate) fn line_of(text: &str, at: usize) -> u32 {
+    1 + text.get(..at).unwrap_or(text).matches('\n').count() as u32
+}
+
+/// Classifies a file: generated, test or source.
+fn tag(path: &str, generated: bool) -> &'static str {
+    match (generated, path.to_lowercase().contains("test")) {
+        (true, _) => "generated",
+        (_, true) => "test",
+        _ => "source",
+    }
+}
+
+/// Maps an error of the `.loci` folder to an API error with a hint.
+pub(crate) fn folder_error(error: &FolderError) -> Error {
+    let (code, hint) = match error {
+        FolderError::Full(_) => (Code::DiskFull, "nothing was changed; free disk space and run this again"),
+        FolderError::Busy(_) => {
+            (Code::WriterBusy, "wait for the other process or stop it, then run this again")
+        }
+        FolderError::ReadOnly(_) => {
+            (Code::ReadError, "packs and pins are stored in `.loci` at the root of the tree")
+        }
+        FolderError::NotAFolder(_) | FolderError::NotAFile(_) | FolderError::TooLarge(_) => {
+            (Code::ReadError, "move it away and run this again")
+        }
+        FolderError::Io { .. } => (Code::ReadError, "--root selects the source tree"),
+    };
+    Error::new(code, error.to_string()).hint(hint)
+}

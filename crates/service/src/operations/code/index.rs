@@ -1,0 +1,82 @@
+//! Creates or updates `.loci` at the root of a tree and reports the changes.
+//!
+//! Does not know how source is read or how the files are written.
+
+use super::access::PATIENTLY;
+use super::code_query::{at_desk_with, folder_error};
+use super::tree::{Tree, store_error};
+use super::{code_query::root_of, window};
+use crate::Service;
+use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+use api::{Error, Handle, Request};
+use code::folder::{Folder, PROMPT_WINDOW};
+use code::{Changed, KeepError, MemberChange, TypeId};
+
+impl Handle<IndexCode> for Service {
+    fn handle(&self, request: &IndexCode) -> Result<IndexedCode, Error> {
+        index_code(self, request)
+    }
+}
+
+fn index_code(service: &Service, request: &IndexCode) -> Result<IndexedCode, Error> {
+    request.check()?;
+    let root = root_of(service, request.root.as_ref())?;
+    let mut tree = Tree::open(service, &root)?;
+    let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
+    tree.write_files(service, &folder, PATIENTLY).map_err(|error| match error {
+        KeepError::Folder(error) => folder_error(&error),
+        KeepError::Store(error) => store_error(&error),
+    })?;
+    let (done, kept) = (tree.done.clone(), tree.kept);
+    at_desk_with(service, tree, |query| {
+        if folder.path(PROMPT_WINDOW).is_file() {
+            window::rewrite(query)?;
+        }
+        Ok(IndexedCode {
+            root: query.root().to_string_lossy().into_owned(),
+            types_indexed: query.extent().types,
+            changes: done.changes.iter().map(change).chain(done.reached.iter().map(reached)).collect(),
+            aliases: done
+                .aliases
+                .iter()
+                .map(|it| TypeAlias {
+                    old: it.old_name.clone(),
+                    new: it.new_name.clone(),
+                    reason: it.reason.clone(),
+                })
+                .collect(),
+            work: Work {
+                files_parsed: done.parsed,
+                types_hashed: done.hashed,
+                source_bytes_read: done.source_bytes,
+                kept_bytes_read: done.read_bytes,
+                kept_bytes_written: done.written_bytes,
+                files_written: kept.files,
+                file_bytes_written: kept.bytes,
+            },
+            coverage: query.coverage(),
+        })
+    })
+}
+
+/// A type whose dependencies changed.
+fn reached((id, name): &(TypeId, String)) -> TypeChange {
+    let (path, type_id) = (name.clone(), id.to_string());
+    TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), members: Vec::new() }
+}
+
+fn change(changed: &Changed) -> TypeChange {
+    let class = match (&changed.change, changed.gone) {
+        (Some(change), _) => change.class.name(),
+        (None, true) => "Removed",
+        (None, false) => "Added",
+    };
+    let member = |it: &MemberChange| format!("{}: {} {:?}", it.key, it.class.name(), it.fate);
+    let members = changed.change.iter().flat_map(|change| &change.members).map(member).collect();
+    TypeChange {
+        path: changed.name.clone(),
+        type_id: changed.id.to_string(),
+        change_class: class.to_string(),
+        members,
+    }
+}

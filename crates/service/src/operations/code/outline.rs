@@ -1,0 +1,53 @@
+//! Outlines of types and members, with their token counts and those of the source.
+//!
+//! Does not know the purpose of a type: that is in its note.
+
+use super::code_query::{CodeQuery, at_desk};
+use crate::Service;
+use api::code::{GetMemberOutline, GetOutline, Outlined};
+use api::{Code, Error, Handle, Request};
+use code::Symbol;
+
+impl Handle<GetOutline> for Service {
+    fn handle(&self, request: &GetOutline) -> Result<Outlined, Error> {
+        get_outline(self, request)
+    }
+}
+
+fn get_outline(service: &Service, request: &GetOutline) -> Result<Outlined, Error> {
+    request.check()?;
+    at_desk(service, request.root.as_ref(), |query| Ok(outlined(query, query.one(&request.path)?)))
+}
+
+impl Handle<GetMemberOutline> for Service {
+    fn handle(&self, request: &GetMemberOutline) -> Result<Outlined, Error> {
+        get_member_outline(self, request)
+    }
+}
+
+fn get_member_outline(service: &Service, request: &GetMemberOutline) -> Result<Outlined, Error> {
+    request.check()?;
+    at_desk(service, request.root.as_ref(), |query| {
+        let symbol = query.one(&request.path)?;
+        if symbol.member.is_none() {
+            let name = query.name(symbol.of);
+            return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
+                .hint(format!("loci code outline {name}"))
+                .hint(format!("loci code resolve '{name}.*'")));
+        }
+        Ok(outlined(query, symbol))
+    })
+}
+
+fn outlined(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
+    let outline = query.outline_of(symbol);
+    let (outline_tokens, source_tokens) = query.tokens(symbol, &outline);
+    query.asked(symbol.of);
+    Outlined {
+        resolved: query.told(symbol),
+        outline_tokens,
+        source_tokens,
+        outline,
+        coverage: query.coverage(),
+    }
+}

@@ -1,0 +1,155 @@
+//! Packs: outlines of the types that match a filter and of the types they use, in one file of the `.loci` folder.
+//!
+//! Does not choose what fits the budget: `code::pack` does.
+
+use super::access::PATIENTLY;
+use super::code_query::{CodeQuery, at_desk, folder_error, root_of};
+use super::graph::{named, parsed};
+use super::notes;
+use crate::Service;
+use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
+use api::{Code, Error, Handle, Request};
+use code::folder::{Folder, NAME, PACKS, pack_of};
+use code::{Graph, Price, count_tokens};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The texts of one type that a pack can contain.
+struct Texts {
+    outline: String,
+    note: String,
+    price: Price,
+}
+
+impl Handle<BuildPack> for Service {
+    fn handle(&self, request: &BuildPack) -> Result<PackBuilt, Error> {
+        build_pack(self, request)
+    }
+}
+
+fn build_pack(service: &Service, request: &BuildPack) -> Result<PackBuilt, Error> {
+    request.check()?;
+    let filter = parsed(&request.filter)?;
+    at_desk(service, request.root.as_ref(), |query| {
+        let graph = query.graph();
+        let named = named(query, &graph, &filter);
+        if named.is_empty() {
+            return Err(Error::new(Code::NotFound, format!("no type matches filter `{}`", request.filter))
+                .hint("search by part of a name with `loci code search`")
+                .hint("use a wildcard for namespaces with a common prefix: namespace:Memo.*"));
+        }
+        let texts = texts(query, &graph, &named);
+        let price = |of: u32| texts.get(&of).map_or_else(Price::default, |texts| texts.price);
+        let frame = count_tokens(&head(request, texts.len(), texts.len()));
+        let budget = (request.budget as usize).saturating_sub(frame);
+        let pack = code::pack(&named, &graph, &|of| query.is_open(of), &price, budget);
+        if pack.types.is_empty() {
+            let least = pack.least + frame;
+            let message = format!("no type fits into {} tokens; no pack was written", request.budget);
+            return Err(Error::new(Code::InvalidArgument, message)
+                .hint(format!("--budget {least} fits the most used type")));
+        }
+        let text = written(request, &pack, &texts);
+        let folder = Folder::make(query.root()).map_err(|error| folder_error(&error))?;
+        let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
+        let new =
+            pen.write(&pack_of(&request.name), text.as_bytes()).map_err(|error| folder_error(&error))?;
+        let left: BTreeSet<u32> = pack.left_out.iter().copied().collect();
+        Ok(PackBuilt {
+            name: request.name.clone(),
+            path: format!("{NAME}/{}", pack_of(&request.name)),
+            types: pack.types.iter().map(|of| query.type_ref(*of)).collect(),
+            tokens: count_tokens(&text) as u64,
+            budget: request.budget,
+            left_out: left.iter().map(|of| query.type_ref(*of)).collect(),
+            reused: !new,
+            coverage: query.coverage(),
+        })
+    })
+}
+
+/// The texts of all types that a pack may contain.
+fn texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, Texts> {
+    let used = named.iter().flat_map(|of| graph.uses(*of)).filter(|of| query.is_open(**of));
+    let all: BTreeSet<u32> = named.iter().chain(used).copied().collect();
+    let folder = query.folder();
+    let each = |of: u32| {
+        let outline = query.outline(of) + "\n";
+        let note = folder.as_ref().and_then(|folder| notes::read_own(query, folder, of));
+        let note = note.map(|note| note.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
+        let note = note.unwrap_or_default();
+        let price = Price { outline: count_tokens(&outline), note: count_tokens(&note) };
+        (of, Texts { outline, note, price })
+    };
+    all.into_iter().map(each).collect()
+}
+
+fn written(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, Texts>) -> String {
+    let mut text = head(request, pack.types.len(), pack.left_out.len());
+    for (of, texts) in pack.types.iter().filter_map(|of| Some((of, texts.get(of)?))) {
+        text.push_str(&texts.outline);
+        if pack.with_notes.contains(of) {
+            text.push_str(&texts.note);
+        }
+    }
+    text
+}
+
+/// The header depends on neither time nor place: the same types yield the same bytes.
+fn head(request: &BuildPack, types: usize, left_out: usize) -> String {
+    let filter = request.filter.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("Pack: {} | Types: {types} | Left out: {left_out}\nFilter: {filter}\n\n", request.name)
+}
+
+impl Handle<ListPacks> for Service {
+    fn handle(&self, request: &ListPacks) -> Result<Packs, Error> {
+        list_packs(self, request)
+    }
+}
+
+fn list_packs(service: &Service, request: &ListPacks) -> Result<Packs, Error> {
+    request.check()?;
+    let root = root_of(service, request.root.as_ref())?;
+    let folder = Folder::at(&root).map_err(|error| folder_error(&error))?;
+    let Some(folder) = folder else { return Ok(Packs::default()) };
+    let mut packs = Vec::new();
+    for file in folder.list(PACKS).map_err(|error| folder_error(&error))? {
+        let Some(name) = file.strip_suffix(".md").filter(|name| is_pack(name).is_ok()) else { continue };
+        let bytes = folder.read(&pack_of(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
+        packs.push(info(name, &String::from_utf8_lossy(&bytes)));
+    }
+    Ok(Packs { packs })
+}
+
+/// Reads a pack's header and counts its types and tokens.
+fn info(name: &str, text: &str) -> PackInfo {
+    let filter = text.lines().nth(1).and_then(|line| line.strip_prefix("Filter: ")).unwrap_or_default();
+    PackInfo {
+        name: name.to_string(),
+        path: format!("{NAME}/{}", pack_of(name)),
+        filter: filter.to_string(),
+        types: heads(text).count() as u64,
+        tokens: count_tokens(text) as u64,
+    }
+}
+
+/// The types named in the headings of a pack's outlines: `# Memo.Core.Node`, with an ID where the name is ambiguous.
+fn heads(text: &str) -> impl Iterator<Item = &str> {
+    let heads = text.lines().filter_map(|line| line.strip_prefix("# "));
+    heads.map(|line| {
+        line.split_once(' ').map_or(line, |(name, id)| if id.starts_with("T_") { id } else { name })
+    })
+}
+
+/// The types of a pack that still exist.
+pub(super) fn types_of(query: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u32>, Error> {
+    let bytes = match query.folder() {
+        Some(folder) => folder.read(&pack_of(name)).map_err(|error| folder_error(&error))?,
+        None => None,
+    };
+    let bytes = bytes.ok_or_else(|| {
+        Error::new(Code::NotFound, format!("no pack named `{name}`"))
+            .hint("list packs with `loci code packs`")
+            .hint(format!("loci code pack {name} --filter 'namespace:Memo.Core'"))
+    })?;
+    Ok(heads(&String::from_utf8_lossy(&bytes)).filter_map(|id| query.one_type(id).ok()).collect())
+}

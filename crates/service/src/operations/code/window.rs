@@ -1,0 +1,150 @@
+//! The prompt window: pinned, focused and recently requested types, within a token budget.
+//!
+//! Does not choose what fits the budget: `code::fill` does.
+
+use super::access::{BRIEFLY, Seen};
+use super::code_query::{CodeQuery, at_desk};
+use super::{notes, pack};
+use crate::Service;
+use api::code::{GetPromptWindow, InWindow, PromptWindow};
+use api::{Error, Handle, Request};
+use code::folder::{Folder, NAME, PROMPT_WINDOW};
+use code::{Entry, Note, Region, Window, count_tokens, fill, worth};
+use std::collections::{BTreeMap, BTreeSet};
+
+const TITLE: &str = "# Prompt window\n\n";
+
+/// Rewrites the window file with the default parameters.
+pub(super) fn rewrite(query: &CodeQuery<'_>) -> Result<(), Error> {
+    filled(query, &GetPromptWindow::default()).map(|_| ())
+}
+
+impl Handle<GetPromptWindow> for Service {
+    fn handle(&self, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
+        get_prompt_window(self, request)
+    }
+}
+
+fn get_prompt_window(service: &Service, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
+    request.check()?;
+    at_desk(service, request.root.as_ref(), |query| filled(query, request))
+}
+
+fn filled(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
+    let in_pack = request.pack.as_deref().map_or(Ok(BTreeSet::new()), |name| pack::types_of(query, name))?;
+    let folder = query.folder();
+    let [pinned, focus, recent] = [pinned(query), focus(query), recent(query, &in_pack)]
+        .map(|of| of.into_iter().map(|of| entry(query, folder.as_ref(), of)).collect::<Vec<_>>());
+    let frame: usize = [Region::Pinned, Region::Focus, Region::Recent]
+        .map(|region| count_tokens(&heading(region)))
+        .iter()
+        .sum();
+    let budget = (request.budget as usize).saturating_sub(frame + count_tokens(TITLE));
+    let window = fill(budget, &pinned, &focus, &recent);
+    let all: Vec<&Entry> = pinned.iter().chain(&focus).chain(&recent).collect();
+    let text = written(&window, &all);
+    let changed = folder.as_ref().and_then(|folder| kept(query, folder, &text));
+    let shown = |shown: &code::Shown| InWindow {
+        path: query.name(shown.of),
+        type_id: query.id(shown.of),
+        region: shown.region.name().to_string(),
+    };
+    Ok(PromptWindow {
+        tokens: count_tokens(&text) as u64,
+        budget: request.budget,
+        shown: window.shown.iter().map(shown).collect(),
+        left_out: window.left_out.iter().map(|of| query.type_ref(*of)).collect(),
+        path: changed.map(|_| format!("{NAME}/{PROMPT_WINDOW}")),
+        changed: changed.unwrap_or_default(),
+        window: text,
+        coverage: query.coverage(),
+    })
+}
+
+/// Writes the window file and returns whether it changed. `None`: it could not be written, and a note says why.
+fn kept(query: &CodeQuery<'_>, folder: &Folder, text: &str) -> Option<bool> {
+    let written = folder.pen(BRIEFLY).and_then(|pen| pen.write(PROMPT_WINDOW, text.as_bytes()));
+    written.map_err(|error| query.note(format!("the window is not kept: {error}"))).ok()
+}
+
+fn pinned(query: &CodeQuery<'_>) -> Vec<u32> {
+    let number = |seen: &Seen| {
+        let number = query.number(&seen.id);
+        if number.is_none() {
+            query.note(format!("`{}` is pinned and no longer there; `loci code unpin {0}`", seen.name));
+        }
+        number
+    };
+    query.access.pinned.iter().filter_map(number).collect()
+}
+
+/// The focus region: the last requested type and the explicitly focused types, then their base types and dependencies, most
+/// recent first. The last requested type comes first because a small budget must not drop it.
+fn focus(query: &CodeQuery<'_>) -> Vec<u32> {
+    let access = &query.access;
+    let lead = access.lately().find_map(|seen| query.number(&seen.id));
+    let focused = access.in_context(query.now()).filter_map(|seen| query.number(&seen.id));
+    let mut leads: Vec<u32> = lead.into_iter().chain(focused).collect();
+    let near = |of: &u32| [query.bases(*of), query.uses(*of)].concat();
+    let mut around: Vec<u32> = leads.iter().flat_map(near).collect();
+    let mut ages: BTreeMap<u32, usize> = BTreeMap::new();
+    for (age, of) in
+        access.recent.iter().enumerate().filter_map(|(age, seen)| Some((age, query.number(&seen.id)?)))
+    {
+        ages.entry(of).or_insert(age);
+    }
+    let dismissed: BTreeSet<u32> =
+        access.dismissed.iter().filter_map(|seen| query.number(&seen.id)).collect();
+    around.retain(|of| !dismissed.contains(of));
+    // Stable sort: base types stay before other dependencies.
+    around.sort_by_key(|of| ages.get(of).copied().unwrap_or(usize::MAX));
+    leads.extend(around);
+    leads
+}
+
+fn recent(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
+    let known = query.access.lately().filter_map(|seen| query.number(&seen.id));
+    let value = |(age, of): (usize, u32)| (worth(age, query.used_by(of), in_pack.contains(&of)), of);
+    let mut all: Vec<(f64, u32)> = known.enumerate().map(value).collect();
+    // Stable sort: of two with the same value, the later request comes first.
+    all.sort_by(|one, other| other.0.total_cmp(&one.0));
+    all.into_iter().map(|(_, of)| of).collect()
+}
+
+/// All texts of a type: its outline, then the sections of its note.
+fn entry(query: &CodeQuery<'_>, folder: Option<&Folder>, of: u32) -> Entry {
+    let mut texts = vec![query.outline(of)];
+    if let Some(note) = folder.and_then(|folder| notes::read_own(query, folder, of)) {
+        let mut parts = note.parts();
+        if let Some(first) = parts.first_mut().filter(|_| note.standing(query, of).0 != Note::Cached) {
+            first.insert_str(0, "(written before the type was changed)\n");
+        }
+        texts.extend(parts);
+    }
+    let priced = |text: String| {
+        let tokens = count_tokens(&text) + 1;
+        (text, tokens)
+    };
+    Entry { of, texts: texts.into_iter().map(priced).collect() }
+}
+
+fn heading(region: Region) -> String {
+    format!("## {}\n\n", region.name())
+}
+
+fn written(window: &Window, entries: &[&Entry]) -> String {
+    let mut text = TITLE.to_string();
+    let mut region = None;
+    for shown in &window.shown {
+        if region != Some(shown.region) {
+            region = Some(shown.region);
+            text.push_str(&heading(shown.region));
+        }
+        let entry = entries.iter().find(|entry| entry.of == shown.of);
+        for (part, _) in entry.into_iter().flat_map(|entry| entry.texts.iter().take(shown.texts)) {
+            text.push_str(part);
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,96 @@
+//! Lists the histories found, how much of each was understood, and read problems.
+//!
+//! Does not know how transcripts are parsed: that is the sources crate.
+
+use super::Question;
+use crate::Outcome;
+use crate::printer::Printer;
+use api::{Error, ViewRequest};
+use history::scan::{by_time, gather, is_empty, looked};
+use record::{Cell, Coverage, Line};
+use sources::{SOURCES, Want};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let everything =
+        ViewRequest { all_projects: true, source: question.request.source.clone(), ..ViewRequest::default() };
+    let want = Want { messages: true, calls: true, fields: true };
+    let (library, _) = gather(&question.service.history(), &everything, want, by_time, |_, _| false)?;
+    if question.request.problems {
+        let lines = library.outcome.problems.iter().map(|p| {
+            vec![
+                ("problem", Cell::text(p.kind.word())),
+                ("file", Cell::text(p.file.to_string_lossy().into_owned())),
+                ("offset", Cell::count(p.offset)),
+                ("note", Cell::text(p.note.clone())),
+            ]
+        });
+        question.print(lines.collect(), printer);
+        return Ok(library.outcome);
+    }
+    let mut sums: BTreeMap<(usize, String), Sum> = BTreeMap::new();
+    for (transcript, facts) in library.transcripts.iter().zip(&library.facts) {
+        for (i, (version, coverage)) in facts.coverage.iter().enumerate() {
+            let sum = sums.entry((transcript.source, version.to_string())).or_default();
+            sum.0.add(coverage);
+            if i == 0 {
+                let ids = facts
+                    .sessions
+                    .iter()
+                    .filter(|s| !is_empty(s))
+                    .map(|s| (s.session_id.to_string(), s.agent_id.as_deref().unwrap_or("").to_string()));
+                sum.1.extend(ids);
+            }
+        }
+    }
+    let mut lines: Vec<Line<'static>> = sums
+        .iter()
+        .map(|((source, version), (coverage, sessions))| {
+            line(SOURCES[*source].name(), version, coverage, sessions.len())
+        })
+        .collect();
+    let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
+    lines.extend(missing(&looked(&question.service.history(), question.request), &seen));
+    question.print(lines, printer);
+    Ok(library.outcome)
+}
+
+/// Coverage for one version of an agent, and the sessions it comes from.
+type Sum = (Coverage, BTreeSet<(String, String)>);
+
+fn line(source: &'static str, version: &str, coverage: &Coverage, sessions: usize) -> Line<'static> {
+    let named = |map: &BTreeMap<String, u64>| {
+        let items: Vec<_> = map.iter().map(|(name, n)| Cell::text(format!("{name} ×{n}"))).collect();
+        if items.is_empty() { Cell::Null } else { Cell::List(items) }
+    };
+    vec![
+        ("source", Cell::text(source)),
+        ("version", Cell::text(version.to_string())),
+        ("files", Cell::count(coverage.files)),
+        ("sessions", Cell::count(sessions)),
+        ("bytes", Cell::count(coverage.bytes)),
+        ("lines", Cell::count(coverage.lines)),
+        ("understood", Cell::count(coverage.understood)),
+        ("ignored", Cell::count(coverage.ignored)),
+        ("blank", Cell::count(coverage.blank)),
+        ("unfinished", Cell::count(coverage.unfinished)),
+        ("unknown", Cell::count(coverage.unknown())),
+        ("bad", Cell::count(coverage.bad)),
+        ("salvaged", Cell::count(coverage.salvaged)),
+        ("lossy_utf8", Cell::count(coverage.lossy_utf8)),
+        ("unknown_types", named(&coverage.unknown_types)),
+        ("unknown_fields", named(&coverage.unknown_fields)),
+    ]
+}
+
+/// Agents without any transcript, with the directories searched.
+fn missing(looked: &[(&'static str, std::path::PathBuf, bool)], seen: &BTreeSet<&str>) -> Vec<Line<'static>> {
+    let mut places: BTreeMap<&'static str, Vec<Cell<'static>>> = BTreeMap::new();
+    for (name, root, _) in looked.iter().filter(|(name, ..)| !seen.contains(name)) {
+        places.entry(name).or_default().push(Cell::text(root.to_string_lossy().into_owned()));
+    }
+    let line = |(name, roots)| {
+        vec![("source", Cell::text(name)), ("found", Cell::Bool(false)), ("looked_in", Cell::List(roots))]
+    };
+    SOURCES.iter().filter_map(|s| places.remove_entry(s.name())).map(line).collect()
+}

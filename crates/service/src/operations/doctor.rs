@@ -1,0 +1,417 @@
+//! Checks the installation and warns about transcripts that are about to be lost.
+//!
+//! Reports findings with the command that fixes them. Does not change anything itself.
+
+#![allow(clippy::unnecessary_wraps)] // a check may return nothing
+
+mod bundle;
+
+use crate::{Service, env};
+use api::maintenance::{Checkup, DoctorRequest, Finding, Severity};
+use api::setup::SetupRequest;
+use api::{Error, Handle, Request};
+use history::freshness::Memory;
+use history::home::{self, Home};
+use history::{catalogue_cache, transcripts};
+use sources::{Places, SOURCES};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// One check: its name and function. `None`: nothing to report.
+type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
+
+/// The findings of this check quote settings; the bundle redacts them.
+const MODEL: &str = "model";
+
+const CHECKS: &[Check] = &[
+    ("home", keeps),
+    ("settings", settings),
+    (MODEL, model),
+    ("histories", histories),
+    ("catalogue", catalogue),
+    ("index", index),
+    ("freshness", freshness),
+    ("clean-up", clean_up),
+    ("archive", archive),
+    ("permissions", permissions),
+    ("daemon", daemon),
+    ("watching", watching),
+    ("exits", exits),
+    ("programs", programs),
+    ("wiring", wiring),
+    ("leftovers", leftovers),
+    ("messages", messages),
+    ("space", space),
+];
+
+struct Patient<'s> {
+    service: &'s Service,
+    home: Option<Home>,
+}
+
+struct Told {
+    severity: Severity,
+    message: String,
+    fix: Option<String>,
+}
+
+fn ok(message: String) -> Option<Told> {
+    Some(Told { severity: Severity::Ok, message, fix: None })
+}
+
+fn warning(message: String, fix: impl Into<String>) -> Option<Told> {
+    Some(Told { severity: Severity::Warning, message, fix: Some(fix.into()) })
+}
+
+fn problem(message: String, fix: impl Into<String>) -> Option<Told> {
+    Some(Told { severity: Severity::Problem, message, fix: Some(fix.into()) })
+}
+
+impl Handle<DoctorRequest> for Service {
+    fn handle(&self, request: &DoctorRequest) -> Result<Checkup, Error> {
+        doctor(self, request)
+    }
+}
+
+fn doctor(service: &Service, request: &DoctorRequest) -> Result<Checkup, Error> {
+    request.check()?;
+    let mut checkup = examined(service);
+    if let Some(file) = &request.bundle {
+        checkup.bundle = Some(bundle::write(service, &checkup, file)?);
+    }
+    Ok(checkup)
+}
+
+fn examined(service: &Service) -> Checkup {
+    let install = Patient { service, home: service.home() };
+    let finding = |(name, check): &Check| {
+        let found = check(&install)?;
+        let check = (*name).to_string();
+        Some(Finding { check, severity: found.severity, message: found.message, fix: found.fix })
+    };
+    Checkup { findings: CHECKS.iter().filter_map(finding).collect(), bundle: None }
+}
+
+fn keeps(install: &Patient<'_>) -> Option<Told> {
+    match &install.home {
+        Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
+        None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
+    }
+}
+
+/// A config file that cannot be parsed stops the daemon and every model call.
+fn settings(install: &Patient<'_>) -> Option<Told> {
+    let places = &install.service.places;
+    let error = crate::config::read(places).err()?;
+    problem(error.message, edit_settings(places))
+}
+
+fn edit_settings(places: &Places) -> String {
+    let file = api::operation::quoted(&crate::config::path(places).to_string_lossy());
+    format!("${{EDITOR:-vi}} {file}")
+}
+
+/// Whether the configured model looks usable, without calling it. Whether its key is valid or its address reachable is known
+/// only after a call.
+fn model(install: &Patient<'_>) -> Option<Told> {
+    let service = install.service;
+    crate::config::read(&service.places).ok()?.model.provider?;
+    let model = match crate::model_config::looked_at(service) {
+        Ok(model) => model?,
+        Err(error) => return problem(error.message, edit_settings(&service.places)),
+    };
+    let label = format!("{} is asked for {}", model.door, model.name);
+    let Some(program) = model.program() else { return ok(format!("{label}; its settings make sense")) };
+    let name = program.to_string_lossy();
+    match env::programs(&service.places, &name).first() {
+        Some(found) => ok(format!("{label}: {}", found.display())),
+        None => problem(
+            format!(
+                "`model.provider` is `{}`, and there is no program `{name}` on PATH",
+                model.provider.name
+            ),
+            edit_settings(&service.places),
+        ),
+    }
+}
+
+fn histories(install: &Patient<'_>) -> Option<Told> {
+    let found = sources::find(&install.service.places, &[]);
+    if found.transcripts.is_empty() {
+        return warning("no agent has left a history here".to_string(), "loci sources");
+    }
+    let names: Vec<&str> = SOURCES
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| found.transcripts.iter().any(|t| t.source == *n))
+        .map(|(_, source)| source.name())
+        .collect();
+    if let Some(first) = found.problems.first() {
+        let message = format!("{}: {}", first.file.display(), first.note);
+        return warning(message, "loci sources --problems");
+    }
+    ok(format!("{} transcripts of {}", found.transcripts.len(), names.join(", ")))
+}
+
+fn catalogue(install: &Patient<'_>) -> Option<Told> {
+    let path = install.home.as_ref()?.catalogue();
+    if !path.exists() {
+        return warning("there is no catalogue yet".to_string(), "loci index");
+    }
+    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    match catalogue::Reader::open(&path, &names) {
+        Ok(Some(reader)) => match reader.check() {
+            Ok(None) => {
+                let (files, sessions, events) = reader.totals().ok()?;
+                ok(format!("{files} transcripts, {sessions} sessions, {events} messages and calls"))
+            }
+            Ok(Some(wrong)) => problem(format!("the catalogue is damaged: {wrong}"), "loci index --rebuild"),
+            Err(error) => problem(error.to_string(), "loci index --rebuild"),
+        },
+        Ok(None) => warning("the catalogue was made by another version".to_string(), "loci index"),
+        Err(error) => problem(error.to_string(), "loci index --rebuild"),
+    }
+}
+
+fn index(install: &Patient<'_>) -> Option<Told> {
+    let folder = install.home.as_ref()?.index();
+    match search::Index::open(&folder) {
+        Ok(Some(index)) => match index.check() {
+            Ok(damaged) if damaged.is_empty() => ok(format!("{} texts, all files sound", index.len())),
+            Ok(damaged) => problem(format!("damaged files: {}", damaged.join(", ")), "loci index --rebuild"),
+            Err(error) => problem(error.to_string(), "loci index --rebuild"),
+        },
+        Ok(None) if is_empty(install) => None,
+        Ok(None) => warning("there is no text index yet".to_string(), "loci index"),
+        Err(error) => problem(error.to_string(), "loci index --rebuild"),
+    }
+}
+
+/// Whether the catalogue has no transcripts, so that there is nothing to index.
+fn is_empty(install: &Patient<'_>) -> bool {
+    catalogue_cache::open(&install.service.history())
+        .and_then(|reader| reader.totals().ok())
+        .is_some_and(|(files, ..)| files == 0)
+}
+
+fn freshness(install: &Patient<'_>) -> Option<Told> {
+    let reader = catalogue_cache::open(&install.service.history())?;
+    let memory = Memory::of(&reader).ok()?;
+    let found = transcripts::find(&install.service.history(), Some(&reader), &[]);
+    let behind = found.transcripts.iter().filter(|t| memory.has(t).is_none()).count();
+    if behind == 0 {
+        return ok("everything that was said is in the index".to_string());
+    }
+    warning(format!("{behind} transcripts have changed since the index was made"), "loci index")
+}
+
+/// Days after which Claude Code deletes a transcript, unless `cleanupPeriodDays` is set.
+const DAYS: i64 = 30;
+/// Warn this many days before the deletion.
+const SOON: i64 = 7;
+
+/// Transcripts that Claude Code is about to delete, and whether the archive has a copy.
+fn clean_up(install: &Patient<'_>) -> Option<Told> {
+    let service = install.service;
+    let (days, set) = cleanup_days(service);
+    let now = service.clock.now().0;
+    let store = transcripts::store(&service.history())?;
+    let found = sources::find(&service.places, &["claude-code".to_string()]);
+    let left = |changed: i64| days - (now - changed / 1_000_000) / 86_400_000;
+    let soon = found.transcripts.iter().filter(|t| left(t.age.changed) <= SOON);
+    let (mut safe, mut lost) = (0, 0);
+    for transcript in soon {
+        if store.path_of(transcript).exists() {
+            safe += 1;
+        } else {
+            lost += 1;
+        }
+    }
+    let rule = if set { "as its settings say" } else { "its default" };
+    if lost > 0 {
+        let message = format!(
+            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} go within {SOON} \
+             days and are not in the archive"
+        );
+        return problem(message, "loci index");
+    }
+    ok(format!(
+        "Claude Code deletes transcripts after {days} days ({rule}); of {safe} that go within {SOON} days a copy is kept"
+    ))
+}
+
+/// `cleanupPeriodDays` from the user's settings, and whether it is set.
+fn cleanup_days(service: &Service) -> (i64, bool) {
+    let roots = service.places.roots("CLAUDE_CONFIG_DIR", ".claude");
+    let settings = roots.iter().filter_map(|root| std::fs::read(root.join("settings.json")).ok());
+    let set = settings
+        .filter_map(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
+        .find_map(|settings| settings["cleanupPeriodDays"].as_i64());
+    (set.unwrap_or(DAYS), set.is_some())
+}
+
+fn archive(install: &Patient<'_>) -> Option<Told> {
+    let (service, home) = (install.service, install.home.as_ref()?);
+    let size = super::index::size(&home.archive());
+    let budget = match super::archive::budget(service) {
+        Ok(budget) => budget,
+        Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
+    };
+    let store = transcripts::store(&service.history())?;
+    let listed = store.list();
+    if let Some(first) = listed.problems.first() {
+        let message = format!("{}: {}", first.file.display(), first.note);
+        return problem(message, "loci index --rebuild");
+    }
+    let shown = format!("{} copies take {} of {} MB", listed.kept.len(), size >> 20, budget >> 20);
+    if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
+}
+
+fn permissions(install: &Patient<'_>) -> Option<Told> {
+    let home = install.home.as_ref()?;
+    let open = [&home.data, &home.cache]
+        .into_iter()
+        .find(|dir| std::fs::metadata(dir).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0));
+    match open {
+        // Every writer restores the permissions.
+        Some(dir) => problem(format!("others may look into {}", dir.display()), "loci index"),
+        None => ok("only you can read what Loci keeps".to_string()),
+    }
+}
+
+fn daemon(install: &Patient<'_>) -> Option<Told> {
+    let state = super::status::daemon(install.service);
+    match (state.running, state.trouble) {
+        (_, Some(trouble)) => problem(format!("the daemon runs, but {trouble}"), "loci daemon stop"),
+        (true, None) => ok(format!("the daemon runs (process {})", state.pid.unwrap_or_default())),
+        (false, None) => ok("no daemon runs; it is started when it is needed".to_string()),
+    }
+}
+
+/// Number of folders to watch, compared with the kernel's per-user inotify limit.
+fn watching(install: &Patient<'_>) -> Option<Told> {
+    let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
+    let limit: usize = limit.trim().parse().ok()?;
+    let code = install.service.code_folders().iter().map(|(_, folders)| folders.len()).sum::<usize>();
+    let needed = install.service.history_folders().len() + code;
+    if needed > limit {
+        let message =
+            format!("the kernel watches {limit} folders, and {needed} are wanted: the rest is polled");
+        return warning(message, "sudo sysctl fs.inotify.max_user_watches=524288");
+    }
+    ok(format!("{needed} folders to watch, of {limit} that the kernel allows"))
+}
+
+/// How the last daemons exited. One that exited without being stopped is reported.
+fn exits(install: &Patient<'_>) -> Option<Told> {
+    let ends = super::status::daemon(install.service).exits;
+    let lost = ends.iter().filter(|end| *end == "lost").count();
+    match (ends.len(), lost) {
+        (0, _) => None,
+        (_, 0) => ok(format!("the last daemons ended as they should: {}", ends.join(", "))),
+        (all, lost) => {
+            let message = format!("of the last {all} daemons {lost} were killed, or fell, without a word");
+            warning(message, "loci daemon logs -n 100")
+        }
+    }
+}
+
+/// With several `loci` programs on PATH, the one that runs depends on the caller's PATH.
+fn programs(install: &Patient<'_>) -> Option<Told> {
+    let service = install.service;
+    let own = std::fs::canonicalize(&service.exe).ok()?;
+    let mut found: Vec<PathBuf> = Vec::new();
+    for real in
+        env::programs(&service.places, "loci").into_iter().filter_map(|path| std::fs::canonicalize(path).ok())
+    {
+        if !found.contains(&real) {
+            found.push(real);
+        }
+    }
+    let shown =
+        |all: &[PathBuf]| all.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    match &found[..] {
+        [] => None,
+        [one] if *one == own => ok(format!("one program: {}", own.display())),
+        [first, ..] if *first != own => {
+            let message =
+                format!("this is {}, and whoever types `loci` gets {}", own.display(), first.display());
+            warning(message, "which -a loci")
+        }
+        all => warning(format!("there are several programs called loci: {}", shown(all)), "which -a loci"),
+    }
+}
+
+/// Whether the agents that have Loci configured would start this program with this version's settings.
+fn wiring(install: &Patient<'_>) -> Option<Told> {
+    let rehearse =
+        |request: SetupRequest| install.service.handle(&SetupRequest { dry_run: true, ..request }).ok();
+    let wired = rehearse(SetupRequest { remove: true, ..SetupRequest::default() })?;
+    let agents: Vec<String> = wired.agents.into_iter().map(|agent| agent.agent).collect();
+    if agents.is_empty() {
+        return None;
+    }
+    let now = rehearse(SetupRequest { agents: agents.clone(), ..SetupRequest::default() })?;
+    let other = now.agents.iter().filter(|agent| !agent.changes.is_empty() || !agent.problems.is_empty());
+    let other: Vec<&str> = other.map(|agent| agent.title.as_str()).collect();
+    if other.is_empty() {
+        return ok(format!("wired into {}", agents.join(", ")));
+    }
+    let message = format!("what Loci put into {} is not what this version would put there", other.join(", "));
+    warning(message, "loci setup")
+}
+
+/// Suffix of partially written files. A running writer needs one for seconds; an older one was left by a kill.
+const HALF: &str = ".new";
+const LEFT: Duration = Duration::from_hours(1);
+
+fn leftovers(install: &Patient<'_>) -> Option<Told> {
+    let home = install.home.as_ref()?;
+    let folders = [home.data.clone(), home.cache.clone(), home.code(), home.archive()];
+    let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
+    let now = install.service.clock.now().0;
+    let is_old = |path: &PathBuf| {
+        let changed = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+        let at =
+            changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(now, |at| at.as_millis() as i64);
+        now - at > LEFT.as_millis() as i64
+    };
+    let half = |path: &PathBuf| path.to_string_lossy().ends_with(HALF);
+    let mut left: Vec<PathBuf> = files.filter(half).filter(is_old).collect();
+    left.sort();
+    if left.is_empty() {
+        return None;
+    }
+    let message = format!("{} files were left half written by a loci that was killed", left.len());
+    let all: Vec<String> = left.iter().map(|path| api::operation::quoted(&path.to_string_lossy())).collect();
+    warning(message, format!("rm -- {}", all.join(" ")))
+}
+
+/// Spooled messages that were rejected or wait for a daemon.
+fn messages(install: &Patient<'_>) -> Option<Told> {
+    let spool = mailbox::Spool::at(&install.home.as_ref()?.spool());
+    match (spool.refused(), spool.waiting()) {
+        (0, 0) => None,
+        (0, waiting) => warning(format!("{waiting} messages wait for a daemon"), "loci daemon start"),
+        (refused, _) => {
+            let place = spool.aside();
+            let message =
+                format!("{refused} messages could not be taken in: they are in {}", place.display());
+            warning(message, "loci agent list")
+        }
+    }
+}
+
+/// Free disk space below which the check warns.
+const ROOM: u64 = 256 << 20;
+
+fn space(install: &Patient<'_>) -> Option<Told> {
+    let home = install.home.as_ref()?;
+    let there = home.data.ancestors().find(|dir| dir.exists())?;
+    let free = home::free_bytes(there)?;
+    if free < ROOM {
+        return warning(format!("only {} MB are left on the disk", free >> 20), "loci archive");
+    }
+    ok(format!("{} MB are left on the disk", free >> 20))
+}

@@ -1,0 +1,135 @@
+//! Memory of sessions: consolidates, lists, shows, edits, forgets, exports and imports it.
+//!
+//! Does not know how a name is derived from a prompt: that is `memory`.
+
+mod change;
+mod digest;
+mod document;
+mod forget;
+mod list;
+mod model;
+mod named;
+mod show;
+mod stale;
+
+use crate::{Service, memory_store};
+use api::memory::{Consolidate, Consolidated, SessionNamed};
+use api::{Error, Handle, Request};
+use digest::Plan;
+use history::error::homeless;
+use history::home::Lock;
+use memory::{Applied, Finding, Remembered, Store, derive};
+
+impl Handle<Consolidate> for Service {
+    fn handle(&self, request: &Consolidate) -> Result<Consolidated, Error> {
+        consolidate(self, request)
+    }
+}
+
+fn consolidate(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
+    request.check()?;
+    let home = service.home().ok_or_else(homeless)?;
+    // A dry run does not write and needs no lock.
+    let lease = if request.dry_run { None } else { Some(Lock::take_at(&home, &home.memory_lock())?) };
+    let mut done = run(service, request)?;
+    // Model calls are slow; the ledger leases each job separately, so the lock is released first.
+    drop(lease);
+    model::improve(service, request, &mut done)?;
+    Ok(done)
+}
+
+/// Improves the derived memory of a run with the configured model.
+pub(crate) fn improve(service: &Service, done: &mut Consolidated) -> Result<(), Error> {
+    model::improve(service, &Consolidate::default(), done)
+}
+
+/// Consolidates. The caller holds the memory lock.
+pub(crate) fn run(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
+    carry_out(service, request, Plan::new(service, request)?)
+}
+
+/// Derives a session again even if it has no new messages.
+fn again(service: &Service, session_id: &str) -> Result<Consolidated, Error> {
+    let home = service.home().ok_or_else(homeless)?;
+    let _lease = Lock::take_at(&home, &home.memory_lock())?;
+    let request = Consolidate { chat_ids: vec![session_id.to_string()], ..Consolidate::default() };
+    carry_out(service, &request, Plan::again(service, &request)?)
+}
+
+fn carry_out(service: &Service, request: &Consolidate, plan: Plan) -> Result<Consolidated, Error> {
+    let mut done = Consolidated {
+        unchanged: plan.unchanged,
+        forgotten: plan.forgotten,
+        dry_run: request.dry_run,
+        ..Consolidated::default()
+    };
+    let mut sink = Sink::new(service, request.dry_run)?;
+    done.unread = plan.each(service, &mut |digest| {
+        let finding = derive(digest).finding(digest, service.clock.now());
+        let (applied, session) = sink.take(&finding)?;
+        count(&mut done, applied, session);
+        Ok(())
+    })?;
+    if let Sink::Store(mut store) = sink {
+        stale::mark(&mut store)?;
+        // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
+        if request.is_of_everything() {
+            store.set_last_run(service.clock.now()).map_err(|error| memory_store::told(&error))?;
+        }
+    }
+    Ok(done)
+}
+
+/// Where findings go: into the store, or nowhere in a dry run.
+enum Sink {
+    Store(Store),
+    /// With the existing store, if there is one.
+    DryRun(Option<Store>),
+}
+
+impl Sink {
+    fn new(service: &Service, dry_run: bool) -> Result<Sink, Error> {
+        if dry_run {
+            memory_store::look(service).map(Sink::DryRun)
+        } else {
+            memory_store::open(service).map(Sink::Store)
+        }
+    }
+
+    fn take(&mut self, finding: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
+        let taken = match self {
+            Sink::DryRun(None) => return Ok(memory::first(finding)),
+            Sink::DryRun(Some(store)) => store.rehearse(finding),
+            Sink::Store(store) => store.apply(finding).and_then(|applied| {
+                let session = store.session(&finding.source, &finding.session_id)?;
+                Ok((applied, session))
+            }),
+        };
+        taken.map_err(|error| memory_store::told(&error))
+    }
+}
+
+fn count(done: &mut Consolidated, applied: Applied, session: Option<Remembered>) {
+    done.facts += applied.facts;
+    done.in_review += applied.in_review;
+    match (applied.is_new, applied.changed) {
+        (true, _) => done.named += 1,
+        (_, true) => done.changed += 1,
+        _ => done.unchanged += 1,
+    }
+    if applied.is_new || applied.changed {
+        done.sessions.extend(session.map(|session| told(session, applied.facts)));
+    }
+}
+
+fn told(session: Remembered, facts: u64) -> SessionNamed {
+    SessionNamed {
+        chat_id: session.session_id,
+        source: session.source,
+        project: (!session.project.is_empty()).then_some(session.project),
+        name: session.name.text,
+        named_by: session.name.by.word().to_string(),
+        tags: session.tags.into_keys().collect(),
+        facts,
+    }
+}

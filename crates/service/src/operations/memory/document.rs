@@ -1,0 +1,187 @@
+//! Exports all memory as one document, and imports it. The format is defined here, so that a change of the store does not
+//! change exported documents.
+//!
+//! Does not export forgotten items: a document that names them would preserve them.
+
+use crate::{Service, memory_store};
+use api::memory::{
+    ExportMemory, FORMAT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag, KeptWords,
+    MemoryDocument, MemoryImported, VERSION,
+};
+use api::search::ms;
+use api::{Code, Error, Handle, Request};
+use history::tombstones::Tombstones;
+use memory::{By, Evidence, Fact, Origin, Remembered, State, Worded};
+use record::Stamp;
+
+impl Handle<ExportMemory> for Service {
+    fn handle(&self, request: &ExportMemory) -> Result<MemoryDocument, Error> {
+        export_memory(self, request)
+    }
+}
+
+fn export_memory(service: &Service, request: &ExportMemory) -> Result<MemoryDocument, Error> {
+    request.check()?;
+    let (sessions, facts) = match memory_store::look(service)? {
+        Some(store) => store.all().map_err(|error| memory_store::told(&error))?,
+        None => (Vec::new(), Vec::new()),
+    };
+    Ok(MemoryDocument {
+        format: FORMAT.to_string(),
+        version: VERSION,
+        sessions: sessions.iter().map(kept_session).collect(),
+        facts: facts.iter().map(kept_fact).collect(),
+    })
+}
+
+impl Handle<ImportMemory> for Service {
+    fn handle(&self, request: &ImportMemory) -> Result<MemoryImported, Error> {
+        import_memory(self, request)
+    }
+}
+
+fn import_memory(service: &Service, request: &ImportMemory) -> Result<MemoryImported, Error> {
+    request.check()?;
+    let path = service.cwd.join(&request.file);
+    let wrong = |why: String| {
+        Error::new(Code::InvalidArgument, format!("{}: {why}", path.display()))
+            .hint("loci memory export > memory.json")
+    };
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Error::new(Code::ReadError, format!("{}: {error}", path.display())))?;
+    let document: MemoryDocument = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if (document.format.as_str(), document.version) != (FORMAT, VERSION) {
+        return Err(wrong(format!("it is {} {}, not {FORMAT} {VERSION}", document.format, document.version)));
+    }
+    let gone = Tombstones::read(service.home().as_ref());
+    let mut sessions =
+        document.sessions.into_iter().map(session).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let mut facts = document.facts.into_iter().map(fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    // Forgotten sessions stay forgotten on import too.
+    let before = sessions.len() + facts.len();
+    sessions.retain(|one| !gone.holds(&one.source, &one.session_id));
+    for fact in &mut facts {
+        let rests = !fact.evidence.is_empty();
+        fact.evidence.retain(|one| !gone.holds(&one.source, &one.session_id));
+        fact.text = if rests && fact.evidence.is_empty() {
+            String::new()
+        } else {
+            service.history().veiled_line(&fact.text)
+        };
+        fact.symbols = fact.symbols.iter().map(|symbol| service.history().veiled_line(symbol)).collect();
+    }
+    facts.retain(|fact| !fact.text.is_empty());
+    let left_out = (before - sessions.len() - facts.len()) as u64;
+    // A document may come from any machine, so its text is masked.
+    for one in &mut sessions {
+        one.name.text = service.history().veiled_line(&one.name.text);
+        one.summary.text = service.history().veiled_line(&one.summary.text);
+        one.tags = one
+            .tags
+            .iter()
+            .map(|(tag, by)| (memory::tag_of(&service.history().veiled_line(tag)), *by))
+            .collect();
+    }
+    let imported =
+        memory_store::open(service)?.import(&sessions, &facts).map_err(|error| memory_store::told(&error))?;
+    Ok(MemoryImported {
+        sessions: imported.sessions,
+        facts: imported.facts,
+        unchanged: imported.unchanged,
+        forgotten: imported.forgotten + left_out,
+    })
+}
+
+fn kept_words(words: &Worded) -> KeptWords {
+    KeptWords { text: words.text.clone(), by: words.by.word().to_string(), at: ms(words.at) }
+}
+
+fn kept_session(one: &Remembered) -> KeptSession {
+    let tag = |(tag, by): (&String, &By)| KeptTag { tag: tag.clone(), by: by.word().to_string() };
+    KeptSession {
+        source: one.source.clone(),
+        chat_id: one.session_id.clone(),
+        project: one.project.clone(),
+        started_at: ms(one.started_at),
+        ended_at: ms(one.ended_at),
+        seen_by_model: ms(one.seen_by_model),
+        name: kept_words(&one.name),
+        summary: kept_words(&one.summary),
+        tags: one.tags.iter().map(tag).collect(),
+        removed_tags: one.shed.clone(),
+        pinned: one.pinned,
+    }
+}
+
+fn kept_fact(fact: &Fact) -> KeptFact {
+    let evidence = |one: &Evidence| KeptEvidence {
+        source: one.source.clone(),
+        chat_id: one.session_id.clone(),
+        message_id: one.message_id.clone(),
+    };
+    KeptFact {
+        id: fact.id.clone(),
+        text: fact.text.clone(),
+        state: fact.state.word().to_string(),
+        origin: fact.origin.word().to_string(),
+        evidence: fact.evidence.iter().map(evidence).collect(),
+        symbols: fact.symbols.clone(),
+        project: fact.project.clone(),
+        pinned: fact.pinned,
+        edited: fact.edited,
+        made_at: ms(fact.made_at),
+    }
+}
+
+fn at(ms: Option<i64>) -> Stamp {
+    ms.map_or(Stamp::NONE, Stamp)
+}
+
+/// Parses an enum word, or reports the invalid value.
+fn word<T>(name: &str, word: &str, from: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+    from(word).ok_or_else(|| format!("`{name}` cannot be `{word}`"))
+}
+
+fn words(words: KeptWords) -> Result<Worded, String> {
+    Ok(Worded { text: words.text, by: word("by", &words.by, By::from_word)?, at: at(words.at) })
+}
+
+fn session(one: KeptSession) -> Result<Remembered, String> {
+    let tag = |tag: KeptTag| Ok::<_, String>((tag.tag, word("by", &tag.by, By::from_word)?));
+    Ok(Remembered {
+        source: one.source,
+        session_id: one.chat_id,
+        project: one.project,
+        started_at: at(one.started_at),
+        ended_at: at(one.ended_at),
+        seen_by_model: at(one.seen_by_model),
+        name: words(one.name)?,
+        summary: words(one.summary)?,
+        tags: one.tags.into_iter().map(tag).collect::<Result<_, _>>()?,
+        shed: one.removed_tags,
+        pinned: one.pinned,
+    })
+}
+
+fn fact(one: KeptFact) -> Result<Fact, String> {
+    let evidence = |one: KeptEvidence| Evidence {
+        source: one.source,
+        session_id: one.chat_id,
+        message_id: one.message_id,
+    };
+    if !one.id.starts_with("f-") {
+        return Err(format!("`{}` is not the ID of a fact", one.id));
+    }
+    Ok(Fact {
+        id: one.id,
+        text: one.text,
+        state: word("state", &one.state, State::from_word)?,
+        origin: word("origin", &one.origin, Origin::from_word)?,
+        evidence: one.evidence.into_iter().map(evidence).collect(),
+        symbols: one.symbols,
+        project: one.project,
+        pinned: one.pinned,
+        edited: one.edited,
+        made_at: at(one.made_at),
+    })
+}

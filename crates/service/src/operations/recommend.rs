@@ -1,0 +1,30 @@
+//! Returns the earlier session that a prompt refers back to as a card, or the reason why there is none.
+//!
+//! Does not rank: that is `crate::suggestion`, which the hook uses too. This module only makes sure that the index is fresh.
+
+use crate::Service;
+use api::recommend::{Card, Recommend, Recommended};
+use api::{Error, Handle, Request};
+use history::snapshot;
+
+impl Handle<Recommend> for Service {
+    fn handle(&self, request: &Recommend) -> Result<Recommended, Error> {
+        recommend(self, request)
+    }
+}
+
+fn recommend(service: &Service, request: &Recommend) -> Result<Recommended, Error> {
+    request.check()?;
+    // If the index cannot be updated (read-only home), use it as it is.
+    drop(snapshot::current(&service.history()));
+    let own = service.own_session();
+    let request = Recommend { session: request.session.clone().or(own), ..request.clone() };
+    Ok(match service.recommended(&service.asker(&request), request.threshold) {
+        Ok(pick) => Recommended {
+            card: Some(Card { preview: service.preview(&pick), ..service.card(&pick, true) }),
+            confidence: Some(pick.confidence),
+            ..Recommended::default()
+        },
+        Err((why, sure)) => Recommended::none(why, sure),
+    })
+}

@@ -1,0 +1,112 @@
+//! Looks up sessions and messages by ID prefix.
+//!
+//! Does not choose among several matches.
+
+use crate::Service;
+use api::resolve_ids::{ChatId, MessageId, ResolveIds, Resolved};
+use api::search::ms;
+use api::{Error, Handle, Request};
+use catalogue::{Candidate, Reader, event_place};
+use history::error::store_error;
+use history::{catalogue_cache, freshness, ingest, transcripts};
+use record::{RowKind, Session};
+
+/// Maximum number of matches listed: a longer list is of no use.
+const LISTED: u32 = 50;
+
+impl Handle<ResolveIds> for Service {
+    fn handle(&self, request: &ResolveIds) -> Result<Resolved, Error> {
+        resolve_ids(self, request)
+    }
+}
+
+fn resolve_ids(service: &Service, request: &ResolveIds) -> Result<Resolved, Error> {
+    request.check()?;
+    if let Some(resolved) = resolve(service, request, freshness::was_whole)? {
+        return Ok(resolved);
+    }
+    // The ID may be in the unindexed tail. If the catalogue cannot be updated, the existing one is all there is.
+    let _ = ingest::catch_up_soon(&service.history());
+    Ok(resolve(service, request, |_| true)?.unwrap_or_else(|| Resolved::new(Vec::new(), Vec::new())))
+}
+
+/// `None`: no match, or `will_do` rejected the catalogue.
+fn resolve(
+    service: &Service,
+    request: &ResolveIds,
+    will_do: impl Fn(&Reader) -> bool,
+) -> Result<Option<Resolved>, Error> {
+    let Some(reader) = catalogue_cache::open(&service.history()).filter(will_do) else { return Ok(None) };
+    let trimmed = |prefix: &Option<String>| prefix.as_deref().map(|prefix| prefix.trim().to_string());
+    let (mut chats, mut messages) = (Vec::new(), Vec::new());
+    if let Some(prefix) = trimmed(&request.chat_id_prefix) {
+        for found in reader.chats_called(&prefix, LISTED + 1).map_err(store_error)? {
+            chats.extend(main_session(&reader, found.chat)?.as_ref().map(chat_id));
+        }
+    }
+    if let Some(prefix) = trimmed(&request.message_id_prefix) {
+        for found in reader.messages_called(&prefix, most(&prefix)).map_err(store_error)? {
+            messages.extend(message_id(service, &reader, &found, &prefix)?);
+            if messages.len() > LISTED as usize {
+                break;
+            }
+        }
+    }
+    let more = is_more(&mut chats) | is_more(&mut messages);
+    let found = !chats.is_empty() || !messages.is_empty();
+    Ok(found.then(|| Resolved { more, ..Resolved::new(chats, messages) }))
+}
+
+/// How many messages to fetch. The catalogue stores only the head of long IDs, so a longer prefix needs all candidates.
+fn most(prefix: &str) -> u32 {
+    if prefix.len() > catalogue::HEAD { u32::MAX } else { LISTED + 1 }
+}
+
+/// Truncates to the limit and returns whether there are more: one more than the limit was fetched.
+fn is_more<T>(found: &mut Vec<T>) -> bool {
+    let more = found.len() > LISTED as usize;
+    found.truncate(LISTED as usize);
+    more
+}
+
+fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {
+    let sessions = reader.chat(chat).map_err(store_error)?;
+    Ok(sessions.into_iter().next().map(|chat| chat.session))
+}
+
+pub(crate) fn chat_id(session: &Session) -> ChatId {
+    let project = session.place();
+    ChatId {
+        chat_id: session.session_id.to_string(),
+        title: session.name().to_string(),
+        source: session.source.to_string(),
+        project: (!project.is_empty()).then(|| project.to_string()),
+    }
+}
+
+/// Reads the full message ID from the transcript: the catalogue stores only its head.
+fn message_id(
+    service: &Service,
+    reader: &Reader,
+    found: &Candidate,
+    prefix: &str,
+) -> Result<Option<MessageId>, Error> {
+    let Some(event) = found.event else { return Ok(None) };
+    let known = reader.events(&[event]).map_err(store_error)?.pop();
+    let Some((_, row)) = known else { return Ok(None) };
+    let stored = reader.file(event_place(event).0).map_err(store_error)?;
+    let transcript = stored.and_then(|stored| transcripts::as_readable(&service.history(), &stored));
+    let whole = transcript.and_then(|transcript| service.history().said(&transcript, &row)).map(|(id, _)| id);
+    let id = whole.filter(|id| id.starts_with(&found.id)).unwrap_or_else(|| found.id.clone());
+    if !id.starts_with(prefix) {
+        return Ok(None);
+    }
+    let Some(session) = main_session(reader, found.chat)? else { return Ok(None) };
+    let role = (row.row == RowKind::Message).then(|| history::to_record::role(row.kind()).word().to_string());
+    Ok(Some(MessageId {
+        message_id: id,
+        chat_id: session.session_id.to_string(),
+        role,
+        created_at: ms(row.at),
+    }))
+}

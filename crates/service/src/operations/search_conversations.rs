@@ -1,0 +1,378 @@
+//! Searches sessions by meaning and words.
+//!
+//! Queries the index together with the unindexed tail; the hits are read again from the transcripts for snippets. Does not
+//! know how sessions are ranked.
+
+use crate::Service;
+use crate::session_names::{Named, Names};
+use api::search::{
+    ChatFound, Expand, Match, Mode, Origin, Part as Wanted, Precision, SearchConversations, SearchFound,
+    Snippet, Status, TimeRange, ms,
+};
+use api::{Error, Handle, Request};
+use catalogue::{Chat, Reader, event_place};
+use history::error::{index_error, store_error};
+use history::snapshot::Snapshot;
+use history::to_record::role;
+use history::unindexed::Unindexed;
+use history::{event_ids, scan, scope, transcripts};
+use record::{Row, RowKind, Session, Stamp};
+use render::{Render, RenderOptions};
+use rustc_hash::{FxHashMap, FxHashSet};
+use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
+use sources::Transcript;
+use std::cell::RefCell;
+
+/// How many hits with duplicate text are skipped per session.
+const ALIKE: usize = 16;
+
+const BEHIND: &str = "the index is being brought up to date: what it has not come to yet is missing here";
+
+impl Handle<SearchConversations> for Service {
+    fn handle(&self, request: &SearchConversations) -> Result<SearchFound, Error> {
+        search_conversations(self, request)
+    }
+}
+
+fn search_conversations(service: &Service, request: &SearchConversations) -> Result<SearchFound, Error> {
+    request.check()?;
+    let searched = Searched::open(service)?;
+    let mut found =
+        SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
+    found.partial = searched.unindexed.lost > 0 || searched.unfinished;
+    let hits = searched.find(request)?;
+    // Four digits: the score is no more precise, and every JSON parser round-trips them.
+    found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
+    found.as_of = Some(service.clock.now().0);
+    for chat in &hits.chats {
+        found.results.extend(searched.chat(chat, &hits.terms, request)?);
+    }
+    if searched.unread.take() > 0 {
+        found.partial = true;
+    }
+    if found.results.is_empty() && !searched.nothing {
+        found
+            .notes
+            .extend(request.project.as_deref().and_then(|named| scope::no_folder(&service.history(), named)));
+    }
+    let mut found = found.completed(request, hits.expanded);
+    if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.nothing) {
+        // Without any history, other words find nothing either.
+        guidance.next_actions.clear();
+    }
+    if request.response_mode == Mode::Text {
+        let options = RenderOptions::plain(service.clock, &service.places.home.to_string_lossy());
+        found.text = Some(found.render(&options));
+    }
+    Ok(found)
+}
+
+/// A row, its id and its text.
+type Said = (Row, String, String);
+
+/// A snapshot of the history, ready to be searched.
+struct Searched<'s> {
+    service: &'s Service,
+    reader: Option<Reader>,
+    index: Option<Index>,
+    unindexed: Unindexed,
+    notes: Vec<String>,
+    /// Open transcripts, by catalogue file number.
+    files: RefCell<FxHashMap<u32, Option<Transcript>>>,
+    unread: RefCell<u64>,
+    /// Texts read for ranking, cached for the snippets.
+    texts: RefCell<FxHashMap<u64, Option<Said>>>,
+    names: Names,
+    /// Another process is building the index for the first time, so results are incomplete.
+    unfinished: bool,
+    /// There is no history to search.
+    nothing: bool,
+}
+
+impl<'s> Searched<'s> {
+    fn open(service: &'s Service) -> Result<Searched<'s>, Error> {
+        let history = service.history();
+        let snapshot = Snapshot::open(&history)?;
+        let unindexed = snapshot.read_unindexed(&history)?;
+        // While another process writes, readers see the state before or after the commit. Only for an index that was never
+        // complete is it unknown what is missing.
+        let (behind, unfinished) = (snapshot.index.is_some() && snapshot.behind, !snapshot.is_whole());
+        let has_index = snapshot.index.is_some();
+        let mut searched = Searched {
+            service,
+            reader: snapshot.reader.filter(|_| has_index),
+            index: snapshot.index,
+            unindexed,
+            notes: Vec::new(),
+            files: RefCell::default(),
+            unread: RefCell::default(),
+            texts: RefCell::default(),
+            names: Names::of(service),
+            unfinished: behind && unfinished,
+            nothing: false,
+        };
+        if behind {
+            searched.notes.push(BEHIND.to_string());
+        }
+        if snapshot.found.transcripts.is_empty() {
+            searched.notes.push(scan::nowhere(&history));
+            searched.nothing = true;
+        }
+        let problems = snapshot.found.problems.iter();
+        searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
+        Ok(searched)
+    }
+
+    fn find(&self, request: &SearchConversations) -> Result<search::Found, Error> {
+        let (from, to) = request.time_window.bounds(self.service.clock)?;
+        let allowed = self.allowed(request)?;
+        let may = |chat: u32| allowed.holds(chat);
+        let text = |event: u64| self.text(event).map(|(_, _, text)| text);
+        let named = self.names.called(&request.intent_query.0, self.reader.as_ref());
+        let query = Query {
+            intents: request.intent_query.0.clone(),
+            match_all: request.matching == Match::All,
+            fuzzy: request.precision_mode == Precision::Fuzzy,
+            expand: request.expand == Expand::Auto,
+            exclude: request.exclude_terms.clone(),
+            telling: false,
+            scope: match request.scope {
+                // A title has no role.
+                Wanted::Both if !request.role_filter.is_empty() => Scope::Content,
+                Wanted::Both => Scope::Both,
+                Wanted::Content => Scope::Content,
+                Wanted::Title => Scope::Title,
+            },
+            parts: parts(request),
+            from: (from.0 != i64::MIN).then_some(from.0),
+            to: (to.0 != i64::MAX).then_some(to.0),
+            allowed: allowed.narrows().then_some(&may),
+            limit_chats: request.limit_chats as usize,
+            limit_hits_per_chat: usize::MAX,
+            text: Some(&text),
+        };
+        let mut docs = self.unindexed.docs();
+        docs.extend(named.iter().map(Named::doc));
+        let found = match &self.index {
+            Some(index) => index.find(&query, &docs),
+            None => search::find_among(&query, &docs),
+        };
+        found.map_err(|error| index_error(&error))
+    }
+
+    // ---- which sessions may be found
+
+    fn allowed(&self, request: &SearchConversations) -> Result<Allowed, Error> {
+        let mut allowed = Allowed::default();
+        if !request.include_own
+            && let Some(own) = self.service.own_session()
+        {
+            allowed.without.extend(self.chats_named(&own)?);
+        }
+        if request.source.is_empty() && request.project.is_none() {
+            return Ok(allowed);
+        }
+        for name in &request.source {
+            scope::known_source(name)?;
+        }
+        let project = request.project.as_ref().map(|named| scope::real(&self.service.cwd.join(named)));
+        let holds = |session: &Session| {
+            (request.source.is_empty() || request.source.iter().any(|name| name == session.source))
+                && project.as_ref().is_none_or(|project| session.is_of(project))
+        };
+        let mut only = FxHashSet::default();
+        if let Some(reader) = &self.reader {
+            let facts = reader.facts(|_| true).map_err(store_error)?;
+            for facts in facts.values() {
+                let kept = facts.sessions.iter().zip(&facts.chats).filter(|(session, _)| holds(session));
+                only.extend(kept.map(|(_, chat)| *chat));
+            }
+        }
+        only.extend(
+            self.unindexed.sessions.iter().filter(|(_, session)| holds(session)).map(|(chat, _)| *chat),
+        );
+        allowed.only = Some(only);
+        Ok(allowed)
+    }
+
+    fn chats_named(&self, id: &str) -> Result<Vec<u32>, Error> {
+        let mut chats = Vec::new();
+        if let Some(reader) = &self.reader {
+            let called = reader.chats_called(id, 8).map_err(store_error)?;
+            chats.extend(called.into_iter().filter(|c| c.id == id).map(|c| c.chat));
+        }
+        chats.extend(
+            self.unindexed.sessions.iter().filter(|(_, s)| *s.session_id == *id).map(|(chat, _)| *chat),
+        );
+        Ok(chats)
+    }
+
+    // ---- one result
+
+    fn chat(
+        &self,
+        hit: &ChatHit,
+        terms: &Terms,
+        request: &SearchConversations,
+    ) -> Result<Option<ChatFound>, Error> {
+        let known = match &self.reader {
+            Some(reader) => reader.chat(hit.chat).map_err(store_error)?,
+            None => Vec::new(),
+        };
+        let Some(main) = known.first().map(|chat| &chat.session).or(self.unindexed.sessions.get(&hit.chat))
+        else {
+            return Ok(None);
+        };
+        let snippets = self.snippets(hit, main, terms, request);
+        let project = main.place();
+        let mut parts = known.iter().filter(|chat| chat.session.agent_id.is_none()).peekable();
+        let gone = parts.peek().is_some()
+            && parts.all(|chat| chat.gone)
+            && !self.unindexed.sessions.contains_key(&hit.chat);
+        Ok(Some(ChatFound {
+            chat_id: main.session_id.to_string(),
+            title: self.names.title(main),
+            hits: hit.hits as u64,
+            time_range: span(main, &known, hit),
+            snippets,
+            source: main.source.to_string(),
+            project: (!project.is_empty()).then(|| project.to_string()),
+            resume: api::resume(main.source, project, &main.session_id).filter(|_| !gone),
+            archived: gone,
+        }))
+    }
+
+    /// The best snippets without duplicates. If a tool result ranks first, the best user message goes before it: people
+    /// recognise a session by their own words, although a tool that prints a word ten times matches better.
+    fn snippets(
+        &self,
+        hit: &ChatHit,
+        main: &Session,
+        terms: &Terms,
+        request: &SearchConversations,
+    ) -> Vec<Snippet> {
+        let limit = request.limit_snippets_per_chat as usize;
+        let by_tool = hit.events.first().is_some_and(|event| event.part == search::Part::Tool);
+        let person = hit.events.iter().find(|event| by_tool && event.part == search::Part::Person);
+        let rest = hit.events.iter().filter(|event| person.is_none_or(|person| person.event != event.event));
+        let mut shown: Vec<Snippet> = Vec::new();
+        for event in person.into_iter().chain(rest).take(limit.saturating_add(ALIKE)) {
+            if shown.len() == limit {
+                break;
+            }
+            let snippet = self.snippet(event, main, terms, request);
+            shown.extend(snippet.filter(|new| shown.iter().all(|old| old.text != new.text)));
+        }
+        shown
+    }
+
+    fn snippet(
+        &self,
+        event: &EventHit,
+        main: &Session,
+        terms: &Terms,
+        request: &SearchConversations,
+    ) -> Option<Snippet> {
+        let window = request.snippet_window as usize;
+        let called = event_ids::is_name(event.event).then(|| self.names.whole(main));
+        if called.is_some() || event_ids::titled(event.event).is_some() {
+            let title = called.as_deref().unwrap_or_else(|| main.name());
+            let cut = search::snippet(title, terms, window);
+            let (source, created_at) = (Origin::Title, ms(main.started_at));
+            return Some(Snippet { source, created_at, ..quoted(&cut) });
+        }
+        let Some((row, id, text)) = self.text(event.event) else {
+            *self.unread.borrow_mut() += 1;
+            return None;
+        };
+        let cut = search::snippet(&text, terms, window);
+        let source = if row.row == RowKind::Call { Origin::Tool } else { Origin::Content };
+        let role = if row.row == RowKind::Call { "assistant" } else { role(row.kind()).word() };
+        Some(Snippet {
+            message_id: id,
+            role: role.to_string(),
+            created_at: ms(row.at),
+            source,
+            ..quoted(&cut)
+        })
+    }
+
+    /// Row, ID and masked text of an event, cached.
+    fn text(&self, event: u64) -> Option<Said> {
+        if let Some(known) = self.texts.borrow().get(&event) {
+            return known.clone();
+        }
+        let entry = self.read(event);
+        self.texts.borrow_mut().insert(event, entry.clone());
+        entry
+    }
+
+    fn read(&self, event: u64) -> Option<Said> {
+        if let Some(item) = self.unindexed.item(event) {
+            return Some((item.row, item.id.clone(), item.text().to_string()));
+        }
+        let reader = self.reader.as_ref()?;
+        if let Some(number) = event_ids::titled(event) {
+            return Some((Row::default(), String::new(), reader.title(number).ok()??));
+        }
+        let (_, row) = reader.events(&[event]).ok()?.pop()?;
+        let transcript = self.transcript(event_place(event).0)?;
+        let (id, text) = self.service.history().said(&transcript, &row)?;
+        Some((row, id, text))
+    }
+
+    fn transcript(&self, file: u32) -> Option<Transcript> {
+        let mut files = self.files.borrow_mut();
+        let slot = files.entry(file).or_insert_with(|| {
+            let stored = self.reader.as_ref()?.file(file).ok()??;
+            transcripts::as_readable(&self.service.history(), &stored)
+        });
+        slot.clone()
+    }
+}
+
+/// Time range of a session, including events from the unindexed tail.
+fn span(main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
+    let sessions = known.iter().map(|chat| &chat.session).chain([main]);
+    let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
+    let unindexed = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
+    let to = sessions.map(|s| s.ended_at).chain(unindexed).max();
+    TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
+}
+
+fn quoted(cut: &search::Snippet) -> Snippet {
+    let characters = |at: usize| cut.text[..at].chars().count() as u32;
+    let highlights = cut.highlights.iter().map(|h| [characters(h.start), characters(h.end)]).collect();
+    Snippet { text: cut.text.clone(), highlights, ..Snippet::default() }
+}
+
+/// Restricts which sessions may be found.
+#[derive(Default)]
+struct Allowed {
+    only: Option<FxHashSet<u32>>,
+    without: FxHashSet<u32>,
+}
+
+impl Allowed {
+    fn narrows(&self) -> bool {
+        self.only.is_some() || !self.without.is_empty()
+    }
+
+    fn holds(&self, chat: u32) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&chat)) && !self.without.contains(&chat)
+    }
+}
+
+/// The parts of a session to search, from `role_filter`. Tool input and output count as the assistant's.
+fn parts(request: &SearchConversations) -> Parts {
+    let by = |role: &str| request.role_filter.is_empty() || request.role_filter.iter().any(|r| r == role);
+    let tool = request.include_tools_in_search && by("assistant");
+    Parts {
+        person: by("user"),
+        client: by("user"),
+        assistant: by("assistant"),
+        system: by("system"),
+        tool,
+        echo: request.include_own && tool,
+    }
+}

@@ -1,0 +1,86 @@
+//! Lists sessions from the catalogue, newest first.
+//!
+//! Checks only a handful of the newest transcripts for changes, so that the cost does not depend on the size of the history.
+//! Does not know about an older session that was resumed just now: the next search indexes it.
+
+use crate::Service;
+use crate::session_names::Names;
+use api::search::TimeRange;
+use api::sessions::{ListSessions, SessionLine, Sessions};
+use api::{Error, Handle, Request};
+use catalogue::{Chat, Listed, Reader};
+use history::error::store_error;
+use history::freshness::CAUGHT_UP;
+use history::{scan, scope, snapshot};
+
+impl Handle<ListSessions> for Service {
+    fn handle(&self, request: &ListSessions) -> Result<Sessions, Error> {
+        sessions(self, request)
+    }
+}
+
+fn sessions(service: &Service, request: &ListSessions) -> Result<Sessions, Error> {
+    request.check()?;
+    request.source.iter().try_for_each(|name| scope::known_source(name))?;
+    let reader = snapshot::current(&service.history())?;
+    let project = request.project.as_ref().map(|named| scope::real(&service.cwd.join(named)));
+    let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let moment = |text: &Option<String>, until: bool| {
+        let text = text.as_deref()?;
+        if until { service.clock.moment_until(text) } else { service.clock.moment(text) }
+    };
+    let listed = Listed {
+        sources: &request.source,
+        project: project.as_deref(),
+        since: moment(&request.since, false).map(|at| at.0),
+        until: moment(&request.until, true).map(|at| at.0),
+        limit: request.limit,
+        offset: request.offset,
+    };
+    let chats = reader.newest(&listed).map_err(store_error)?;
+    let as_of = reader.meta(CAUGHT_UP).map_err(store_error)?;
+    let names = Names::of(service);
+    let notes = if chats.is_empty() { why_none(service, request, &reader)? } else { Vec::new() };
+    Ok(Sessions {
+        sessions: chats.iter().map(|chat| line(chat, is_gone(&reader, chat), &names)).collect(),
+        as_of,
+        notes,
+    })
+}
+
+fn why_none(service: &Service, request: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
+    let (files, ..) = reader.totals().map_err(store_error)?;
+    if files == 0 {
+        return Ok(vec![scan::nowhere(&service.history())]);
+    }
+    Ok(request
+        .project
+        .as_deref()
+        .and_then(|named| scope::no_folder(&service.history(), named))
+        .into_iter()
+        .collect())
+}
+
+/// A deleted transcript may have been restored since the catalogue was written.
+fn is_gone(reader: &Reader, chat: &Chat) -> bool {
+    let back = |stored: catalogue::Stored| stored.part.is_none() && stored.path.exists();
+    chat.gone && !reader.file(chat.file).ok().flatten().is_some_and(back)
+}
+
+fn line(chat: &Chat, gone: bool, names: &Names) -> SessionLine {
+    let session = &chat.session;
+    let project = session.place();
+    SessionLine {
+        chat_id: session.session_id.to_string(),
+        title: names.title(session),
+        source: session.source.to_string(),
+        project: (!project.is_empty()).then(|| project.to_string()),
+        time_range: TimeRange::new(session.started_at, session.ended_at),
+        turns: u64::from(session.turns),
+        tool_calls: u64::from(session.tool_calls),
+        errors: u64::from(session.errors),
+        models: session.models.iter().map(ToString::to_string).collect(),
+        resume: api::resume(session.source, project, &session.session_id).filter(|_| !gone),
+        archived: gone,
+    }
+}

@@ -1,0 +1,113 @@
+//! Counts of sessions, turns, messages and calls, as one record or by group.
+//!
+//! Does not read transcripts: rows are enough.
+
+use super::Question;
+use super::records::BOTH;
+use crate::Outcome;
+use crate::printer::Printer;
+use api::Error;
+use history::error::read_error;
+use history::scan::{Library, by_time, gather, is_warm_up};
+use query::stats::{Stats, rate};
+use record::{Cell, Kind, Line, Row, RowKind, Stamp};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    // With a tool or status filter, only calls are counted.
+    let of_calls = !question.request.tool.is_empty() || question.request.status.is_some();
+    let mut total = Total { of_calls, ..Total::default() };
+    let (library, rows) =
+        gather(&question.service.history(), question.request, BOTH, by_time, |library, joined| {
+            let row = &joined.row;
+            if is_warm_up(row) {
+                return false;
+            }
+            if row.row == RowKind::Message {
+                if !total.of_calls {
+                    total.message(library, row);
+                }
+                return false;
+            }
+            question.holds_call(library, row)
+        })?;
+    let by = question.request.by.as_deref().and_then(|by| BY.iter().find(|(name, _)| *name == by));
+    let (name, group) =
+        by.copied().unwrap_or(("tool", |library: &Library, row: &Row| library.name(row).to_string()));
+    let mut stats = Stats::default();
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        total.call(&library, &row);
+        stats.add(&group(&library, &row), row.status(), &library.session(&row).session_id);
+    }
+    if by.is_some() {
+        question.print(stats.lines(name), printer);
+    } else if !total.sessions.is_empty() {
+        printer.record(&total.line(stats.lines("tool")));
+    }
+    Ok(library.outcome)
+}
+
+type GroupOf = fn(&Library, &Row) -> String;
+
+const BY: &[(&str, GroupOf)] = &[
+    ("tool", |library, row| library.name(row).to_string()),
+    ("day", |_, row| if row.at.is_some() { row.at.day() } else { String::new() }),
+    ("session", |library, row| library.session(row).session_id.to_string()),
+    ("project", |library, row| library.session(row).project.to_string()),
+    ("source", |library, row| library.session(row).source.to_string()),
+    ("status", |_, row| row.status().word().to_string()),
+];
+
+#[derive(Default)]
+struct Total {
+    of_calls: bool,
+    sessions: BTreeSet<Arc<str>>,
+    turns: u64,
+    messages: u64,
+    calls: u64,
+    errors: u64,
+    first: Option<Stamp>,
+    last: Stamp,
+}
+
+impl Total {
+    fn at(&mut self, library: &Library, row: &Row) {
+        let id = &library.session(row).session_id;
+        if !self.sessions.contains(id) {
+            self.sessions.insert(id.clone());
+        }
+        if row.at.is_some() {
+            self.first = Some(self.first.map_or(row.at, |f| f.min(row.at)));
+            self.last = self.last.max(row.until).max(row.at);
+        }
+    }
+
+    fn message(&mut self, library: &Library, row: &Row) {
+        self.at(library, row);
+        self.messages += 1;
+        self.turns += u64::from(row.kind() == Kind::Prompt);
+    }
+
+    fn call(&mut self, library: &Library, row: &Row) {
+        self.at(library, row);
+        self.calls += 1;
+        self.errors += u64::from(row.status() == record::Status::Error);
+    }
+
+    fn line(&self, tools: Vec<Line<'static>>) -> Line<'static> {
+        let tools = tools.into_iter().map(Cell::Object).collect();
+        vec![
+            ("sessions", Cell::count(self.sessions.len())),
+            ("turns", if self.of_calls { Cell::Null } else { Cell::count(self.turns) }),
+            ("messages", if self.of_calls { Cell::Null } else { Cell::count(self.messages) }),
+            ("tool_calls", Cell::count(self.calls)),
+            ("errors", Cell::count(self.errors)),
+            ("error_rate", Cell::Float(rate(self.errors, self.calls))),
+            ("started_at", Cell::opt(self.first, Cell::Time)),
+            ("ended_at", Cell::Time(self.last)),
+            ("tools", Cell::List(tools)),
+        ]
+    }
+}

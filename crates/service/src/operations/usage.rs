@@ -1,0 +1,171 @@
+//! Tokens and cost, each reply counted once, and the rule by which each line was counted or skipped.
+//!
+//! Does not know prices: they come from `prices`.
+
+use super::Question;
+use super::records::MESSAGES;
+use crate::Outcome;
+use crate::prices::Prices;
+use crate::printer::Printer;
+use api::Error;
+use catalogue::Tally;
+use history::error::read_error;
+use history::scan::{Library, by_time, gather, is_warm_up};
+use record::row::SIDECHAIN;
+use record::{Cell, Line, Row, Tokens};
+use std::collections::BTreeMap;
+
+/// How each line with a token count is treated. Printed by `usage --explain`.
+const RULES: &[(&str, bool, &str)] = &[
+    ("reply", true, "a reply of the main conversation"),
+    ("sidechain", true, "a reply inside a subagent: paid for like any other"),
+    ("warm_up", true, "a call the client made at its start, without anybody asking"),
+    ("streamed_block", false, "another line of a reply already counted: each block repeats the whole count"),
+    ("replayed", false, "a copy of a reply in a file that resume, fork or compaction made"),
+    ("synthetic", false, "written by the client itself, no model was called"),
+];
+
+pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let prices = Prices::load(&question.service.places)?;
+    let mut dropped = Tally::default();
+    let (mut library, rows) =
+        gather(&question.service.history(), question.request, MESSAGES, by_time, |_, joined| {
+            if joined.row.tokens.is_zero() {
+                return false;
+            }
+            dropped.streamed += joined.tally.streamed;
+            dropped.replayed += joined.tally.replayed;
+            true
+        })?;
+    let by = question.request.by.as_deref().unwrap_or("day");
+    let mut groups: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut rules: BTreeMap<&str, Sum> = BTreeMap::new();
+    let mut listed = Vec::new();
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        let rule = rule(&library, &row);
+        let price = prices.cost(library.name(&row), row.tokens);
+        rules.entry(rule).or_default().add(row.tokens, price);
+        if rule != "synthetic" {
+            groups.entry(group(&library, &row, by)).or_default().add(row.tokens, price);
+        }
+        if question.request.explain {
+            match question.service.history().read_message(&library, &row) {
+                Ok(message) => listed.push(counted_line(&library, &row, message.id, rule)),
+                Err(problem) => library.outcome.problems.push(problem),
+            }
+        }
+    }
+    if question.request.explain {
+        listed.extend(explain(&rules, dropped));
+        question.print(listed, printer);
+    } else {
+        let name = BY.iter().find(|b| **b == by).copied().unwrap_or("day");
+        question.print(groups.into_iter().map(|(group, sum)| sum.line(name, group)).collect(), printer);
+    }
+    Ok(library.outcome)
+}
+
+const BY: &[&str] = &["day", "session", "model", "project", "source", "total"];
+
+fn group(library: &Library, row: &Row, by: &str) -> String {
+    let session = library.session(row);
+    match by {
+        "session" => session.session_id.to_string(),
+        "model" => library.name(row).to_string(),
+        "project" => session.project.to_string(),
+        "source" => session.source.to_string(),
+        "total" => "total".to_string(),
+        _ => {
+            if row.at.is_some() {
+                row.at.day()
+            } else {
+                "unknown".to_string()
+            }
+        }
+    }
+}
+
+fn rule(library: &Library, row: &Row) -> &'static str {
+    match () {
+        () if library.name(row).starts_with('<') => "synthetic",
+        () if is_warm_up(row) => "warm_up",
+        () if row.is(SIDECHAIN) => "sidechain",
+        () => "reply",
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    messages: u64,
+    tokens: [u64; 4],
+    cost: f64,
+    unpriced: u64,
+}
+
+impl Sum {
+    fn add(&mut self, t: Tokens, cost: Option<f64>) {
+        self.messages += 1;
+        for (sum, n) in self.tokens.iter_mut().zip([t.input, t.output, t.cache_read, t.cache_write]) {
+            *sum += u64::from(n);
+        }
+        match cost {
+            Some(cost) => self.cost += cost,
+            None => self.unpriced += 1,
+        }
+    }
+
+    fn cells(&self) -> Line<'static> {
+        let [input, output, cache_read, cache_write] = self.tokens;
+        vec![
+            ("messages", Cell::count(self.messages)),
+            ("input", Cell::count(input)),
+            ("output", Cell::count(output)),
+            ("cache_read", Cell::count(cache_read)),
+            ("cache_write", Cell::count(cache_write)),
+            ("cost_usd", Cell::Float((self.cost * 10_000.0).round() / 10_000.0)),
+            ("unpriced", if self.unpriced > 0 { Cell::count(self.unpriced) } else { Cell::Null }),
+        ]
+    }
+
+    fn line(&self, name: &'static str, group: String) -> Line<'static> {
+        let mut line = vec![(name, Cell::text(group))];
+        line.extend(self.cells());
+        line
+    }
+}
+
+fn counted_line(library: &Library, row: &Row, id: String, rule: &'static str) -> Line<'static> {
+    let t = row.tokens;
+    vec![
+        ("rule", Cell::text(rule)),
+        ("counted", Cell::Bool(rule != "synthetic")),
+        ("timestamp", Cell::Time(row.at)),
+        ("session_id", Cell::text(library.session(row).session_id.to_string())),
+        ("id", Cell::text(id)),
+        ("model", Cell::text(library.name(row).to_string())),
+        ("lines", Cell::count(row.lines)),
+        ("input", Cell::count(t.input)),
+        ("output", Cell::count(t.output)),
+        ("cache_read", Cell::count(t.cache_read)),
+        ("cache_write", Cell::count(t.cache_write)),
+    ]
+}
+
+/// One record per rule, including rules that never applied.
+fn explain(rules: &BTreeMap<&str, Sum>, dropped: Tally) -> Vec<Line<'static>> {
+    let one = |(rule, counted, meaning): &(&'static str, bool, &'static str)| {
+        let mut line = vec![
+            ("rule", Cell::text(*rule)),
+            ("counted", Cell::Bool(*counted)),
+            ("meaning", Cell::text(*meaning)),
+        ];
+        match *rule {
+            "streamed_block" => line.push(("lines", Cell::count(dropped.streamed))),
+            "replayed" => line.push(("lines", Cell::count(dropped.replayed))),
+            _ => line.extend(rules.get(rule).unwrap_or(&Sum::default()).cells()),
+        }
+        line
+    };
+    RULES.iter().map(one).collect()
+}
