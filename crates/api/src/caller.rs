@@ -9,14 +9,14 @@ use crate::code::{
     Investigation, ListPacks, Marked, Meant, NotesWritten, Outlined, PackBuilt, Packs, Pin, PromptWindow,
     ResolveSymbol, SearchSymbols, Semantic, StreamOp, Unpin, Used, WriteNotes,
 };
+use crate::mailbox::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
 use crate::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
-};
-use crate::mailbox::{
-    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
-    Removed,
 };
 use crate::recommend::{Recommend, Recommended};
 use crate::refs::{CleanedUp, Cleanup, ReadRef, RefRead};

@@ -5,8 +5,8 @@
 
 mod chats;
 mod code;
-mod memory;
 mod mailbox;
+mod memory;
 mod recommend;
 mod refs;
 mod search;

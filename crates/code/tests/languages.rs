@@ -8,15 +8,15 @@ use loci_code::{
 };
 use std::fs;
 
-struct House {
+struct Tree {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     types: &'static [&'static str],
     edges: &'static [&'static str],
 }
 
-const HOUSES: &[House] = &[
-    House {
+const TREES: &[Tree] = &[
+    Tree {
         name: "Rust",
         files: &[
             (
@@ -58,7 +58,7 @@ const HOUSES: &[House] = &[
             "my_shapes.round.inner.Oval -> my_shapes.round.Circle",
         ],
     },
-    House {
+    Tree {
         name: "TypeScript",
         files: &[
             ("web/package.json", "{\"name\": \"@my/web\", \"dependencies\": {\"@my/kit\": \"1\"}}"),
@@ -90,7 +90,7 @@ const HOUSES: &[House] = &[
             "@my.web.src.b -> @my.web.src.b.B",
         ],
     },
-    House {
+    Tree {
         name: "Python",
         files: &[
             ("pyproject.toml", "[project]\nname = \"shop\"\n"),
@@ -115,7 +115,7 @@ const HOUSES: &[House] = &[
             "shop.store.Store -> shop.tools",
         ],
     },
-    House {
+    Tree {
         name: "Go",
         files: &[
             ("go.mod", "module example.com/shop\n"),
@@ -142,7 +142,7 @@ const HOUSES: &[House] = &[
             "example.com.shop.item -> example.com.shop.item.Item",
         ],
     },
-    House {
+    Tree {
         name: "Java",
         files: &[
             ("pom.xml", "<project><artifactId>shop</artifactId></project>"),
@@ -182,19 +182,19 @@ const HOUSES: &[House] = &[
 
 #[test]
 fn names_mean_what_each_language_says() {
-    for house in HOUSES {
+    for tree in TREES {
         let root = tempfile::tempdir().unwrap();
-        for (path, text) in house.files {
+        for (path, text) in tree.files {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         let layout = discover(root.path()).unwrap();
         let (code, problems) = read_tree(root.path(), &layout, 1);
-        assert_eq!(problems, [""; 0], "{}", house.name);
-        assert_eq!(code.files.iter().map(|file| file.facts.gaps.len()).sum::<usize>(), 0, "{}", house.name);
-        assert_eq!(types(&code), house.types, "{}", house.name);
-        assert_eq!(edges(&code), house.edges, "{}", house.name);
+        assert_eq!(problems, [""; 0], "{}", tree.name);
+        assert_eq!(code.files.iter().map(|file| file.facts.gaps.len()).sum::<usize>(), 0, "{}", tree.name);
+        assert_eq!(types(&code), tree.types, "{}", tree.name);
+        assert_eq!(edges(&code), tree.edges, "{}", tree.name);
     }
 }
 

@@ -16,7 +16,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// A copy of a fixture whose files are older than its index.
-fn house(name: &str) -> tempfile::TempDir {
+fn sample_tree(name: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
     for folder in ["", "src"] {
@@ -150,7 +150,7 @@ fn usages_stand_where_the_compiler_saw_them() {
         ),
         ("rust", "demo.MARK", "lib.rs:6:11 definition, store.rs:1:12 reference"),
     ] {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let (exact, problems) = Exact::find(&code, root.path());
         assert!(problems.is_empty(), "{problems:?}");
@@ -165,7 +165,7 @@ fn usages_stand_where_the_compiler_saw_them() {
 #[test]
 fn what_a_file_mentions_and_who_uses_it_agree() {
     for name in FIXTURES {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let exact = Exact::find(&code, root.path()).0;
         let ours = exact.ours();
@@ -188,7 +188,7 @@ fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
 
 #[test]
 fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     let code = code(root.path());
     let expected = |shelf: &str, module: &str| {
         [
@@ -221,7 +221,7 @@ fn what_an_index_says_is_exact_and_a_stale_file_is_read_by_its_names() {
 
 #[test]
 fn what_was_defined_in_a_file_that_has_changed_is_found_by_its_name() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
     let code = code(root.path());
     let (exact, _) = Exact::find(&code, root.path());
@@ -233,7 +233,7 @@ fn what_was_defined_in_a_file_that_has_changed_is_found_by_its_name() {
 #[test]
 fn hashes_do_not_depend_on_an_index() {
     for name in FIXTURES {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let (exact, _) = Exact::find(&code, root.path());
         let (plain, exact) = (Resolver::new(&code), Resolver::with_exact(&code, &exact));
@@ -245,7 +245,7 @@ fn hashes_do_not_depend_on_an_index() {
 
 #[test]
 fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     let code = code(root.path());
     let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
     let freshness = |path: &str| Exact::find(&code, root.path()).0.freshness(file(path));
@@ -279,7 +279,7 @@ fn a_file_that_has_changed_is_relied_upon_while_every_definition_stands() {
 #[test]
 fn each_project_may_have_an_index_and_one_that_is_none_costs_itself_alone() {
     let root = tempfile::tempdir().unwrap();
-    let inner = house("typescript");
+    let inner = sample_tree("typescript");
     fs::create_dir(root.path().join("app")).unwrap();
     fs::rename(inner.path().join("src"), root.path().join("app/src")).unwrap();
     for name in ["package.json", "index.scip"] {

@@ -30,7 +30,7 @@ fn write(root: &Path, path: &str, text: &str) {
 }
 
 /// Two projects, of which one uses the other; names that hide each other; a type in two files; an attribute.
-fn house() -> TempDir {
+fn sample_tree() -> TempDir {
     let root = tree(&[
         ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         (
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn what_is_kept_says_what_a_fresh_reading_would(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
-        let root = house();
+        let root = sample_tree();
         let kept = tempfile::tempdir().unwrap();
         let mut store = Store::open(&kept.path().join("kept.db"), root.path()).unwrap();
         store.refresh(NOW).unwrap();
@@ -197,7 +197,7 @@ proptest! {
 #[test]
 fn a_changed_body_costs_one_file_whatever_else_there_is() {
     let cost = |others: usize| {
-        let root = house();
+        let root = sample_tree();
         for n in 0..others {
             let text =
                 format!("namespace Far{n} {{ public class Far{n} {{ public int F() {{ return {n}; }} }} }}");
@@ -221,7 +221,7 @@ fn a_changed_body_costs_one_file_whatever_else_there_is() {
 
 #[test]
 fn a_change_is_told_for_what_it_means_and_reaches_what_rests_on_it() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     assert_eq!(store.refresh(NOW).unwrap().changes, [], "what is read for the first time has not changed");
     let told = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
@@ -256,7 +256,7 @@ fn a_change_is_told_for_what_it_means_and_reaches_what_rests_on_it() {
 
 #[test]
 fn a_name_that_means_something_else_now_changes_who_mentions_it() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
     write(root.path(), "App/Kind.cs", "namespace App { public class Kind { public static Kind One; } }");
@@ -297,7 +297,7 @@ fn a_type_that_is_called_otherwise_is_the_same_type() {
 
 #[test]
 fn who_no_longer_wants_an_answer_gets_none_and_nothing_is_kept() {
-    let root = house();
+    let root = sample_tree();
     for n in 0..1100 {
         write(root.path(), &format!("many/{n}.txt"), "");
     }
@@ -315,7 +315,7 @@ fn who_no_longer_wants_an_answer_gets_none_and_nothing_is_kept() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_told_and_costs_itself() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
     let before = store.types().unwrap().len();

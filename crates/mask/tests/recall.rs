@@ -86,7 +86,7 @@ fn texts_without_a_secret_stay_as_they_are() {
 }
 
 #[test]
-fn nothing_is_found_in_the_source_of_this_room() {
+fn nothing_is_found_in_the_source_of_this_crate() {
     let masker = Masker::new([3; 32]);
     for text in
         [include_str!("../src/rules.rs"), include_str!("../src/specimen.rs"), include_str!("../src/hunt.rs")]

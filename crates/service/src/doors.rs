@@ -10,14 +10,14 @@ use api::code::{
     Investigation, ListPacks, Marked, Meant, NotesWritten, Outlined, PackBuilt, Packs, Pin, PromptWindow,
     ResolveSymbol, SearchSymbols, Semantic, StreamOp, Unpin, Used, WriteNotes,
 };
+use api::mailbox::{
+    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
+    Removed,
+};
 use api::memory::{
     AcceptMemory, Consolidate, Consolidated, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
     ListMemory, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryShown,
     PinMemory, RetireMemory, ShowMemory,
-};
-use api::mailbox::{
-    AddAgent, AgentLine, Agents, Dispatch, ListAgents, ListMessages, MessageLine, Messages, RemoveAgent,
-    Removed,
 };
 use api::recommend::{Recommend, Recommended};
 use api::refs::{CleanedUp, Cleanup, ReadRef, RefRead};

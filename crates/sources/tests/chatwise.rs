@@ -1,15 +1,13 @@
 //! A `ChatWise` database as other readers of it describe its schema. No database of the app itself could be had,
 //! so this one is made here: it proves that the reader reads what they describe, not that they are right.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but knows no helpers
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-mod common;
-
-use common::{Told, told_all};
 use loci_sources::chatwise::ChatWise;
 use loci_sources::{Places, Source};
 use record::{Call, Kind, ProblemKind, Status};
 use std::path::{Path, PathBuf};
+use testutil::survey::{Surveyed, survey_all};
 
 const KEY: &str = "sk-poison-never-to-be-read";
 
@@ -45,11 +43,11 @@ const ROWS: &str = r#"
         ('m8', 'c2', 'assistant', null, null, null, 'none', '[]', null),
         ('m9', 'c9', 'user', 'a chat that is gone', null, null, null, null, 1794699601);"#;
 
-fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Told> {
+fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Surveyed> {
     let connection = db::Connection::open(folder.join("app.db")).unwrap();
     connection.execute_batch(schema).unwrap();
     connection.execute_batch(rows).unwrap();
-    told_all(&ChatWise, folder)
+    survey_all(&ChatWise, folder)
 }
 
 #[test]
@@ -132,7 +130,7 @@ fn keys_are_never_read() {
     connection.execute_batch(ROWS).unwrap();
     connection.execute_batch("drop table provider; drop table tool").unwrap();
     drop(connection);
-    let again = told_all(&ChatWise, bare.path());
+    let again = survey_all(&ChatWise, bare.path());
     for (a, b) in all.iter().zip(&again) {
         assert_eq!(format!("{:?}", a.messages), format!("{:?}", b.messages));
         assert_eq!(format!("{:?}", a.calls), format!("{:?}", b.calls));
@@ -159,6 +157,6 @@ fn where_it_would_be() {
     connection.execute_batch(ROWS).unwrap();
     places.vars.insert("CHATWISE_DB_PATH", file.clone().into());
     assert_eq!(ChatWise.roots(&places), std::slice::from_ref(&file));
-    assert_eq!(told_all(&ChatWise, &file).len(), 2);
-    assert_eq!(told_all(&ChatWise, &folder.path().join("missing")).len(), 0);
+    assert_eq!(survey_all(&ChatWise, &file).len(), 2);
+    assert_eq!(survey_all(&ChatWise, &folder.path().join("missing")).len(), 0);
 }

@@ -1,7 +1,6 @@
-//! Reads what real versions of Codex wrote, and checks it against what they were made to do. Passes over (and says
-//! so) where that corpus is not at hand.
+//! What real versions of Codex wrote, checked against what they were made to do, and rollouts written by hand.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // what helps a test is one
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
 use loci_sources::codex::Codex;
 use loci_sources::walk::Found;
@@ -11,6 +10,7 @@ use record::{Call, Kind, Message, Row, RowKind, Session, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use testutil::needs::recorded_transcripts;
 
 const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
 
@@ -66,14 +66,8 @@ impl Told {
     }
 }
 
-fn corpus(version: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/transcripts/codex");
-    let home = root.join(version).join(".codex");
-    if !home.is_dir() {
-        println!("passed over: no corpus at {}", home.display());
-        return None;
-    }
-    Some(home)
+fn corpus(version: &str) -> PathBuf {
+    recorded_transcripts().join("codex").join(version).join(".codex")
 }
 
 fn list(home: &Path) -> Vec<Transcript> {
@@ -85,14 +79,19 @@ fn list(home: &Path) -> Vec<Transcript> {
 }
 
 fn told(version: &str) -> Vec<Told> {
-    corpus(version).map(|home| list(&home).iter().map(Told::read).collect()).unwrap_or_default()
+    let all: Vec<Told> = list(&corpus(version)).iter().map(Told::read).collect();
+    assert!(!all.is_empty(), "needs corpus: it has no Codex {version}");
+    all
 }
 
-fn find<'t>(told: &'t [Told], prompt: &str) -> Option<&'t Told> {
-    told.iter().find(|t| {
-        let heard = t.texts(Kind::Prompt).into_iter().chain(t.texts(Kind::Task));
-        heard.into_iter().any(|text| text.contains(prompt))
-    })
+fn has_prompt(told: &Told, prompt: &str) -> bool {
+    let heard = told.texts(Kind::Prompt).into_iter().chain(told.texts(Kind::Task));
+    heard.into_iter().any(|text| text.contains(prompt))
+}
+
+#[track_caller]
+fn find<'t>(told: &'t [Told], prompt: &str) -> &'t Told {
+    told.iter().find(|one| has_prompt(one, prompt)).unwrap_or_else(|| panic!("no prompt contains `{prompt}`"))
 }
 
 /// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
@@ -117,6 +116,7 @@ fn cumulative(path: &Path) -> (u64, u64, u64) {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn every_line_of_every_version_is_accounted_for() {
     for version in VERSIONS {
         for told in told(version) {
@@ -138,6 +138,7 @@ fn every_line_of_every_version_is_accounted_for() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn each_prompt_is_told_once_and_resume_appends() {
     for (version, shell) in [
         ("0.45.0", "shell"),
@@ -147,7 +148,7 @@ fn each_prompt_is_told_once_and_resume_appends() {
         ("0.166.0", "exec_command"),
     ] {
         let all = told(version);
-        let Some(basic) = find(&all, "add a helper") else { continue };
+        let basic = find(&all, "add a helper");
         let first = format!("SCENARIO:basic_{shell} Please add a helper and test it.");
         assert_eq!(basic.texts(Kind::Prompt), [first.as_str(), "SCENARIO:hello2 follow-up"], "{version}");
         assert_eq!(
@@ -175,9 +176,10 @@ fn each_prompt_is_told_once_and_resume_appends() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn the_oldest_format_has_neither_times_nor_a_folder() {
     let all = told("0.21.0");
-    let Some(basic) = find(&all, "add a helper") else { return };
+    let basic = find(&all, "add a helper");
     assert_eq!(basic.texts(Kind::Prompt), ["SCENARIO:basic_shell Please add a helper and test it."]);
     assert_eq!(basic.texts(Kind::Reply), ["Let me look around."]);
     assert_eq!(
@@ -187,11 +189,12 @@ fn the_oldest_format_has_neither_times_nor_a_folder() {
     assert!(basic.rows.iter().all(|r| r.at == basic.session().started_at));
     assert_eq!(basic.calls()[1].duration_ms, None);
     assert_eq!((&*basic.session().git_branch, &*basic.session().cwd), ("main", ""));
-    let image = find(&all, "look at the picture").unwrap();
+    let image = find(&all, "look at the picture");
     assert_eq!(image.texts(Kind::Prompt), ["[image: image/png]", "SCENARIO:hello look at the picture"]);
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn pictures_stand_beside_the_words() {
     for (version, prompts) in [
         ("0.45.0", &["[image: image/png]", "SCENARIO:hello look at the picture"][..]),
@@ -199,13 +202,13 @@ fn pictures_stand_beside_the_words() {
         ("0.140.0", &["SCENARIO:hello look at the picture\n[image: pic.png]"]),
         ("0.166.0", &["[image: pic.png]\nSCENARIO:hello look at the picture"]),
     ] {
-        if let Some(image) = find(&told(version), "look at the picture") {
-            assert_eq!(image.texts(Kind::Prompt), prompts, "{version}");
-        }
+        let all = told(version);
+        assert_eq!(find(&all, "look at the picture").texts(Kind::Prompt), prompts, "{version}");
     }
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn calls_are_told_in_order_with_how_they_ended() {
     let (good, bad) = (Status::Success, Status::Error);
     let expected = |shell: &'static str, plan, patch: [(Status, Option<i64>); 2], big: bool| {
@@ -227,7 +230,7 @@ fn calls_are_told_in_order_with_how_they_ended() {
         ("0.166.0", expected("exec_command", bad, done, true)),
     ] {
         let all = told(version);
-        let Some(basic) = find(&all, "add a helper") else { continue };
+        let basic = find(&all, "add a helper");
         let ends = basic.ends();
         let ends: Vec<_> = ends.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
         assert_eq!(ends, expected, "{version}");
@@ -248,6 +251,7 @@ fn calls_are_told_in_order_with_how_they_ended() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn tokens_add_up_to_what_codex_counted() {
     for version in VERSIONS {
         for told in told(version) {
@@ -260,6 +264,7 @@ fn tokens_add_up_to_what_codex_counted() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_reply_with_words_carries_its_own_tokens() {
     for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
         // A client killed in the middle of a call did not come to write them in 0.140.
@@ -273,24 +278,24 @@ fn a_reply_with_words_carries_its_own_tokens() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_fork_of_today_holds_only_its_own_turns() {
     let all = told("0.166.0");
-    let Some(fork) = find(&all, "hello2 forked") else { return };
+    let fork = find(&all, "hello2 forked");
     assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
     assert_eq!(fork.texts(Kind::Reply), ["Second prompt answered."]);
     assert!(fork.rows.iter().all(|r| !r.is(COPIED)));
     assert_eq!(fork.session().parent_session_id, None);
-    let basic = find(&all, "add a helper").unwrap();
+    let basic = find(&all, "add a helper");
     assert!(fork.rows.iter().all(|r| basic.rows.iter().all(|b| b.key != r.key)));
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_subagent_names_its_parent() {
     for version in ["0.140.0", "0.166.0"] {
         let all = told(version);
-        let (Some(parent), Some(sub)) = (find(&all, "spawn please"), find(&all, "do part A")) else {
-            continue;
-        };
+        let (parent, sub) = (find(&all, "spawn please"), find(&all, "do part A"));
         let session = sub.session();
         assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
         assert_eq!(*session.session_id, *sub.transcript.hint);
@@ -304,13 +309,14 @@ fn a_subagent_names_its_parent() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn servers_are_named_and_their_refusals_are_errors() {
     let (good, bad) = (Status::Success, Status::Error);
     for (version, expected) in
         [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
     {
         let all = told(version);
-        let Some(mcp) = find(&all, "mcp please") else { continue };
+        let mcp = find(&all, "mcp please");
         let calls = mcp.calls();
         assert!(
             calls.iter().all(|c| c.tool == "mcp__mem__recall" && Call::mcp_server(&c.tool) == Some("mem"))
@@ -322,12 +328,12 @@ fn servers_are_named_and_their_refusals_are_errors() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
     for version in ["0.120.0", "0.140.0", "0.166.0"] {
         let all = told(version);
-        let slow: Vec<&Told> =
-            all.iter().filter(|t| find(std::slice::from_ref(t), "slow please").is_some()).collect();
-        let [killed, interrupted] = slow[..] else { continue };
+        let slow: Vec<&Told> = all.iter().filter(|one| has_prompt(one, "slow please")).collect();
+        let [killed, interrupted] = slow[..] else { panic!("{version}: {} slow sessions", slow.len()) };
         assert_eq!(killed.ends(), [("exec_command".to_string(), Status::Pending, None)], "{version}");
         assert!(killed.calls()[0].output.is_none());
         assert!(killed.texts(Kind::Interruption).is_empty());
@@ -338,20 +344,22 @@ fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn failures_of_the_provider_are_told_where_codex_writes_them() {
     let all = told("0.166.0");
     for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
     {
-        let Some(told) = find(&all, prompt) else { return };
+        let told = find(&all, prompt);
         let errors = told.texts(Kind::ApiError);
         assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
     }
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_compaction_is_a_summary_and_no_reply() {
     let all = told("0.166.0-tui");
-    let Some(told) = all.first() else { return };
+    let told = &all[0];
     assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
     assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     let summaries = told.texts(Kind::CompactionSummary);
@@ -359,9 +367,10 @@ fn a_compaction_is_a_summary_and_no_reply() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn packed_and_archived_rollouts_are_the_same() {
     for version in VERSIONS {
-        let Some(home) = corpus(version) else { continue };
+        let home = corpus(version);
         let copy = tempfile::tempdir().unwrap();
         let archive = copy.path().join("archived_sessions");
         fs::create_dir_all(&archive).unwrap();

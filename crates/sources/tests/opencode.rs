@@ -1,16 +1,16 @@
 //! opencode's real stores, the database and the folder before it, as the scenarios made them, and stores with
 //! what those lack.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but knows no helpers
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-mod common;
-
-use common::{Told, copy, corpus, told, told_all};
 use loci_sources::opencode::OpenCode;
 use loci_sources::{Error, Source};
 use record::row::{COPIED, SIDECHAIN};
 use record::{Kind, ProblemKind, RowKind, TitleOrigin};
 use std::path::Path;
+use testutil::copy_folder;
+use testutil::needs::recorded_transcripts;
+use testutil::survey::{Surveyed, list, survey, survey_all};
 
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
 const BASIC: [&str; 11] = [
@@ -28,20 +28,21 @@ const BASIC: [&str; 11] = [
 ];
 
 /// `SQLite` may want to write beside a database, and the real stores are not ours to write to.
-fn store(version: &str) -> Option<(tempfile::TempDir, Vec<Told>)> {
-    let root = corpus(&format!("opencode/{version}/.local/share/opencode"))?;
+fn store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
+    let root = recorded_transcripts().join(format!("opencode/{version}/.local/share/opencode"));
     let folder = tempfile::tempdir().unwrap();
-    copy(&root, folder.path());
-    let all = told_all(&OpenCode, folder.path());
+    copy_folder(&root, folder.path());
+    let all = survey_all(&OpenCode, folder.path());
     for told in &all {
         assert_eq!(told.unknown(), [""; 0], "{version}");
         assert!(told.facts.problems.is_empty());
         assert_eq!(&*told.session().version, version);
     }
-    Some((folder, all))
+    assert!(!all.is_empty(), "needs corpus: it has no sessions of {version}");
+    (folder, all)
 }
 
-fn checks_basic(told: &Told) {
+fn checks_basic(told: &Surveyed) {
     assert_eq!(told.calls(), BASIC);
     let replies = told.of(Kind::Reply);
     assert_eq!(
@@ -67,8 +68,9 @@ fn checks_basic(told: &Told) {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_1_18() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     assert_eq!(all.len(), 6);
     let prompts: Vec<_> = all.iter().map(|told| told.of(Kind::Prompt)).collect();
     let (basic, cont) =
@@ -90,8 +92,9 @@ fn version_1_18() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_1_0() {
-    let Some((_folder, all)) = store("1.0.0") else { return };
+    let (_folder, all) = store("1.0.0");
     assert_eq!(all.len(), 4);
     let prompts = all[0].of(Kind::Prompt);
     assert_eq!(prompts, ["SCENARIO:basic Please add a helper and test it.\n", "SCENARIO:hello2 follow-up\n"]);
@@ -103,12 +106,13 @@ fn version_1_0() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_belong_to_their_session() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     checks_subagent(&all[2], &all[3]);
 }
 
-fn checks_subagent(parent: &Told, sub: &Told) {
+fn checks_subagent(parent: &Surveyed, sub: &Surveyed) {
     assert_eq!(parent.calls(), ["task"]);
     assert!(parent.call("task", 0).output.as_ref().unwrap().contains("There are 3 files."));
     let session = sub.session();
@@ -121,10 +125,11 @@ fn checks_subagent(parent: &Told, sub: &Told) {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_fork_is_known_as_a_copy() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     let (original, fork) = (&all[0], &all[1]);
-    let keys = |told: &Told| told.rows.iter().map(|row| row.key).collect::<Vec<_>>();
+    let keys = |told: &Surveyed| told.rows.iter().map(|row| row.key).collect::<Vec<_>>();
     let (before, after) = (keys(original), keys(fork));
     assert_eq!(before.len(), 26);
     assert_eq!(before, after[..26], "every message and call of the original has its key in the fork");
@@ -141,8 +146,9 @@ fn a_fork_is_known_as_a_copy() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn keys_of_different_sessions_differ() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     let mut seen = std::collections::BTreeSet::new();
     for told in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, told)| told) {
         for row in &told.rows {
@@ -152,10 +158,12 @@ fn keys_of_different_sessions_differ() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn what_changed_since_is_read_anew_or_said_to_have_moved() {
-    let Some((folder, all)) = store("1.0.0") else { return };
-    let transcripts = common::list(&OpenCode, folder.path());
-    let of = |told: &Told| transcripts.iter().find(|t| t.hint == *told.session().session_id).unwrap().clone();
+    let (folder, all) = store("1.0.0");
+    let transcripts = list(&OpenCode, folder.path());
+    let of =
+        |told: &Surveyed| transcripts.iter().find(|t| t.hint == *told.session().session_id).unwrap().clone();
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
     assert!(OpenCode.call(&sub, &sub, &row).is_ok());
@@ -200,7 +208,7 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
              ('p5', 'm4', 'ses_1', '{"type":"tool","tool":"bash","callID":"c1","state":{"status":"running","input":{"command":"x"}}}'),
              ('p6', 'm4', 'ses_1', x'7b22ff');"#,
     );
-    let all = told_all(&OpenCode, folder.path());
+    let all = survey_all(&OpenCode, folder.path());
     assert_eq!(all.len(), 1);
     let told = &all[0];
     assert_eq!(told.of(Kind::Prompt), ["hi"]);
@@ -237,8 +245,8 @@ fn damaged_files_cost_themselves() {
         std::fs::create_dir_all(storage.join(path).parent().unwrap()).unwrap();
         std::fs::write(storage.join(path), text).unwrap();
     }
-    let transcripts = common::list(&OpenCode, folder.path());
-    let told = told(&OpenCode, &transcripts[0]);
+    let transcripts = list(&OpenCode, folder.path());
+    let told = survey(&OpenCode, &transcripts[0]);
     assert_eq!(told.of(Kind::Prompt), ["still here"]);
     assert_eq!(&*told.session().session_id, "ses_1");
     assert_eq!(told.facts.problems.len(), 3);

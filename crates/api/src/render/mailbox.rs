@@ -1,8 +1,8 @@
 //! Messages between agents, as a person reads them.
 
 use super::{Ink, Look, Render, plural};
-use crate::plain::{clean, cut, one_line, put};
 use crate::mailbox::{AgentLine, Agents, MessageLine, Messages, Removed};
+use crate::plain::{clean, cut, one_line, put};
 
 impl Render for MessageLine {
     fn render(&self, look: &Look) -> String {
