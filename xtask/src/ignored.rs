@@ -27,13 +27,14 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
 /// The reason of tests that no run includes unless it names them.
 pub(crate) const LONG: &str = "takes minutes";
 
-pub(crate) struct Ignored {
-    pub(crate) file: String,
-    pub(crate) name: String,
-    pub(crate) reason: String,
+pub(crate) struct Test {
+    file: String,
+    name: String,
+    /// Why it is ignored; empty if it is not.
+    reason: String,
 }
 
-impl Ignored {
+impl Test {
     /// The key of `needs KEY: …`, or the words before the colon.
     fn key(&self) -> &str {
         let what = self.reason.split(':').next().unwrap_or_default();
@@ -53,42 +54,42 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         println!("{}", filter(&all, &without));
         return Ok(true);
     }
-    for one in &all {
+    for one in all.iter().filter(|test| !test.reason.is_empty()) {
         println!("{:<60} {}  ({})", one.name, one.reason, one.file);
     }
     Ok(true)
 }
 
-/// The ignored tests of the workspace, in the order of their files.
-pub(crate) fn list(root: &Path) -> Result<Vec<Ignored>, String> {
+/// The tests of the workspace, in the order of their files.
+pub(crate) fn list(root: &Path) -> Result<Vec<Test>, String> {
     let mut all = Vec::new();
     for (name, path) in sources(root)? {
-        all.extend(ignored(&name.display().to_string(), &read(&path)?));
+        all.extend(tests(&name.display().to_string(), &read(&path)?));
     }
     Ok(all)
 }
 
-/// The ignored tests of one file.
-fn ignored(file: &str, text: &str) -> Vec<Ignored> {
+/// The tests of one file.
+fn tests(file: &str, text: &str) -> Vec<Test> {
     let mut found = Vec::new();
-    let mut reason = None;
+    let (mut is_test, mut reason) = (false, String::new());
     for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("#[ignore") {
-            let quoted = rest.split('"').nth(1).unwrap_or_default();
-            reason = Some(quoted.to_owned());
-        } else if let Some(rest) = line.strip_prefix("fn ")
-            && let Some(reason) = reason.take()
-        {
+        if line == "#[test]" {
+            (is_test, reason) = (true, String::new());
+        } else if is_test && let Some(rest) = line.strip_prefix("#[ignore") {
+            rest.split('"').nth(1).unwrap_or("no reason").clone_into(&mut reason);
+        } else if is_test && let Some(rest) = line.strip_prefix("fn ") {
             let name = rest.split('(').next().unwrap_or_default().to_owned();
-            found.push(Ignored { file: file.to_owned(), name, reason });
+            found.push(Test { file: file.to_owned(), name, reason: std::mem::take(&mut reason) });
+            is_test = false;
         }
     }
     found
 }
 
 /// A nextest filterset of everything but the long tests and those that need what is missing, which are named on standard error.
-fn filter(all: &[Ignored], without: &[&str]) -> String {
-    let left_out: Vec<&Ignored> =
+fn filter(all: &[Test], without: &[&str]) -> String {
+    let left_out: Vec<&Test> =
         all.iter().filter(|one| one.key() == LONG || without.contains(&one.key())).collect();
     for one in &left_out {
         eprintln!("not run: {} ({}, {})", one.name, one.reason, one.file);
@@ -97,10 +98,10 @@ fn filter(all: &[Ignored], without: &[&str]) -> String {
     if names.is_empty() { "all()".to_owned() } else { format!("not test(/(^|::)({})$/)", names.join("|")) }
 }
 
-/// Reasons that no table knows, and names that would make the filter leave out other tests.
-pub(crate) fn findings(all: &[Ignored], contributing: &str) -> Vec<String> {
+/// Reasons that no table lists, and names by which the filter would leave out other tests.
+pub(crate) fn findings(all: &[Test], contributing: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for one in all {
+    for one in all.iter().filter(|test| !test.reason.is_empty()) {
         let known = NEEDS.iter().any(|(key, _)| one.reason == format!("needs {key}: see CONTRIBUTING.md"));
         if !known && !one.reason.starts_with(&format!("{LONG}: ")) {
             found.push(format!(
@@ -108,8 +109,9 @@ pub(crate) fn findings(all: &[Ignored], contributing: &str) -> Vec<String> {
                 one.file, one.name, one.reason
             ));
         }
-        if all.iter().filter(|other| other.name == one.name).count() > 1 {
-            found.push(format!("{}: two ignored tests are called `{}`", one.file, one.name));
+        // The filter names tests by their functions.
+        if let Some(other) = all.iter().find(|other| other.name == one.name && other.reason != one.reason) {
+            found.push(format!("{}: `{}` is also a test in {}", one.file, one.name, other.file));
         }
     }
     for (key, what) in NEEDS {
@@ -157,16 +159,18 @@ pub(crate) fn silent_passes(file: &str, text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn one(name: &str, reason: &str) -> Ignored {
-        Ignored { file: "a.rs".to_owned(), name: name.to_owned(), reason: reason.to_owned() }
+    fn one(name: &str, reason: &str) -> Test {
+        Test { file: "a.rs".to_owned(), name: name.to_owned(), reason: reason.to_owned() }
     }
 
     #[test]
     fn ignored_tests_are_read_with_their_reasons() {
         let text = "#[test]\nfn a() {}\n\n#[test]\n#[ignore = \"needs model: see CONTRIBUTING.md\"]\nfn b() {}\nfn c() {}\n";
-        let found = ignored("a.rs", text);
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].name.as_str(), found[0].key()), ("b", "model"));
+        let found = tests("a.rs", text);
+        assert_eq!(
+            found.iter().map(|test| (test.name.as_str(), test.key())).collect::<Vec<_>>(),
+            [("a", ""), ("b", "model")]
+        );
     }
 
     #[test]
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_reason_and_a_repeated_name_are_findings() {
+    fn an_unknown_reason_and_an_ambiguous_name_are_findings() {
         let rows: Vec<String> = NEEDS.iter().map(|(key, what)| format!("| `{key}` | {what} | x |")).collect();
         let table = rows.join("\n");
         assert_eq!(findings(&[one("a", "needs root: see CONTRIBUTING.md")], &table), [""; 0]);

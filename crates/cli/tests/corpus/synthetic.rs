@@ -19,9 +19,9 @@ fn list<'a>(expected: &'a Value, key: &str) -> &'a Vec<Value> {
     expected[key].as_array().unwrap_or_else(|| panic!("{key} is not a list"))
 }
 
-/// The exit code of a run over everything: an unfinished line makes a response incomplete.
+/// The exit code of a run over everything: a damaged line makes a response incomplete, an unfinished one is still being written.
 fn code(expected: &Value) -> i32 {
-    if expected["lines"]["unfinished"] == 0 { 0 } else { 3 }
+    if expected["lines"]["bad"] == 0 { 0 } else { 3 }
 }
 
 #[test]
@@ -199,15 +199,17 @@ fn several_agents_in_one_home_are_told_apart_by_source() {
 }
 
 #[test]
-fn an_unfinished_line_is_named_with_its_place() {
+fn damaged_and_unfinished_lines_are_named_with_their_places() {
     let home = Home::of_synthetic("claude-code");
     let problems = home.run(&["sources", "--problems"]).records;
-    let [problem] = &problems[..] else { panic!("{problems:?}") };
-    assert_eq!(problem["problem"], "unfinished", "{problem}");
-    let bytes = std::fs::read(text(problem, "file")).unwrap();
-    let rest = &bytes[problem["offset"].as_u64().unwrap() as usize..];
-    assert!(!rest.is_empty() && !rest.contains(&b'\n'), "{problem}");
-    assert!(serde_json::from_slice::<Value>(rest).is_err());
+    assert_eq!(texts(&problems, "problem"), ["bad_line", "unfinished"], "{problems:?}");
+    for problem in &problems {
+        let bytes = std::fs::read(text(problem, "file")).unwrap();
+        let rest = &bytes[problem["offset"].as_u64().unwrap() as usize..];
+        assert_eq!(rest.contains(&b'\n'), problem["problem"] == "bad_line", "{problem}");
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap();
+        assert!(!line.is_empty() && serde_json::from_slice::<Value>(line).is_err(), "{problem}");
+    }
 }
 
 #[test]
