@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod corpus;
+mod ignored;
 mod modules;
 mod quality;
 mod reference;
@@ -22,6 +23,7 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 const CHORES: &[Chore] = &[
     ("bench", bench::HELP, bench::run),
     ("corpus", corpus::HELP, corpus::run),
+    ("ignored", ignored::HELP, ignored::run),
     ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),

@@ -2,7 +2,7 @@
 //! engines in their rooms, a header on every file, no drawers, links that lead somewhere.
 
 use crate::args::Args;
-use crate::{Outcome, modules, rooms};
+use crate::{Outcome, ignored, modules, rooms};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,9 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
     for file in &files {
         let name = file.strip_prefix(root).unwrap_or(file).to_path_buf();
         if name.extension().is_some_and(|ending| ending == "rs") {
-            found.extend(source(&name, &read(file)?));
+            let text = read(file)?;
+            found.extend(source(&name, &text));
+            found.extend(ignored::silent_passes(&name.display().to_string(), &text));
         }
         if name.extension().is_some_and(|ending| ending == "md") {
             let folder = file.parent().unwrap_or(root);
@@ -44,14 +46,22 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
             found.extend(dead.iter().map(|link| format!("{}: no such file: {link}", name.display())));
         }
     }
+    found.extend(ignored::findings(&ignored::list(root)?, &read(&root.join("CONTRIBUTING.md"))?));
     if !read(&root.join("ARCHITECTURE.md"))?.contains(&rooms::table(&packages)) {
         found.push("ARCHITECTURE.md: its table of rooms is not that of `cargo xtask reference`".to_owned());
     }
     Ok(found)
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Every Rust source file, by its name below the root and its path.
+pub(crate) fn sources(root: &Path) -> Result<Vec<(PathBuf, PathBuf)>, String> {
+    let rust = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "rs");
+    let named = |file: PathBuf| (file.strip_prefix(root).unwrap_or(&file).to_path_buf(), file);
+    Ok(files(root)?.into_iter().filter(rust).map(named).collect())
 }
 
 /// Every file that is ours: not what is built, fetched or kept by git.
@@ -112,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_house_is_in_order() {
+    fn the_workspace_is_in_order() {
         assert_eq!(findings(root()).unwrap(), Vec::<String>::new());
     }
 

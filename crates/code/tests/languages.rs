@@ -7,15 +7,15 @@ use project::{Project, discover};
 use std::fs;
 use syntax::{Digest, Language, Reader, Symbols, language_of};
 
-struct House {
+struct Tree {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     types: &'static [&'static str],
     edges: &'static [&'static str],
 }
 
-const HOUSES: &[House] = &[
-    House {
+const TREES: &[Tree] = &[
+    Tree {
         name: "Rust",
         files: &[
             (
@@ -57,7 +57,7 @@ const HOUSES: &[House] = &[
             "my_shapes.round.inner.Oval -> my_shapes.round.Circle",
         ],
     },
-    House {
+    Tree {
         name: "TypeScript",
         files: &[
             ("web/package.json", "{\"name\": \"@my/web\", \"dependencies\": {\"@my/kit\": \"1\"}}"),
@@ -89,7 +89,7 @@ const HOUSES: &[House] = &[
             "@my.web.src.b -> @my.web.src.b.B",
         ],
     },
-    House {
+    Tree {
         name: "Python",
         files: &[
             ("pyproject.toml", "[project]\nname = \"shop\"\n"),
@@ -114,7 +114,7 @@ const HOUSES: &[House] = &[
             "shop.store.Store -> shop.tools",
         ],
     },
-    House {
+    Tree {
         name: "Go",
         files: &[
             ("go.mod", "module example.com/shop\n"),
@@ -141,7 +141,7 @@ const HOUSES: &[House] = &[
             "example.com.shop.item -> example.com.shop.item.Item",
         ],
     },
-    House {
+    Tree {
         name: "Java",
         files: &[
             ("pom.xml", "<project><artifactId>shop</artifactId></project>"),
@@ -181,19 +181,19 @@ const HOUSES: &[House] = &[
 
 #[test]
 fn names_resolve_in_every_language() {
-    for house in HOUSES {
+    for tree in TREES {
         let root = tempfile::tempdir().unwrap();
-        for (path, text) in house.files {
+        for (path, text) in tree.files {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         let layout = discover(root.path()).unwrap();
         let (code, problems) = read_tree(root.path(), &layout, 1);
-        assert_eq!(problems, [""; 0], "{}", house.name);
-        assert_eq!(code.files.iter().map(|file| file.facts.gaps.len()).sum::<usize>(), 0, "{}", house.name);
-        assert_eq!(types(&code), house.types, "{}", house.name);
-        assert_eq!(edges(&code), house.edges, "{}", house.name);
+        assert_eq!(problems, [""; 0], "{}", tree.name);
+        assert_eq!(code.files.iter().map(|file| file.facts.gaps.len()).sum::<usize>(), 0, "{}", tree.name);
+        assert_eq!(types(&code), tree.types, "{}", tree.name);
+        assert_eq!(edges(&code), tree.edges, "{}", tree.name);
     }
 }
 

@@ -19,7 +19,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// A copy of a fixture whose files are older than its index.
-fn house(name: &str) -> tempfile::TempDir {
+fn sample_tree(name: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
     for folder in ["", "src"] {
@@ -153,7 +153,7 @@ fn usages_are_at_the_indexed_positions() {
         ),
         ("rust", "demo.MARK", "lib.rs:6:11 definition, store.rs:1:12 reference"),
     ] {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let (exact, problems) = Exact::find(&code, root.path());
         assert!(problems.is_empty(), "{problems:?}");
@@ -168,7 +168,7 @@ fn usages_are_at_the_indexed_positions() {
 #[test]
 fn references_of_a_file_agree_with_usages() {
     for name in FIXTURES {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let exact = Exact::find(&code, root.path()).0;
         let ours = exact.ours();
@@ -191,7 +191,7 @@ fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
 
 #[test]
 fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     let code = code(root.path());
     let expected = |shelf: &str, module: &str| {
         [
@@ -224,7 +224,7 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
 
 #[test]
 fn definitions_in_a_changed_file_are_resolved_by_name() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
     let code = code(root.path());
     let (exact, _) = Exact::find(&code, root.path());
@@ -236,7 +236,7 @@ fn definitions_in_a_changed_file_are_resolved_by_name() {
 #[test]
 fn hashes_do_not_depend_on_an_index() {
     for name in FIXTURES {
-        let root = house(name);
+        let root = sample_tree(name);
         let code = code(root.path());
         let (exact, _) = Exact::find(&code, root.path());
         let (plain, exact) = (Resolver::new(&code), Resolver::with_exact(&code, &exact));
@@ -248,7 +248,7 @@ fn hashes_do_not_depend_on_an_index() {
 
 #[test]
 fn a_changed_file_stays_valid_while_no_definition_moves() {
-    let root = house("typescript");
+    let root = sample_tree("typescript");
     let code = code(root.path());
     let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
     let freshness = |path: &str| Exact::find(&code, root.path()).0.freshness(file(path));
@@ -282,7 +282,7 @@ fn a_changed_file_stays_valid_while_no_definition_moves() {
 #[test]
 fn each_project_may_have_an_index_and_an_invalid_one_is_skipped() {
     let root = tempfile::tempdir().unwrap();
-    let inner = house("typescript");
+    let inner = sample_tree("typescript");
     fs::create_dir(root.path().join("app")).unwrap();
     fs::rename(inner.path().join("src"), root.path().join("app/src")).unwrap();
     for name in ["package.json", "index.scip"] {

@@ -30,7 +30,7 @@ fn write(root: &Path, path: &str, text: &str) {
 }
 
 /// Two projects, one of which uses the other; names that hide each other; a partial type in two files; an attribute.
-fn house() -> TempDir {
+fn sample_tree() -> TempDir {
     let root = tree(&[
         ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         (
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn a_refreshed_index_equals_a_fresh_one(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
-        let root = house();
+        let root = sample_tree();
         let kept = tempfile::tempdir().unwrap();
         let mut store = Store::open(&kept.path().join("kept.db"), root.path()).unwrap();
         store.refresh(NOW).unwrap();
@@ -197,7 +197,7 @@ proptest! {
 #[test]
 fn the_cost_of_a_changed_body_does_not_depend_on_the_size_of_the_tree() {
     let cost = |others: usize| {
-        let root = house();
+        let root = sample_tree();
         for n in 0..others {
             let text =
                 format!("namespace Far{n} {{ public class Far{n} {{ public int F() {{ return {n}; }} }} }}");
@@ -221,7 +221,7 @@ fn the_cost_of_a_changed_body_does_not_depend_on_the_size_of_the_tree() {
 
 #[test]
 fn changes_are_classified_and_affect_dependents() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     assert_eq!(store.refresh(NOW).unwrap().changes, [], "a first build reports no changes");
     let changes = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
@@ -252,7 +252,7 @@ fn changes_are_classified_and_affect_dependents() {
 
 #[test]
 fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
     write(root.path(), "App/Kind.cs", "namespace App { public class Kind { public static Kind One; } }");
@@ -293,7 +293,7 @@ fn a_renamed_type_is_detected() {
 
 #[test]
 fn a_cancelled_refresh_stores_nothing() {
-    let root = house();
+    let root = sample_tree();
     for n in 0..1100 {
         write(root.path(), &format!("many/{n}.txt"), "");
     }
@@ -311,7 +311,7 @@ fn a_cancelled_refresh_stores_nothing() {
 
 #[test]
 fn an_unreadable_file_does_not_affect_the_others() {
-    let root = house();
+    let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
     let before = store.types().unwrap().len();

@@ -1,15 +1,13 @@
-//! A `ChatWise` database built from the schema that other readers of it describe. No database of the app
-//! itself was available: the tests prove that this schema is read correctly, not that it is the app's.
+//! A `ChatWise` database as other readers of it describe its schema. No database of the app itself could be had,
+//! so this one is made here: it proves that the reader reads what they describe, not that they are right.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it only inside tests
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-mod common;
-
-use common::{Told, told_all};
 use loci_sources::chatwise::ChatWise;
 use loci_sources::{Places, Source};
 use record::{Call, Kind, ProblemKind, Status};
 use std::path::{Path, PathBuf};
+use testutil::survey::{Surveyed, survey_all};
 
 const KEY: &str = "sk-poison-never-to-be-read";
 
@@ -45,11 +43,11 @@ const ROWS: &str = r#"
         ('m8', 'c2', 'assistant', null, null, null, 'none', '[]', null),
         ('m9', 'c9', 'user', 'a chat that is gone', null, null, null, null, 1794699601);"#;
 
-fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Told> {
+fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Surveyed> {
     let connection = db::Connection::open(folder.join("app.db")).unwrap();
     connection.execute_batch(schema).unwrap();
     connection.execute_batch(rows).unwrap();
-    told_all(&ChatWise, folder)
+    survey_all(&ChatWise, folder)
 }
 
 #[test]
@@ -81,7 +79,7 @@ fn a_chat_is_read_with_its_calls() {
 }
 
 #[test]
-fn unusual_rows_are_read_as_far_as_possible() {
+fn odd_rows_are_read_as_far_as_they_go() {
     let folder = tempfile::tempdir().unwrap();
     let all = chats(folder.path(), SCHEMA, ROWS);
     let odd = &all[1];
@@ -94,7 +92,7 @@ fn unusual_rows_are_read_as_far_as_possible() {
 }
 
 #[test]
-fn a_result_in_a_row_of_its_own_belongs_to_the_pending_call() {
+fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
     let folder = tempfile::tempdir().unwrap();
     let rows = r#"insert into chat values ('c', 't', 'm', null, 1794699523000, null, null);
         insert into message values
@@ -107,7 +105,7 @@ fn a_result_in_a_row_of_its_own_belongs_to_the_pending_call() {
 }
 
 #[test]
-fn older_schemas_without_some_columns_are_read() {
+fn older_schemas_lack_columns() {
     let folder = tempfile::tempdir().unwrap();
     let schema =
         "create table chat(id text, title text); create table message(chatId text, role text, content text)";
@@ -116,17 +114,14 @@ fn older_schemas_without_some_columns_are_read() {
     assert_eq!((all[0].of(Kind::Prompt), all[0].of(Kind::Reply)), (vec!["hi"], vec!["ho"]));
 }
 
-/// The tables with keys are never read: their content appears nowhere, and the result is the same without
-/// them.
+/// The tables with keys are never read: what they hold turns up nowhere, and that they are missing is no loss.
 #[test]
 fn keys_are_never_read() {
     let folder = tempfile::tempdir().unwrap();
     let all = chats(folder.path(), SCHEMA, ROWS);
-    for surveyed in &all {
-        let everything = format!(
-            "{:?}{:?}{:?}{:?}",
-            surveyed.messages, surveyed.calls, surveyed.facts.sessions, surveyed.facts.problems
-        );
+    for told in &all {
+        let everything =
+            format!("{:?}{:?}{:?}{:?}", told.messages, told.calls, told.facts.sessions, told.facts.problems);
         assert!(!everything.contains(KEY) && !everything.contains("secret thoughts"));
     }
     let bare = tempfile::tempdir().unwrap();
@@ -135,7 +130,7 @@ fn keys_are_never_read() {
     connection.execute_batch(ROWS).unwrap();
     connection.execute_batch("drop table provider; drop table tool").unwrap();
     drop(connection);
-    let again = told_all(&ChatWise, bare.path());
+    let again = survey_all(&ChatWise, bare.path());
     for (a, b) in all.iter().zip(&again) {
         assert_eq!(format!("{:?}", a.messages), format!("{:?}", b.messages));
         assert_eq!(format!("{:?}", a.calls), format!("{:?}", b.calls));
@@ -143,7 +138,7 @@ fn keys_are_never_read() {
 }
 
 #[test]
-fn the_database_is_found_in_its_default_folders_or_by_variable() {
+fn where_it_would_be() {
     let mut places = Places { home: PathBuf::from("/h"), ..Places::default() };
     let paths =
         |places: &Places| ChatWise.roots(places).iter().map(|p| p.display().to_string()).collect::<Vec<_>>();
@@ -162,6 +157,6 @@ fn the_database_is_found_in_its_default_folders_or_by_variable() {
     connection.execute_batch(ROWS).unwrap();
     places.vars.insert("CHATWISE_DB_PATH", file.clone().into());
     assert_eq!(ChatWise.roots(&places), std::slice::from_ref(&file));
-    assert_eq!(told_all(&ChatWise, &file).len(), 2);
-    assert_eq!(told_all(&ChatWise, &folder.path().join("missing")).len(), 0);
+    assert_eq!(survey_all(&ChatWise, &file).len(), 2);
+    assert_eq!(survey_all(&ChatWise, &folder.path().join("missing")).len(), 0);
 }

@@ -1,7 +1,6 @@
-//! Reads transcripts that real versions of Codex wrote, and checks them against the scripted scenarios. Skips
-//! (with a message) if that corpus is not available.
+//! What real versions of Codex wrote, checked against what they were made to do, and rollouts written by hand.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy.toml allows both only inside tests
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
 use loci_sources::codex::Codex;
 use loci_sources::walk::Found;
@@ -11,10 +10,11 @@ use record::{Call, Kind, Message, Row, RowKind, Session, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use testutil::needs::recorded_transcripts;
 
 const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
 
-/// One surveyed transcript.
+/// One transcript, read.
 struct Told {
     transcript: Transcript,
     rows: Vec<Row>,
@@ -55,7 +55,7 @@ impl Told {
         self.calls().into_iter().map(|c| (c.tool, c.status, c.exit_code)).collect()
     }
 
-    /// Input including cache reads and writes, cache reads, output.
+    /// Input with what came from the cache, what came from the cache, output.
     fn tokens(&self) -> (u64, u64, u64) {
         let sum = |f: fn(&Row) -> u32| self.rows.iter().map(|r| u64::from(f(r))).sum();
         (
@@ -66,14 +66,8 @@ impl Told {
     }
 }
 
-fn corpus(version: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/transcripts/codex");
-    let home = root.join(version).join(".codex");
-    if !home.is_dir() {
-        println!("skipped: no corpus at {}", home.display());
-        return None;
-    }
-    Some(home)
+fn corpus(version: &str) -> PathBuf {
+    recorded_transcripts().join("codex").join(version).join(".codex")
 }
 
 fn list(home: &Path) -> Vec<Transcript> {
@@ -85,17 +79,22 @@ fn list(home: &Path) -> Vec<Transcript> {
 }
 
 fn told(version: &str) -> Vec<Told> {
-    corpus(version).map(|home| list(&home).iter().map(Told::read).collect()).unwrap_or_default()
+    let all: Vec<Told> = list(&corpus(version)).iter().map(Told::read).collect();
+    assert!(!all.is_empty(), "needs corpus: it has no Codex {version}");
+    all
 }
 
-fn find<'t>(surveyed: &'t [Told], prompt: &str) -> Option<&'t Told> {
-    surveyed.iter().find(|t| {
-        let texts = t.texts(Kind::Prompt).into_iter().chain(t.texts(Kind::Task));
-        texts.into_iter().any(|text| text.contains(prompt))
-    })
+fn has_prompt(told: &Told, prompt: &str) -> bool {
+    let heard = told.texts(Kind::Prompt).into_iter().chain(told.texts(Kind::Task));
+    heard.into_iter().any(|text| text.contains(prompt))
 }
 
-/// The running total at the end of each client process: 0.45 restarts at zero when it resumes.
+#[track_caller]
+fn find<'t>(told: &'t [Told], prompt: &str) -> &'t Told {
+    told.iter().find(|one| has_prompt(one, prompt)).unwrap_or_else(|| panic!("no prompt contains `{prompt}`"))
+}
+
+/// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
 fn cumulative(path: &Path) -> (u64, u64, u64) {
     let (mut sum, mut last) = ((0, 0, 0), (0, 0, 0));
     for line in fs::read_to_string(path).unwrap().lines() {
@@ -117,14 +116,15 @@ fn cumulative(path: &Path) -> (u64, u64, u64) {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn every_line_of_every_version_is_accounted_for() {
     for version in VERSIONS {
-        for surveyed in told(version) {
-            let path = surveyed.transcript.path.display();
-            let bytes = fs::read(&surveyed.transcript.path).unwrap();
+        for told in told(version) {
+            let path = told.transcript.path.display();
+            let bytes = fs::read(&told.transcript.path).unwrap();
             let lines = bytes.split_inclusive(|b| *b == b'\n').count() as u64;
-            assert_eq!(surveyed.facts.coverage.len(), 1, "{path}");
-            let (of, coverage) = &surveyed.facts.coverage[0];
+            assert_eq!(told.facts.coverage.len(), 1, "{path}");
+            let (of, coverage) = &told.facts.coverage[0];
             let expected = if *version == "0.21.0" { "unknown" } else { version.trim_end_matches("-tui") };
             assert_eq!(&**of, expected);
             assert_eq!((coverage.lines, coverage.bytes), (lines, bytes.len() as u64), "{path}");
@@ -132,13 +132,14 @@ fn every_line_of_every_version_is_accounted_for() {
             assert_eq!((coverage.bad, coverage.unfinished, coverage.blank), (0, 0, 0), "{path}");
             assert!(coverage.unknown_types.is_empty(), "{path}: {:?}", coverage.unknown_types);
             assert!(coverage.unknown_fields.is_empty(), "{path}: {:?}", coverage.unknown_fields);
-            assert!(surveyed.facts.problems.is_empty());
+            assert!(told.facts.problems.is_empty());
         }
     }
 }
 
 #[test]
-fn each_prompt_is_counted_once_and_resume_appends() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn each_prompt_is_told_once_and_resume_appends() {
     for (version, shell) in [
         ("0.45.0", "shell"),
         ("0.80.0", "shell"),
@@ -147,7 +148,7 @@ fn each_prompt_is_counted_once_and_resume_appends() {
         ("0.166.0", "exec_command"),
     ] {
         let all = told(version);
-        let Some(basic) = find(&all, "add a helper") else { continue };
+        let basic = find(&all, "add a helper");
         let first = format!("SCENARIO:basic_{shell} Please add a helper and test it.");
         assert_eq!(basic.texts(Kind::Prompt), [first.as_str(), "SCENARIO:hello2 follow-up"], "{version}");
         assert_eq!(
@@ -175,9 +176,10 @@ fn each_prompt_is_counted_once_and_resume_appends() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn the_oldest_format_has_neither_times_nor_a_folder() {
     let all = told("0.21.0");
-    let Some(basic) = find(&all, "add a helper") else { return };
+    let basic = find(&all, "add a helper");
     assert_eq!(basic.texts(Kind::Prompt), ["SCENARIO:basic_shell Please add a helper and test it."]);
     assert_eq!(basic.texts(Kind::Reply), ["Let me look around."]);
     assert_eq!(
@@ -187,26 +189,27 @@ fn the_oldest_format_has_neither_times_nor_a_folder() {
     assert!(basic.rows.iter().all(|r| r.at == basic.session().started_at));
     assert_eq!(basic.calls()[1].duration_ms, None);
     assert_eq!((&*basic.session().git_branch, &*basic.session().cwd), ("main", ""));
-    let image = find(&all, "look at the picture").unwrap();
+    let image = find(&all, "look at the picture");
     assert_eq!(image.texts(Kind::Prompt), ["[image: image/png]", "SCENARIO:hello look at the picture"]);
 }
 
 #[test]
-fn pictures_are_part_of_the_prompt() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn pictures_stand_beside_the_words() {
     for (version, prompts) in [
         ("0.45.0", &["[image: image/png]", "SCENARIO:hello look at the picture"][..]),
         ("0.80.0", &["SCENARIO:hello look at the picture\n[image: image/png]"]),
         ("0.140.0", &["SCENARIO:hello look at the picture\n[image: pic.png]"]),
         ("0.166.0", &["[image: pic.png]\nSCENARIO:hello look at the picture"]),
     ] {
-        if let Some(image) = find(&told(version), "look at the picture") {
-            assert_eq!(image.texts(Kind::Prompt), prompts, "{version}");
-        }
+        let all = told(version);
+        assert_eq!(find(&all, "look at the picture").texts(Kind::Prompt), prompts, "{version}");
     }
 }
 
 #[test]
-fn calls_are_listed_in_order_with_their_outcome() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn calls_are_told_in_order_with_how_they_ended() {
     let (good, bad) = (Status::Success, Status::Error);
     let expected = |shell: &'static str, plan, patch: [(Status, Option<i64>); 2], big: bool| {
         let mut calls = vec![(shell, good, Some(0)), ("update_plan", plan, None)];
@@ -227,7 +230,7 @@ fn calls_are_listed_in_order_with_their_outcome() {
         ("0.166.0", expected("exec_command", bad, done, true)),
     ] {
         let all = told(version);
-        let Some(basic) = find(&all, "add a helper") else { continue };
+        let basic = find(&all, "add a helper");
         let ends = basic.ends();
         let ends: Vec<_> = ends.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
         assert_eq!(ends, expected, "{version}");
@@ -248,26 +251,26 @@ fn calls_are_listed_in_order_with_their_outcome() {
 }
 
 #[test]
-fn tokens_add_up_to_the_totals_of_codex() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn tokens_add_up_to_what_codex_counted() {
     for version in VERSIONS {
-        for surveyed in told(version) {
-            // Since 0.166 a fork continues counting from its parent's total, and contains only its own
-            // responses.
-            let forked =
-                fs::read_to_string(&surveyed.transcript.path).unwrap().contains("\"forked_from_id\":\"");
-            let expected = if forked { (21512, 10756, 50) } else { cumulative(&surveyed.transcript.path) };
-            assert_eq!(surveyed.tokens(), expected, "{}", surveyed.transcript.path.display());
+        for told in told(version) {
+            // A fork since 0.166 goes on counting from its parent's total, and holds only its own responses.
+            let forked = fs::read_to_string(&told.transcript.path).unwrap().contains("\"forked_from_id\":\"");
+            let expected = if forked { (21512, 10756, 50) } else { cumulative(&told.transcript.path) };
+            assert_eq!(told.tokens(), expected, "{}", told.transcript.path.display());
         }
     }
 }
 
 #[test]
-fn a_reply_with_text_has_its_own_tokens() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn a_reply_with_words_carries_its_own_tokens() {
     for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
-        // In 0.140 a client killed in the middle of a call did not write them.
-        let pending = |surveyed: &Told| surveyed.calls().iter().any(|c| c.status == Status::Pending);
-        for surveyed in told(version).into_iter().filter(|surveyed| !pending(surveyed)) {
-            for row in surveyed.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
+        // A client killed in the middle of a call did not come to write them in 0.140.
+        let pending = |told: &Told| told.calls().iter().any(|c| c.status == Status::Pending);
+        for told in told(version).into_iter().filter(|told| !pending(told)) {
+            for row in told.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
                 assert!(!row.tokens.is_zero(), "{version}: {row:?}");
             }
         }
@@ -275,24 +278,24 @@ fn a_reply_with_text_has_its_own_tokens() {
 }
 
 #[test]
-fn a_recent_fork_contains_only_its_own_turns() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn a_fork_of_today_holds_only_its_own_turns() {
     let all = told("0.166.0");
-    let Some(fork) = find(&all, "hello2 forked") else { return };
+    let fork = find(&all, "hello2 forked");
     assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
     assert_eq!(fork.texts(Kind::Reply), ["Second prompt answered."]);
     assert!(fork.rows.iter().all(|r| !r.is(COPIED)));
     assert_eq!(fork.session().parent_session_id, None);
-    let basic = find(&all, "add a helper").unwrap();
+    let basic = find(&all, "add a helper");
     assert!(fork.rows.iter().all(|r| basic.rows.iter().all(|b| b.key != r.key)));
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_subagent_names_its_parent() {
     for version in ["0.140.0", "0.166.0"] {
         let all = told(version);
-        let (Some(parent), Some(sub)) = (find(&all, "spawn please"), find(&all, "do part A")) else {
-            continue;
-        };
+        let (parent, sub) = (find(&all, "spawn please"), find(&all, "do part A"));
         let session = sub.session();
         assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
         assert_eq!(*session.session_id, *sub.transcript.hint);
@@ -306,13 +309,14 @@ fn a_subagent_names_its_parent() {
 }
 
 #[test]
-fn mcp_servers_are_named_and_their_refusals_are_errors() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn servers_are_named_and_their_refusals_are_errors() {
     let (good, bad) = (Status::Success, Status::Error);
     for (version, expected) in
         [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
     {
         let all = told(version);
-        let Some(mcp) = find(&all, "mcp please") else { continue };
+        let mcp = find(&all, "mcp please");
         let calls = mcp.calls();
         assert!(
             calls.iter().all(|c| c.tool == "mcp__mem__recall" && Call::mcp_server(&c.tool) == Some("mem"))
@@ -324,12 +328,12 @@ fn mcp_servers_are_named_and_their_refusals_are_errors() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
     for version in ["0.120.0", "0.140.0", "0.166.0"] {
         let all = told(version);
-        let slow: Vec<&Told> =
-            all.iter().filter(|t| find(std::slice::from_ref(t), "slow please").is_some()).collect();
-        let [killed, interrupted] = slow[..] else { continue };
+        let slow: Vec<&Told> = all.iter().filter(|one| has_prompt(one, "slow please")).collect();
+        let [killed, interrupted] = slow[..] else { panic!("{version}: {} slow sessions", slow.len()) };
         assert_eq!(killed.ends(), [("exec_command".to_string(), Status::Pending, None)], "{version}");
         assert!(killed.calls()[0].output.is_none());
         assert!(killed.texts(Kind::Interruption).is_empty());
@@ -340,31 +344,33 @@ fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
 }
 
 #[test]
-fn provider_failures_are_reported_where_codex_writes_them() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn failures_of_the_provider_are_told_where_codex_writes_them() {
     let all = told("0.166.0");
-    for (prompt, phrase) in
-        [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
+    for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
     {
-        let Some(surveyed) = find(&all, prompt) else { return };
-        let errors = surveyed.texts(Kind::ApiError);
-        assert!(errors.len() == 1 && errors[0].contains(phrase), "{errors:?}");
+        let told = find(&all, prompt);
+        let errors = told.texts(Kind::ApiError);
+        assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
     }
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_compaction_is_a_summary_and_no_reply() {
     let all = told("0.166.0-tui");
-    let Some(surveyed) = all.first() else { return };
-    assert_eq!(surveyed.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
-    assert_eq!(surveyed.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
-    let summaries = surveyed.texts(Kind::CompactionSummary);
+    let told = &all[0];
+    assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
+    assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
+    let summaries = told.texts(Kind::CompactionSummary);
     assert!(summaries.len() == 1 && summaries[0].contains("STUB-COMPACT-SUMMARY"));
 }
 
 #[test]
-fn compressed_and_archived_rollouts_are_read_the_same() {
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn packed_and_archived_rollouts_are_the_same() {
     for version in VERSIONS {
-        let Some(home) = corpus(version) else { continue };
+        let home = corpus(version);
         let copy = tempfile::tempdir().unwrap();
         let archive = copy.path().join("archived_sessions");
         fs::create_dir_all(&archive).unwrap();
@@ -393,7 +399,7 @@ fn compressed_and_archived_rollouts_are_read_the_same() {
     }
 }
 
-// ---- cases that no client was scripted to produce, written by hand
+// ---- what no client was made to do, written by hand
 
 const PARENT: &str = "01a1dc64-3cc1-7db1-85f8-2f6568870902";
 const FORK: &str = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
@@ -410,7 +416,7 @@ fn event(kind: &str, more: &str) -> String {
     wrapped("event_msg", &format!(r#""type":"{kind}"{more}"#))
 }
 
-/// A prompt, a call with its result, a reply, and their total of tokens.
+/// A prompt, a call with its result, a reply, and what they cost in all.
 fn turn(id: &str, text: &str, total: u32) -> Vec<String> {
     let usage = |n: u32| format!(r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":1}}"#);
     let role = |role: &str, text: &str| {
@@ -444,13 +450,13 @@ fn written(lines: &[String]) -> (tempfile::TempDir, Told) {
     let path = dir.path().join("sessions").join(format!("rollout-2026-11-14T23-29-42-{PARENT}.jsonl"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let surveyed = Told::read(&list(dir.path())[0]);
-    assert!(surveyed.facts.coverage.iter().all(|(_, c)| c.adds_up()));
-    (dir, surveyed)
+    let told = Told::read(&list(dir.path())[0]);
+    assert!(told.facts.coverage.iter().all(|(_, c)| c.adds_up()));
+    (dir, told)
 }
 
 #[test]
-fn the_replayed_rows_of_an_old_fork_are_recognised() {
+fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
     let first = turn("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
     let parent = [vec![head(PARENT, "")], first.clone()].concat();
     let own = turn("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
@@ -468,7 +474,7 @@ fn the_replayed_rows_of_an_old_fork_are_recognised() {
 }
 
 #[test]
-fn rewound_turns_are_abandoned_and_a_thread_name_is_a_title() {
+fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
     let ids = ["1", "2", "3"].map(|n| format!("01a1dc64-3ce0-7603-bac4-43c46f2effc{n}"));
     let lines = [
         vec![head(PARENT, "")],
@@ -479,10 +485,10 @@ fn rewound_turns_are_abandoned_and_a_thread_name_is_a_title() {
         vec![event("thread_name_updated", r#","thread_name":"Named by hand""#)],
     ]
     .concat();
-    let (_dir, surveyed) = written(&lines);
-    assert_eq!(surveyed.texts(Kind::Prompt), ["one", "two", "three"]);
-    assert_eq!(surveyed.facts.abandoned, [2]);
-    assert_eq!(&*surveyed.session().title.as_ref().unwrap().0, "Named by hand");
+    let (_dir, told) = written(&lines);
+    assert_eq!(told.texts(Kind::Prompt), ["one", "two", "three"]);
+    assert_eq!(told.facts.abandoned, [2]);
+    assert_eq!(&*told.session().title.as_ref().unwrap().0, "Named by hand");
 }
 
 #[test]
@@ -494,14 +500,14 @@ fn damage_costs_one_line_and_is_counted() {
     lines.push(String::new());
     lines.push(wrapped("novelty", r#""a":1"#));
     lines.push(event("user_message", r#","message":"cut of"#)[..70].to_string());
-    let (_dir, surveyed) = written(&lines);
-    let (_, coverage) = &surveyed.facts.coverage[0];
+    let (_dir, told) = written(&lines);
+    let (_, coverage) = &told.facts.coverage[0];
     assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown()), (2, 1, 1, 1));
-    assert_eq!(surveyed.texts(Kind::Reply), ["fine"]);
+    assert_eq!(told.texts(Kind::Reply), ["fine"]);
 }
 
 #[test]
-fn a_truncated_compressed_file_is_read_up_to_the_cut() {
+fn a_packed_file_cut_short_tells_what_came_before() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
     let (dir, _) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
     let plain = list(dir.path()).remove(0).path;
@@ -509,19 +515,19 @@ fn a_truncated_compressed_file_is_read_up_to_the_cut() {
     packed.extend_from_slice(&packed.clone()[..packed.len() - 9]);
     fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
     fs::remove_file(plain).unwrap();
-    let surveyed = Told::read(&list(dir.path())[0]);
-    assert_eq!(surveyed.texts(Kind::Prompt)[0], "hello");
-    assert_eq!(surveyed.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
+    let told = Told::read(&list(dir.path())[0]);
+    assert_eq!(told.texts(Kind::Prompt)[0], "hello");
+    assert_eq!(told.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
 }
 
 #[test]
-fn a_line_that_has_changed_is_an_error() {
+fn a_line_that_is_another_one_now_is_said_so() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let (_dir, surveyed) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
-    let mut row = *surveyed.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
+    let (_dir, told) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
+    let mut row = *told.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
     row.id[5] ^= 1;
-    assert!(Codex.call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
+    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
     row.id[5] ^= 1;
     row.end = 0;
-    assert!(Codex.call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
+    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
 }

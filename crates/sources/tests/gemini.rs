@@ -1,39 +1,39 @@
-//! Gemini CLI's real stores of three versions, created by scripted scenarios, and logs with cases that they
-//! lack.
+//! Gemini CLI's real stores of three versions, as the scenarios made them, and logs with what those lack.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it only inside tests
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-mod common;
-
-use common::{Told, corpus, told, told_all};
 use loci_sources::gemini::Gemini;
 use record::{Kind, ProblemKind, Status, TitleOrigin};
 use std::path::{Path, PathBuf};
+use testutil::needs::recorded_transcripts;
+use testutil::survey::{Surveyed, list, survey, survey_all};
 
 const BASIC: &str = "SCENARIO:basic Please add a helper and test it.";
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
 
-fn store(version: &str) -> Option<Vec<Told>> {
-    let root = corpus(&format!("gemini-cli/{version}/.gemini/tmp"))?;
-    let all = told_all(&Gemini, &root);
-    for surveyed in &all {
-        assert_eq!(surveyed.unknown(), [""; 0], "{version}");
-        assert!(surveyed.facts.problems.is_empty());
+fn store(version: &str) -> Vec<Surveyed> {
+    let root = recorded_transcripts().join(format!("gemini-cli/{version}/.gemini/tmp"));
+    let all = survey_all(&Gemini, &root);
+    for told in &all {
+        assert_eq!(told.unknown(), [""; 0], "{version}");
+        assert!(told.facts.problems.is_empty());
     }
-    Some(all)
+    assert!(!all.is_empty(), "needs corpus: it has no sessions of {version}");
+    all
 }
 
-fn prompts(all: &[Told]) -> Vec<&str> {
-    all.iter().flat_map(|surveyed| surveyed.of(Kind::Prompt)).collect()
+fn prompts(all: &[Surveyed]) -> Vec<&str> {
+    all.iter().flat_map(|told| told.of(Kind::Prompt)).collect()
 }
 
-fn asking<'t>(all: &'t [Told], prompt: &str) -> &'t Told {
-    all.iter().find(|surveyed| surveyed.of(Kind::Prompt).iter().any(|said| said.contains(prompt))).unwrap()
+fn asking<'t>(all: &'t [Surveyed], prompt: &str) -> &'t Surveyed {
+    all.iter().find(|told| told.of(Kind::Prompt).iter().any(|said| said.contains(prompt))).unwrap()
 }
 
 #[test]
-fn sessions_of_version_0_11_are_read() {
-    let Some(all) = store("0.11.3") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn version_0_11() {
+    let all = store("0.11.3");
     assert_eq!(prompts(&all)[..3], [BASIC, "SCENARIO:hello hi", "SCENARIO:sub please"]);
     assert!(prompts(&all)[3].starts_with("SCENARIO:hello look at @pic.png"));
     assert_eq!(prompts(&all)[4..], ["SCENARIO:err please"]);
@@ -58,17 +58,18 @@ fn sessions_of_version_0_11_are_read() {
     );
     assert_eq!(basic.of(Kind::Reply), ["Let me look around.", DONE]);
     assert_eq!(basic.tokens(), [8621 - 4310 + 9944 - 4972, 50 + 63 + 20, 4310 + 4972, 0]);
-    // All its calls are in one message: only the start times in their IDs order them.
+    // All its calls stand in one message: only the starts in their ids put them in order.
     assert!(basic.calls.windows(2).all(|w| w[0].0.at <= w[1].0.at));
     assert!(basic.calls.first().unwrap().0.at < basic.calls.last().unwrap().0.at);
-    for surveyed in &all {
-        assert_eq!((&*surveyed.session().project, &*surveyed.session().version), ("", ""));
+    for told in &all {
+        assert_eq!((&*told.session().project, &*told.session().version), ("", ""));
     }
 }
 
 #[test]
-fn sessions_of_version_0_30_are_read() {
-    let Some(all) = store("0.30.1") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn version_0_30() {
+    let all = store("0.30.1");
     let mut expected = [
         BASIC,
         "SCENARIO:hello hi",
@@ -82,12 +83,12 @@ fn sessions_of_version_0_30_are_read() {
     let basic = &all[0];
     assert_eq!(basic.calls(), basic_calls(false));
     assert_eq!(&*basic.session().project, "/home/dev/work/gm-0.30.1/my.proj_é 1");
-    // The client's instruction to its subagent was not typed by a person.
+    // What the client told its subagent was not typed by anybody.
     let sub = asking(&all, "SCENARIO:sub");
     assert_eq!(sub.of(Kind::Task).len(), 1);
     assert!(sub.of(Kind::Task)[0].contains("SCENARIO:sub_a look"));
     assert_eq!(sub.calls(), ["codebase_investigator", "invoke_agent error", "generalist error"]);
-    // A resumed session continues in its file.
+    // A resumed session goes on in its file.
     let resumed = asking(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     assert_eq!(resumed.messages.iter().map(|(row, _)| row.turn).collect::<Vec<_>>(), [1, 1, 2, 2]);
@@ -112,8 +113,9 @@ fn basic_calls(newest: bool) -> Vec<&'static str> {
 }
 
 #[test]
-fn sessions_of_version_0_61_are_read() {
-    let Some(all) = store("0.61.0") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn version_0_61() {
+    let all = store("0.61.0");
     assert_eq!(
         prompts(&all),
         [
@@ -122,7 +124,7 @@ fn sessions_of_version_0_61_are_read() {
             "SCENARIO:hello2 follow-up",
             "SCENARIO:sub please",
             "SCENARIO:hello look at @pic.png\n[image: image/png]",
-            "SCENARIO:err please", // the client drops a prompt whose reply failed, but the person did type it
+            "SCENARIO:err please", // the client forgets a prompt whose reply failed; the person did type it
         ]
     );
     let basic = &all[0];
@@ -154,8 +156,9 @@ fn sessions_of_version_0_61_are_read() {
 }
 
 #[test]
-fn a_resumed_session_keeps_the_counts_of_its_first_run() {
-    let Some(all) = store("0.61.0") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn a_resumed_session_keeps_what_its_first_run_counted() {
+    let all = store("0.61.0");
     let resumed = asking(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     assert_eq!(resumed.tokens(), [8522 - 4261 + 8551 - 4275, 120, 4261 + 4275, 0]);
@@ -166,11 +169,12 @@ fn a_resumed_session_keeps_the_counts_of_its_first_run() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_belong_to_their_session() {
-    let Some(all) = store("0.61.0") else { return };
+    let all = store("0.61.0");
     let parent = asking(&all, "SCENARIO:sub");
     assert_eq!(parent.calls(), ["codebase_investigator error", "invoke_agent", "generalist error"]);
-    let sub = all.iter().find(|surveyed| surveyed.session().agent_id.is_some()).unwrap();
+    let sub = all.iter().find(|told| told.session().agent_id.is_some()).unwrap();
     let session = sub.session();
     assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
     assert_eq!(session.agent_id.as_deref(), Some("480287cb-e2e0-430a-a7e0-c8783b66e71d"));
@@ -180,7 +184,7 @@ fn subagents_belong_to_their_session() {
     assert!(sub.rows.iter().all(|row| row.is(record::row::SIDECHAIN)));
 }
 
-// ---- cases that the real stores lack
+// ---- what the real stores lack
 
 fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
     let chats = folder.join("tmp/slug/chats");
@@ -189,10 +193,10 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
     folder.join("tmp")
 }
 
-fn only(root: &Path) -> Told {
-    let transcripts = common::list(&Gemini, root);
+fn only(root: &Path) -> Surveyed {
+    let transcripts = list(&Gemini, root);
     assert_eq!(transcripts.len(), 1);
-    told(&Gemini, &transcripts[0])
+    survey(&Gemini, &transcripts[0])
 }
 
 #[test]
@@ -200,20 +204,20 @@ fn a_damaged_line_costs_that_line() {
     let folder = tempfile::tempdir().unwrap();
     let root =
         written(folder.path(), "session-x-00000001.jsonl", include_str!("../testdata/gemini/damaged.jsonl"));
-    let surveyed = only(&root);
-    assert_eq!(surveyed.of(Kind::Prompt), ["before", "after"]);
-    assert_eq!(surveyed.of(Kind::ApiError), ["quota exceeded"]);
-    assert_eq!(surveyed.of(Kind::Meta), ["signed in"]);
-    assert_eq!(surveyed.calls(), ["read_file pending"]);
-    let kinds: Vec<_> = surveyed.facts.problems.iter().map(|p| p.kind).collect();
+    let told = only(&root);
+    assert_eq!(told.of(Kind::Prompt), ["before", "after"]);
+    assert_eq!(told.of(Kind::ApiError), ["quota exceeded"]);
+    assert_eq!(told.of(Kind::Meta), ["signed in"]);
+    assert_eq!(told.calls(), ["read_file pending"]);
+    let kinds: Vec<_> = told.facts.problems.iter().map(|p| p.kind).collect();
     assert_eq!(kinds, [ProblemKind::BadLine, ProblemKind::Unfinished]);
-    let coverage = &surveyed.facts.coverage[0].1;
+    let coverage = &told.facts.coverage[0].1;
     assert_eq!((coverage.lines, coverage.blank, coverage.bad, coverage.unfinished), (12, 1, 1, 1));
-    assert_eq!(surveyed.unknown(), ["$future", "(no type)", "hologram", "user.mood"]);
+    assert_eq!(told.unknown(), ["$future", "(no type)", "hologram", "user.mood"]);
 }
 
 #[test]
-fn a_rewind_abandons_later_messages() {
+fn going_back_abandons_what_was_said_since() {
     let folder = tempfile::tempdir().unwrap();
     let root =
         written(folder.path(), "session-x-00000002.jsonl", include_str!("../testdata/gemini/rewind.jsonl"));
@@ -222,22 +226,22 @@ fn a_rewind_abandons_later_messages() {
         r#"{"projects": {"/p/other": "other", "/p/this one": "slug"}}"#,
     )
     .unwrap();
-    let surveyed = only(&root);
-    assert_eq!(surveyed.of(Kind::Prompt), ["first", "second", "second, asked better"]);
-    assert_eq!(surveyed.facts.abandoned, [2]);
-    assert_eq!(surveyed.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
-    assert_eq!(surveyed.of(Kind::Reply), ["one", "two", "two, better, patched"]);
-    assert_eq!(&*surveyed.session().project, "/p/this one");
+    let told = only(&root);
+    assert_eq!(told.of(Kind::Prompt), ["first", "second", "second, asked better"]);
+    assert_eq!(told.facts.abandoned, [2]);
+    assert_eq!(told.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
+    assert_eq!(told.of(Kind::Reply), ["one", "two", "two, better, patched"]);
+    assert_eq!(&*told.session().project, "/p/this one");
 }
 
-/// A client can be killed at any byte: the lines before it are read, and at most the last is unfinished.
+/// A client can be killed at any byte: the lines before it are read, and the last is unfinished at most.
 #[test]
-fn a_truncated_log_loses_at_most_its_last_line() {
+fn a_log_cut_anywhere_loses_its_last_line_at_most() {
     let folder = tempfile::tempdir().unwrap();
     let whole = include_str!("../testdata/gemini/rewind.jsonl");
     for cut in (0..whole.len()).step_by(7) {
-        let surveyed = only(&written(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
-        let coverage = &surveyed.facts.coverage[0].1;
+        let told = only(&written(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
+        let coverage = &told.facts.coverage[0].1;
         assert_eq!(coverage.understood, whole[..cut].matches('\n').count() as u64, "{cut}");
         assert!(coverage.bad == 0 && coverage.unfinished <= 1);
     }
@@ -248,25 +252,25 @@ fn a_file_that_is_no_session_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (n, text) in ["{\"sessionId\": \"x\", \"messages\": [", "[]", "", "null"].iter().enumerate() {
         let root = written(&folder.path().join(n.to_string()), "session-x-00000003.json", text);
-        let surveyed = only(&root);
-        assert_eq!(surveyed.rows.len(), 0);
-        assert_eq!(surveyed.facts.problems[0].kind, ProblemKind::BadLine, "{text}");
+        let told = only(&root);
+        assert_eq!(told.rows.len(), 0);
+        assert_eq!(told.facts.problems[0].kind, ProblemKind::BadLine, "{text}");
     }
 }
 
 #[test]
-fn unexpected_shapes_never_panic() {
+fn odd_shapes_never_panic() {
     let folder = tempfile::tempdir().unwrap();
     let text = r#"{"sessionId": 5, "startTime": null, "summary": {}, "messages": [null, 3, "x", {"type": "user"},
         {"id": 7, "type": "user", "content": 12}, {"id": "a", "type": "gemini", "content": null, "tokens": "many",
         "toolCalls": [null, {"id": null, "name": 3, "args": "x", "status": [], "result": {"functionResponse": null}},
         {"id": "c", "name": "n", "args": {"file_path": 5}, "status": "success"}]},
         {"id": "a", "type": "gemini", "timestamp": 1794699444, "tokens": {"input": "10", "cached": 20, "output": -3}}]}"#;
-    let surveyed = only(&written(folder.path(), "session-x-00000004.json", text));
-    assert_eq!(&*surveyed.session().session_id, "00000004");
-    assert_eq!(surveyed.calls.len(), 3);
-    assert_eq!(surveyed.calls[2].1.status, Status::Success);
-    assert_eq!(surveyed.tokens(), [0, 0, 20, 0]);
+    let told = only(&written(folder.path(), "session-x-00000004.json", text));
+    assert_eq!(&*told.session().session_id, "00000004");
+    assert_eq!(told.calls.len(), 3);
+    assert_eq!(told.calls[2].1.status, Status::Success);
+    assert_eq!(told.tokens(), [0, 0, 20, 0]);
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! opencode's real stores, the database and the folder before it, created by scripted scenarios, and stores
-//! with cases that they lack.
+//! opencode's real stores, the database and the folder before it, as the scenarios made them, and stores with
+//! what those lack.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it only inside tests
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-mod common;
-
-use common::{Told, copy_dir, corpus, told, told_all};
 use loci_sources::opencode::OpenCode;
 use loci_sources::{Error, Source};
 use record::row::{COPIED, SIDECHAIN};
 use record::{Kind, ProblemKind, RowKind, TitleOrigin};
 use std::path::Path;
+use testutil::copy_folder;
+use testutil::needs::recorded_transcripts;
+use testutil::survey::{Surveyed, list, survey, survey_all};
 
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
 const BASIC: [&str; 11] = [
@@ -27,51 +27,52 @@ const BASIC: [&str; 11] = [
     "invalid error",
 ];
 
-/// `SQLite` may need to write beside a database, and the real stores must not be written to.
-fn store(version: &str) -> Option<(tempfile::TempDir, Vec<Told>)> {
-    let root = corpus(&format!("opencode/{version}/.local/share/opencode"))?;
+/// `SQLite` may want to write beside a database, and the real stores are not ours to write to.
+fn store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
+    let root = recorded_transcripts().join(format!("opencode/{version}/.local/share/opencode"));
     let folder = tempfile::tempdir().unwrap();
-    copy_dir(&root, folder.path());
-    let all = told_all(&OpenCode, folder.path());
-    for surveyed in &all {
-        assert_eq!(surveyed.unknown(), [""; 0], "{version}");
-        assert!(surveyed.facts.problems.is_empty());
-        assert_eq!(&*surveyed.session().version, version);
+    copy_folder(&root, folder.path());
+    let all = survey_all(&OpenCode, folder.path());
+    for told in &all {
+        assert_eq!(told.unknown(), [""; 0], "{version}");
+        assert!(told.facts.problems.is_empty());
+        assert_eq!(&*told.session().version, version);
     }
-    Some((folder, all))
+    assert!(!all.is_empty(), "needs corpus: it has no sessions of {version}");
+    (folder, all)
 }
 
-fn checks_basic(surveyed: &Told) {
-    assert_eq!(surveyed.calls(), BASIC);
-    let replies = surveyed.of(Kind::Reply);
+fn checks_basic(told: &Surveyed) {
+    assert_eq!(told.calls(), BASIC);
+    let replies = told.of(Kind::Reply);
     assert_eq!(
         (replies[0], replies[11], replies[12]),
         ("Let me look around.", DONE, "Second prompt answered.")
     );
-    let title = surveyed.session().title.clone().unwrap();
+    let title = told.session().title.clone().unwrap();
     assert_eq!((&*title.0, title.1), ("Let me look around.", TitleOrigin::Agent));
-    let missing = surveyed.call("read", 1);
+    let missing = told.call("read", 1);
     assert!(missing.error.as_ref().unwrap().contains("File not found: /home/dev/work"));
     assert!(missing.file.as_ref().unwrap().ends_with("my.proj_é 1/missing.txt"));
     assert!(missing.output.is_some() && missing.duration_ms.is_some());
-    let failed = surveyed.call("bash", 1);
+    let failed = told.call("bash", 1);
     assert_eq!(failed.output.as_deref(), Some(r#""AssertionError: expected 42 got 41\n""#));
     assert_eq!(failed.error.as_deref(), Some("AssertionError: expected 42 got 41\n"));
-    assert!(surveyed.call("invalid", 0).error.as_ref().unwrap().contains("'no_such_tool'"));
+    assert!(told.call("invalid", 0).error.as_ref().unwrap().contains("'no_such_tool'"));
     assert!(
-        surveyed
-            .messages
+        told.messages
             .iter()
             .all(|(row, m)| row.kind() != Kind::Reply || m.model.as_deref() == Some("stub-model"))
     );
-    assert_eq!(surveyed.messages.iter().map(|(_, m)| m.tool_calls).sum::<u32>(), 11);
+    assert_eq!(told.messages.iter().map(|(_, m)| m.tool_calls).sum::<u32>(), 11);
 }
 
 #[test]
-fn sessions_of_version_1_18_are_read() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn version_1_18() {
+    let (_folder, all) = store("1.18.33");
     assert_eq!(all.len(), 6);
-    let prompts: Vec<_> = all.iter().map(|surveyed| surveyed.of(Kind::Prompt)).collect();
+    let prompts: Vec<_> = all.iter().map(|told| told.of(Kind::Prompt)).collect();
     let (basic, cont) =
         ("\"SCENARIO:basic Please add a helper and test it.\"", "\"SCENARIO:hello2 follow-up\"");
     assert_eq!(prompts[0], [basic, cont]);
@@ -80,7 +81,7 @@ fn sessions_of_version_1_18_are_read() {
     assert_eq!(prompts[4], ["[image: image/png]\n\"SCENARIO:hello look\""]);
     assert_eq!(prompts[5], ["\"SCENARIO:err please\""]);
     checks_basic(&all[0]);
-    // The sums that opencode itself keeps for the session.
+    // The sums that opencode keeps of the session itself.
     assert_eq!(all[0].tokens(), [157, 418, 107_620, 1366]);
     assert_eq!(all[1].tokens(), [164, 430, 116_895, 1466]);
     assert_eq!(&*all[0].session().project, "/home/dev/work/oc/my.proj_é 1");
@@ -91,8 +92,9 @@ fn sessions_of_version_1_18_are_read() {
 }
 
 #[test]
-fn sessions_of_version_1_0_are_read() {
-    let Some((_folder, all)) = store("1.0.0") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn version_1_0() {
+    let (_folder, all) = store("1.0.0");
     assert_eq!(all.len(), 4);
     let prompts = all[0].of(Kind::Prompt);
     assert_eq!(prompts, ["SCENARIO:basic Please add a helper and test it.\n", "SCENARIO:hello2 follow-up\n"]);
@@ -104,12 +106,13 @@ fn sessions_of_version_1_0_are_read() {
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_belong_to_their_session() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     checks_subagent(&all[2], &all[3]);
 }
 
-fn checks_subagent(parent: &Told, sub: &Told) {
+fn checks_subagent(parent: &Surveyed, sub: &Surveyed) {
     assert_eq!(parent.calls(), ["task"]);
     assert!(parent.call("task", 0).output.as_ref().unwrap().contains("There are 3 files."));
     let session = sub.session();
@@ -122,43 +125,45 @@ fn checks_subagent(parent: &Told, sub: &Told) {
 }
 
 #[test]
-fn a_fork_is_recognised_as_a_copy() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn a_fork_is_known_as_a_copy() {
+    let (_folder, all) = store("1.18.33");
     let (original, fork) = (&all[0], &all[1]);
-    let keys = |surveyed: &Told| surveyed.rows.iter().map(|row| row.key).collect::<Vec<_>>();
+    let keys = |told: &Surveyed| told.rows.iter().map(|row| row.key).collect::<Vec<_>>();
     let (before, after) = (keys(original), keys(fork));
     assert_eq!(before.len(), 26);
     assert_eq!(before, after[..26], "every message and call of the original has its key in the fork");
     assert_eq!(after.len(), 28);
     assert!(after[26..].iter().all(|key| !before.contains(key)));
-    // No key occurs twice in one session.
+    // No key stands twice in one session.
     assert_eq!(after.iter().collect::<std::collections::BTreeSet<_>>().len(), 28);
     assert!(fork.rows[..26].iter().all(|row| row.is(COPIED)));
     assert!(!fork.rows[26..].iter().chain(&original.rows).any(|row| row.is(COPIED)));
-    // The real IDs differ, and the fork started when it was created.
+    // The true ids differ, and the fork began when it was made.
     assert_ne!(original.messages[0].1.id, fork.messages[0].1.id);
     assert_eq!(fork.session().started_at, record::Stamp(1_794_699_555_048));
     assert!(original.facts.birth < fork.facts.birth);
 }
 
 #[test]
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn keys_of_different_sessions_differ() {
-    let Some((_folder, all)) = store("1.18.33") else { return };
+    let (_folder, all) = store("1.18.33");
     let mut seen = std::collections::BTreeSet::new();
-    for surveyed in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, surveyed)| surveyed) {
-        for row in &surveyed.rows {
+    for told in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, told)| told) {
+        for row in &told.rows {
             assert!(seen.insert(row.key), "{row:?}");
         }
     }
 }
 
 #[test]
-fn a_changed_session_is_reported_as_moved() {
-    let Some((folder, all)) = store("1.0.0") else { return };
-    let transcripts = common::list(&OpenCode, folder.path());
-    let of = |surveyed: &Told| {
-        transcripts.iter().find(|t| t.hint == *surveyed.session().session_id).unwrap().clone()
-    };
+#[ignore = "needs corpus: see CONTRIBUTING.md"]
+fn what_changed_since_is_read_anew_or_said_to_have_moved() {
+    let (folder, all) = store("1.0.0");
+    let transcripts = list(&OpenCode, folder.path());
+    let of =
+        |told: &Surveyed| transcripts.iter().find(|t| t.hint == *told.session().session_id).unwrap().clone();
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
     assert!(OpenCode.call(&sub, &sub, &row).is_ok());
@@ -168,7 +173,7 @@ fn a_changed_session_is_reported_as_moved() {
     assert!(matches!(OpenCode.call(&sub, &sub, &row), Err(Error::Moved { .. })));
 }
 
-// ---- cases that the real stores lack
+// ---- what the real stores lack
 
 fn database(folder: &Path, rows: &str) {
     let connection = db::Connection::open(folder.join("opencode.db")).unwrap();
@@ -203,18 +208,18 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
              ('p5', 'm4', 'ses_1', '{"type":"tool","tool":"bash","callID":"c1","state":{"status":"running","input":{"command":"x"}}}'),
              ('p6', 'm4', 'ses_1', x'7b22ff');"#,
     );
-    let all = told_all(&OpenCode, folder.path());
+    let all = survey_all(&OpenCode, folder.path());
     assert_eq!(all.len(), 1);
-    let surveyed = &all[0];
-    assert_eq!(surveyed.of(Kind::Prompt), ["hi"]);
-    assert_eq!(surveyed.of(Kind::Reply), [""]);
-    assert_eq!(surveyed.calls(), ["bash pending"]);
-    assert_eq!(surveyed.tokens(), [5, 0, 0, 0]);
-    assert_eq!(surveyed.unknown(), ["hologram", "message oracle", "text.mood"]);
-    assert_eq!((&*surveyed.session().project, &*surveyed.session().version), ("/p", ""));
-    let coverage = &surveyed.facts.coverage[0].1;
+    let told = &all[0];
+    assert_eq!(told.of(Kind::Prompt), ["hi"]);
+    assert_eq!(told.of(Kind::Reply), [""]);
+    assert_eq!(told.calls(), ["bash pending"]);
+    assert_eq!(told.tokens(), [5, 0, 0, 0]);
+    assert_eq!(told.unknown(), ["hologram", "message oracle", "text.mood"]);
+    assert_eq!((&*told.session().project, &*told.session().version), ("/p", ""));
+    let coverage = &told.facts.coverage[0].1;
     assert_eq!((coverage.lines, coverage.bad, coverage.ignored), (12, 3, 1));
-    assert!(surveyed.facts.problems.iter().all(|p| p.kind == ProblemKind::BadLine));
+    assert!(told.facts.problems.iter().all(|p| p.kind == ProblemKind::BadLine));
 }
 
 #[test]
@@ -227,7 +232,7 @@ fn a_file_that_is_no_database_is_reported() {
 }
 
 #[test]
-fn a_damaged_file_costs_only_itself() {
+fn damaged_files_cost_themselves() {
     let folder = tempfile::tempdir().unwrap();
     let storage = folder.path().join("storage");
     for (path, text) in [
@@ -240,9 +245,9 @@ fn a_damaged_file_costs_only_itself() {
         std::fs::create_dir_all(storage.join(path).parent().unwrap()).unwrap();
         std::fs::write(storage.join(path), text).unwrap();
     }
-    let transcripts = common::list(&OpenCode, folder.path());
-    let surveyed = told(&OpenCode, &transcripts[0]);
-    assert_eq!(surveyed.of(Kind::Prompt), ["still here"]);
-    assert_eq!(&*surveyed.session().session_id, "ses_1");
-    assert_eq!(surveyed.facts.problems.len(), 3);
+    let transcripts = list(&OpenCode, folder.path());
+    let told = survey(&OpenCode, &transcripts[0]);
+    assert_eq!(told.of(Kind::Prompt), ["still here"]);
+    assert_eq!(&*told.session().session_id, "ses_1");
+    assert_eq!(told.facts.problems.len(), 3);
 }

@@ -1,35 +1,14 @@
 //! The real clients, without a network: what `loci setup` did is what they load, list and run, and what it took out is
-//! gone. Each test is skipped, with a word about it, where its client is not installed.
+//! gone.
 
-use crate::desk::{Desk, EXE};
+use crate::fixture::Fixture;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// A path the environment names. Which machine this is, is the tests' business and not the program's.
-#[allow(clippy::disallowed_methods)]
-fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from)
-}
-
-/// A client, by where it lies below the folder of clients. None, with a word about it, where it cannot be run.
-fn client(name: &str, path: &str) -> Option<PathBuf> {
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let clients = variable("CLIENTS_HOME").unwrap_or_else(|| cache.unwrap_or_default().join("loci-clients"));
-    let program = clients.join(path);
-    if !program.is_file() {
-        println!("skipped: {name} is not installed (nothing at {})", program.display());
-        return None;
-    }
-    let apart = Command::new("unshare").args(["-n", "true"]).status();
-    if !apart.is_ok_and(|status| status.success()) {
-        println!("skipped: this machine gives no network namespace");
-        return None;
-    }
-    Some(program)
-}
+use testutil::binary;
+use testutil::clients::{CLAUDE, CODEX, Clients, GEMINI, OPENCODE};
 
 /// Nothing but loopback, a home of its own, and no variable of this machine's. The provider is a port at which nobody
 /// listens: looking for the real one without a network takes Claude Code 18 seconds at each start.
@@ -52,31 +31,13 @@ fn run(home: &Path, program: &Path, args: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Runs a script of sessions against a scripted provider and gives back what the provider was sent. None, with a word
-/// about it, where there is no such provider.
-pub(crate) fn session(desk: &Desk, scenarios: &str, script: &str) -> Option<String> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/clients");
-    let scripts = variable("LOCI_CLIENTS").unwrap_or(beside);
-    let Ok(scripts) = scripts.canonicalize() else {
-        println!("skipped: no scripts to drive a session with at {}", scripts.display());
-        return None;
-    };
-    let requests = desk.home().join("requests.jsonl");
-    let status = Command::new(scripts.join("stub/run_in_ns.sh"))
-        .arg(scripts.join(scenarios))
-        .args([
-            &requests,
-            Path::new("bash"),
-            Path::new("-c"),
-            Path::new(script),
-            Path::new("session"),
-            desk.home(),
-        ])
-        .env("LOCI_DAEMON", "off")
-        .env("CLIENTS", &scripts)
-        .status();
+/// Runs a script of sessions against a scripted provider and returns what the provider was sent.
+pub(crate) fn session(fixture: &Fixture, clients: &Clients, scenarios: &str, script: &str) -> String {
+    let requests = fixture.path().join("requests.jsonl");
+    let mut command = clients.beside_provider(&clients.scripts.join(scenarios), &requests);
+    let status = command.args(["bash", "-c", script, "session"]).arg(fixture.path()).status();
     assert!(status.unwrap().success());
-    Some(fs::read_to_string(requests).unwrap())
+    fs::read_to_string(requests).unwrap()
 }
 
 fn integrations() -> PathBuf {
@@ -85,18 +46,16 @@ fn integrations() -> PathBuf {
 
 // ---- Claude Code
 
-pub(crate) fn claude() -> Option<PathBuf> {
-    client("Claude Code", "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude")
-}
-
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn the_plugin_is_sound_and_can_be_installed_by_hand() {
-    let Some(claude) = claude() else { return };
-    let desk = Desk::new();
+    let clients = Clients::offline(CLAUDE);
+    let claude = clients.program(CLAUDE);
+    let fixture = Fixture::new();
     let market = integrations().join("claude-code");
     let (plugin, market) = (market.join("loci"), market.to_str().unwrap());
     let claude = |args: &[&str]| {
-        let (well, said) = run(desk.home(), &claude, args);
+        let (well, said) = run(fixture.path(), &claude, args);
         assert!(well, "{args:?}: {said}");
         said
     };
@@ -112,22 +71,24 @@ fn the_plugin_is_sound_and_can_be_installed_by_hand() {
 }
 
 /// Two sessions, the second of which is a slash command of ours.
-const CLAUDE: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/work"; cd "$1/work"
+const TWO_SESSIONS: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/work"; cd "$1/work"
 CL_TIMEOUT=60 cl "$1" -p "SCENARIO:hello first" --output-format json < /dev/null > "$1/first.json"
 CL_TIMEOUT=60 cl "$1" -p "/loci:usage" --output-format stream-json --verbose < /dev/null > "$1/session.jsonl"
 "#;
 
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn claude_code_loads_what_was_set_up_and_forgets_what_was_removed() {
-    let Some(claude) = claude() else { return };
-    let desk = Desk::new();
-    let settings = desk.read(".claude/settings.json");
-    desk.answer(&["setup", "claude-code", "--yes"], 0);
-    let listed = run(desk.home(), &claude, &["mcp", "list"]).1;
-    assert!(listed.contains(&format!("plugin:loci:loci: {EXE} mcp")), "{listed}");
-    let Some(sent) = session(&desk, "claude-code/claude_scenarios.json", CLAUDE) else { return };
+    let clients = Clients::offline(CLAUDE);
+    let claude = clients.program(CLAUDE);
+    let fixture = Fixture::new();
+    let settings = fixture.read(".claude/settings.json");
+    fixture.answer(&["setup", "claude-code", "--yes"], 0);
+    let listed = run(fixture.path(), &claude, &["mcp", "list"]).1;
+    assert!(listed.contains(&format!("plugin:loci:loci: {} mcp", binary())), "{listed}");
+    let sent = session(&fixture, &clients, "claude-code/claude_scenarios.json", TWO_SESSIONS);
 
-    let told = desk.read("session.jsonl");
+    let told = fixture.read("session.jsonl");
     let events: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let init = events.iter().find(|event| event["subtype"] == "init").unwrap();
     for (list, names) in [
@@ -145,24 +106,26 @@ fn claude_code_loads_what_was_set_up_and_forgets_what_was_removed() {
         sent.contains("claude-opus-5-5 ") && sent.contains("cache_read"),
         "the report stands in what is sent"
     );
-    assert!(run(desk.home(), &claude, &["plugin", "list", "--json"]).1.contains("\"loci@loci\""));
+    assert!(run(fixture.path(), &claude, &["plugin", "list", "--json"]).1.contains("\"loci@loci\""));
 
-    desk.answer(&["setup", "--remove", "--yes"], 0);
-    assert_eq!(desk.read(".claude/settings.json"), settings);
-    let listed = run(desk.home(), &claude, &["plugin", "list", "--json"]).1;
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
+    assert_eq!(fixture.read(".claude/settings.json"), settings);
+    let listed = run(fixture.path(), &claude, &["plugin", "list", "--json"]).1;
     assert!(!listed.contains("loci@loci"), "{listed}");
-    let listed = run(desk.home(), &claude, &["plugin", "marketplace", "list", "--json"]).1;
+    let listed = run(fixture.path(), &claude, &["plugin", "marketplace", "list", "--json"]).1;
     assert!(!listed.contains("\"loci\""), "{listed}");
-    assert!(!run(desk.home(), &claude, &["mcp", "list"]).1.contains("loci:loci"));
+    assert!(!run(fixture.path(), &claude, &["mcp", "list"]).1.contains("loci:loci"));
 }
 
 /// The client writes its settings anew when it changes them; what is ours goes all the same, and nothing else.
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn settings_that_claude_code_wrote_anew_lose_only_ours() {
-    let Some(claude) = claude() else { return };
-    let desk = Desk::new();
-    desk.answer(&["setup", "claude-code", "--yes"], 0);
-    let market = desk.home().join("market");
+    let clients = Clients::offline(CLAUDE);
+    let claude = clients.program(CLAUDE);
+    let fixture = Fixture::new();
+    fixture.answer(&["setup", "claude-code", "--yes"], 0);
+    let market = fixture.path().join("market");
     let plugin = market.join("mine/.claude-plugin");
     fs::create_dir_all(&plugin).unwrap();
     fs::create_dir_all(market.join(".claude-plugin")).unwrap();
@@ -170,17 +133,17 @@ fn settings_that_claude_code_wrote_anew_lose_only_ours() {
     let told =
         r#"{"name": "mine", "owner": {"name": "me"}, "plugins": [{"name": "mine", "source": "./mine"}]}"#;
     fs::write(market.join(".claude-plugin/marketplace.json"), told).unwrap();
-    let written = desk.read(".claude/settings.json");
+    let written = fixture.read(".claude/settings.json");
     for args in
         [&["plugin", "marketplace", "add", market.to_str().unwrap()][..], &["plugin", "install", "mine@mine"]]
     {
-        let (well, said) = run(desk.home(), &claude, args);
+        let (well, said) = run(fixture.path(), &claude, args);
         assert!(well, "{said}");
     }
-    let anew = desk.read(".claude/settings.json");
+    let anew = fixture.read(".claude/settings.json");
     assert!(!anew.starts_with(&written[..40]), "it was written anew: {anew}");
-    desk.answer(&["setup", "--remove", "--yes"], 0);
-    let left: Value = serde_json::from_str(&desk.read(".claude/settings.json")).unwrap();
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
+    let left: Value = serde_json::from_str(&fixture.read(".claude/settings.json")).unwrap();
     let mut expected: Value = serde_json::from_str(&anew).unwrap();
     expected["enabledPlugins"].as_object_mut().unwrap().remove("loci@loci").unwrap();
     expected["extraKnownMarketplaces"].as_object_mut().unwrap().remove("loci").unwrap();
@@ -189,76 +152,68 @@ fn settings_that_claude_code_wrote_anew_lose_only_ours() {
 
 // ---- the others
 
-pub(crate) fn codex() -> Option<PathBuf> {
-    let folder = "codex/node_modules/@openai/codex-linux-x64/vendor";
-    client("Codex", &format!("{folder}/x86_64-unknown-linux-musl/bin/codex"))
-}
-
-fn gemini() -> Option<PathBuf> {
-    client("Gemini CLI", "gemini/node_modules/.bin/gemini")
-}
-
 /// As if the person had agreed to the hooks; the provider stands in the settings of the scripts.
-const CODEX: &str = r#". "$CLIENTS/env.sh"; . "$CLIENTS/codex/codex_env.sh"; cd "$1"
+const CODEX_SESSION: &str = r#". "$CLIENTS/env.sh"; . "$CLIENTS/codex/codex_env.sh"; cd "$1"
 grep -v '^model = ' "$CLIENTS/codex/config.toml" | cat - .codex/config.toml > with-provider; cat with-provider > .codex/config.toml
 cx "$1" exec --dangerously-bypass-hook-trust --skip-git-repo-check "SCENARIO:hello hi" < /dev/null > codex.txt 2>&1
 "#;
 
 #[test]
+#[ignore = "needs codex: see CONTRIBUTING.md"]
 fn codex_lists_the_server_and_takes_the_rest() {
-    let Some(codex) = codex() else { return };
-    let desk = Desk::new();
-    let config = desk.read(".codex/config.toml");
-    desk.answer(&["setup", "codex", "--yes"], 0);
-    let listed = run(desk.home(), &codex, &["mcp", "get", "loci"]).1;
-    assert!(listed.contains(&format!("command: {EXE}")) && listed.contains("args: mcp"), "{listed}");
+    let clients = Clients::offline(CODEX);
+    let codex = clients.program(CODEX);
+    let fixture = Fixture::new();
+    let config = fixture.read(".codex/config.toml");
+    fixture.answer(&["setup", "codex", "--yes"], 0);
+    let listed = run(fixture.path(), &codex, &["mcp", "get", "loci"]).1;
+    assert!(listed.contains(&format!("command: {}", binary())) && listed.contains("args: mcp"), "{listed}");
     // It edits its settings itself, and keeps what it finds.
-    let (well, said) = run(desk.home(), &codex, &["mcp", "add", "mine", "--", "true"]);
+    let (well, said) = run(fixture.path(), &codex, &["mcp", "add", "mine", "--", "true"]);
     assert!(well, "{said}");
-    if let Some(sent) = session(&desk, "codex/codex_scenarios.json", CODEX) {
-        assert!(sent.contains("- loci: Reports about past sessions"), "the skill is offered");
-        let said = desk.read("codex.txt");
-        assert!(!said.contains("malformed"), "the subagents are understood: {said}");
-        assert!(said.contains("hook: SessionStart") && said.contains("hook: UserPromptSubmit"), "{said}");
-    }
-    desk.answer(&["setup", "--remove", "--yes"], 0);
-    let listed = run(desk.home(), &codex, &["mcp", "list"]).1;
+    let sent = session(&fixture, &clients, "codex/codex_scenarios.json", CODEX_SESSION);
+    assert!(sent.contains("- loci: Reports about past sessions"), "the skill is offered");
+    let said = fixture.read("codex.txt");
+    assert!(!said.contains("malformed"), "the subagents are understood: {said}");
+    assert!(said.contains("hook: SessionStart") && said.contains("hook: UserPromptSubmit"), "{said}");
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
+    let listed = run(fixture.path(), &codex, &["mcp", "list"]).1;
     assert!(!listed.contains("loci") && listed.contains("mine"), "{listed}");
-    assert!(run(desk.home(), &codex, &["mcp", "remove", "mine"]).0);
-    let left: toml::Table = toml::from_str(&desk.read(".codex/config.toml")).unwrap();
+    assert!(run(fixture.path(), &codex, &["mcp", "remove", "mine"]).0);
+    let left: toml::Table = toml::from_str(&fixture.read(".codex/config.toml")).unwrap();
     assert_eq!(left["mcp_servers"], toml::from_str::<toml::Table>(&config).unwrap()["mcp_servers"]);
     assert!(left.get("hooks").is_none_or(|hooks| !hooks.to_string().contains("loci")), "{left:?}");
 }
 
 #[test]
+#[ignore = "needs gemini-cli: see CONTRIBUTING.md"]
 fn gemini_cli_lists_the_extension() {
-    let Some(gemini) = gemini() else { return };
-    let desk = Desk::new();
-    desk.answer(&["setup", "gemini-cli", "--yes"], 0);
-    let listed = run(desk.home(), &gemini, &["extensions", "list"]).1;
+    let gemini = Clients::offline(GEMINI).program(GEMINI);
+    let fixture = Fixture::new();
+    fixture.answer(&["setup", "gemini-cli", "--yes"], 0);
+    let listed = run(fixture.path(), &gemini, &["extensions", "list"]).1;
     assert!(listed.contains("loci (0.1.0)"), "{listed}");
-    let listed = run(desk.home(), &gemini, &["mcp", "list"]).1;
-    assert!(listed.contains(&format!("loci (from loci): {EXE} mcp")), "{listed}");
-    desk.answer(&["setup", "--remove", "--yes"], 0);
-    assert!(!run(desk.home(), &gemini, &["extensions", "list"]).1.contains("loci"));
+    let listed = run(fixture.path(), &gemini, &["mcp", "list"]).1;
+    assert!(listed.contains(&format!("loci (from loci): {} mcp", binary())), "{listed}");
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
+    assert!(!run(fixture.path(), &gemini, &["extensions", "list"]).1.contains("loci"));
     let folder = integrations().join("gemini-cli");
     let (well, said) =
-        run(desk.home(), &gemini, &["extensions", "install", "--consent", folder.to_str().unwrap()]);
+        run(fixture.path(), &gemini, &["extensions", "install", "--consent", folder.to_str().unwrap()]);
     assert!(well, "by hand: {said}");
-    assert!(run(desk.home(), &gemini, &["extensions", "list"]).1.contains("loci (0.1.0)"));
+    assert!(run(fixture.path(), &gemini, &["extensions", "list"]).1.contains("loci (0.1.0)"));
 }
 
 #[test]
+#[ignore = "needs opencode: see CONTRIBUTING.md"]
 fn opencode_lists_the_server_the_commands_and_the_subagents() {
-    let Some(opencode) = client("OpenCode", "opencode/node_modules/opencode-linux-x64/bin/opencode") else {
-        return;
-    };
-    let desk = Desk::new();
-    let config = desk.read(".config/opencode/opencode.jsonc");
-    desk.answer(&["setup", "opencode", "--yes"], 0);
-    let listed = run(desk.home(), &opencode, &["mcp", "list"]).1;
-    assert!(listed.contains("loci") && listed.contains(&format!("{EXE} mcp")), "{listed}");
-    let said = run(desk.home(), &opencode, &["debug", "config"]).1;
+    let opencode = Clients::offline(OPENCODE).program(OPENCODE);
+    let fixture = Fixture::new();
+    let config = fixture.read(".config/opencode/opencode.jsonc");
+    fixture.answer(&["setup", "opencode", "--yes"], 0);
+    let listed = run(fixture.path(), &opencode, &["mcp", "list"]).1;
+    assert!(listed.contains("loci") && listed.contains(&format!("{} mcp", binary())), "{listed}");
+    let said = run(fixture.path(), &opencode, &["debug", "config"]).1;
     let resolved: Value = serde_json::from_str(&said[said.find('{').unwrap()..]).unwrap();
     for (list, names) in [
         (
@@ -271,61 +226,59 @@ fn opencode_lists_the_server_the_commands_and_the_subagents() {
     ] {
         assert!(names.iter().all(|name| resolved[list][name].is_object()), "{list}: {}", resolved[list]);
     }
-    desk.answer(&["setup", "--remove", "--yes"], 0);
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
     // It names its schema in a file that does not; only ours went.
     let schema = "\n  \"$schema\": \"https://opencode.ai/config.json\",";
-    assert_eq!(desk.read(".config/opencode/opencode.jsonc").replacen(schema, "", 1), config);
-    assert!(!run(desk.home(), &opencode, &["mcp", "list"]).1.contains(EXE));
+    assert_eq!(fixture.read(".config/opencode/opencode.jsonc").replacen(schema, "", 1), config);
+    assert!(!run(fixture.path(), &opencode, &["mcp", "list"]).1.contains(binary()));
 }
 
 // ---- hooks
 
 /// A prompt with hooks that hang. They would take two minutes; their deadlines are a second each, in whatever unit the
 /// agent counts.
-fn hanging(agent: &str, hooks: &str, scenarios: &str, script: &str) {
-    let desk = Desk::new();
-    desk.answer(&["setup", agent, "--yes"], 0);
-    let wired = desk.read(hooks);
+fn hanging(clients: &Clients, agent: &str, hooks: &str, scenarios: &str, script: &str) {
+    let fixture = Fixture::new();
+    fixture.answer(&["setup", agent, "--yes"], 0);
+    let wired = fixture.read(hooks);
     let hung = wired
-        .replace(&format!("{EXE} hook session-start"), "sleep 60")
-        .replace(&format!("{EXE} hook prompt"), "sleep 60");
+        .replace(&format!("{} hook session-start", binary()), "sleep 60")
+        .replace(&format!("{} hook prompt", binary()), "sleep 60");
     assert_eq!(hung.matches("sleep 60").count(), 2, "{wired}");
-    desk.write(hooks, &hung);
+    fixture.write(hooks, &hung);
     let started = Instant::now();
-    let Some(sent) = session(&desk, scenarios, script) else { return };
+    let sent = session(&fixture, clients, scenarios, script);
     assert!(sent.contains("SCENARIO:hello hi"), "the prompt arrived");
-    assert!(desk.read("said.txt").contains("Hello from stub"), "{}", desk.read("said.txt"));
+    assert!(fixture.read("said.txt").contains("Hello from stub"), "{}", fixture.read("said.txt"));
     assert!(started.elapsed() < Duration::from_secs(55), "a hook held up the prompt");
 }
 
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn a_hook_that_hangs_does_not_hold_up_claude_code() {
     let script =
         r#". "$CLIENTS/env.sh"; cd "$1"; cl "$1" -p "SCENARIO:hello hi" < /dev/null > said.txt 2>&1"#;
     let hooks = ".local/share/loci/agents/claude-code/loci/hooks/hooks.json";
-    if claude().is_some() {
-        hanging("claude-code", hooks, "claude-code/claude_scenarios.json", script);
-    }
+    hanging(&Clients::offline(CLAUDE), "claude-code", hooks, "claude-code/claude_scenarios.json", script);
 }
 
 #[test]
+#[ignore = "needs codex: see CONTRIBUTING.md"]
 fn a_hook_that_hangs_does_not_hold_up_codex() {
-    let script = CODEX.replace("codex.txt", "said.txt");
-    if codex().is_some() {
-        hanging("codex", ".codex/config.toml", "codex/codex_scenarios.json", &script);
-    }
+    let script = CODEX_SESSION.replace("codex.txt", "said.txt");
+    hanging(&Clients::offline(CODEX), "codex", ".codex/config.toml", "codex/codex_scenarios.json", &script);
 }
 
 #[test]
+#[ignore = "needs gemini-cli: see CONTRIBUTING.md"]
 fn a_hook_that_hangs_does_not_hold_up_gemini_cli() {
     let script = r#". "$CLIENTS/env.sh"; . "$CLIENTS/gemini/gemini_env.sh"; cd "$1"
 gm "$1" -p "SCENARIO:hello hi" < /dev/null > said.txt 2>&1"#;
-    if gemini().is_some() {
-        hanging(
-            "gemini-cli",
-            ".gemini/extensions/loci/hooks/hooks.json",
-            "gemini/gemini_scenarios.json",
-            script,
-        );
-    }
+    hanging(
+        &Clients::offline(GEMINI),
+        "gemini-cli",
+        ".gemini/extensions/loci/hooks/hooks.json",
+        "gemini/gemini_scenarios.json",
+        script,
+    );
 }

@@ -1,16 +1,18 @@
 //! A message to an agent, answered by the real client in the agent's directory; the next one goes on in the same conversation.
 
-use crate::clients::{claude, codex, session};
-use crate::desk::{Desk, EXE};
+use crate::clients::session;
+use crate::fixture::Fixture;
 use serde_json::Value;
+use testutil::binary;
+use testutil::clients::{CLAUDE, CODEX, Clients};
 
 /// `cl` runs Claude Code in a clean environment; here it runs Loci in the same, which finds the client on its path.
-const CLAUDE: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/bin"; ln -sf "$CLAUDE_BIN" "$1/bin/claude"
+const RUN_BESIDE_CLAUDE: &str = r#". "$CLIENTS/env.sh"; mkdir -p "$1/bin"; ln -sf "$CLAUDE_BIN" "$1/bin/claude"
 CLAUDE_BIN="LOCI"; CLEAN_PATH="$1/bin:/usr/local/bin:/usr/bin:/bin"; loci() { cl "$@"; }; client=claude
 "#;
 
 /// The same with `cx` and Codex.
-const CODEX: &str = r#". "$CLIENTS/codex/codex_env.sh"; mkdir -p "$1/bin"; ln -sf "$CX" "$1/bin/codex"
+const RUN_BESIDE_CODEX: &str = r#". "$CLIENTS/codex/codex_env.sh"; mkdir -p "$1/bin"; ln -sf "$CX" "$1/bin/codex"
 cat "$CLIENTS/codex/config.toml" > "$1/.codex/config.toml"
 CX="LOCI"; CX_EXTRA="PATH=$1/bin:/usr/local/bin:/usr/bin:/bin"; CX_TIMEOUT=100; loci() { cx "$@"; }; client=codex
 "#;
@@ -23,24 +25,22 @@ loci "$1" daemon stop > /dev/null
 "#;
 
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn claude_code_answers_a_message_and_the_next_goes_on_from_there() {
-    if claude().is_some() {
-        exchange("claude-code/claude_scenarios.json", CLAUDE);
-    }
+    exchange(&Clients::offline(CLAUDE), "claude-code/claude_scenarios.json", RUN_BESIDE_CLAUDE);
 }
 
 #[test]
+#[ignore = "needs codex: see CONTRIBUTING.md"]
 fn codex_answers_a_message_and_the_next_goes_on_from_there() {
-    if codex().is_some() {
-        exchange("codex/codex_scenarios.json", CODEX);
-    }
+    exchange(&Clients::offline(CODEX), "codex/codex_scenarios.json", RUN_BESIDE_CODEX);
 }
 
-fn exchange(scenarios: &str, client: &str) {
-    let desk = Desk::new();
-    let script = format!("{client}{SCRIPT}").replace("LOCI", EXE);
-    let Some(sent) = session(&desk, scenarios, &script) else { return };
-    let told = |n: usize| -> Value { serde_json::from_str(&desk.read(&format!("{n}.json"))).unwrap() };
+fn exchange(clients: &Clients, scenarios: &str, client: &str) {
+    let fixture = Fixture::new();
+    let script = format!("{client}{SCRIPT}").replace("LOCI", binary());
+    let sent = session(&fixture, clients, scenarios, &script);
+    let told = |n: usize| -> Value { serde_json::from_str(&fixture.read(&format!("{n}.json"))).unwrap() };
     let (first, second) = (told(0), told(1));
     for message in [&first, &second] {
         assert_eq!(message["state"], "answered", "{message}");
@@ -54,7 +54,7 @@ fn exchange(scenarios: &str, client: &str) {
     }
     // It is a conversation like any other, of that directory.
     let id = first["session"].as_str().unwrap();
-    let listed = desk.answer(&["sessions", "--json"], 0);
+    let listed = fixture.answer(&["sessions", "--json"], 0);
     let own = listed["sessions"].as_array().unwrap().iter().find(|one| one["chatId"] == id).unwrap();
     assert!(own["project"].as_str().unwrap().ends_with("/work"), "{own}");
 }

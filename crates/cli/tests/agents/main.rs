@@ -1,10 +1,12 @@
-//! Loci inside the agents: what `loci setup` does to their files, and what the real clients make of it.
+//! Loci inside the agents: what `loci setup` changes in their files, and what the real clients load, list and run after it.
+//!
+//! The tests with real clients are ignored unless asked for; CONTRIBUTING.md says how to run them.
 
-// clippy.toml allows unwrapping in tests, but knows no helpers; the pedantic lints are for shipped code.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+#![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod cards;
 mod clients;
-mod desk;
 mod dispatch;
+mod fixture;
 mod setup;

@@ -1,10 +1,11 @@
 //! `loci setup` as a person or a script runs it: what is shown, asked, done, killed and undone.
 
-use crate::desk::{Desk, EXE};
+use crate::fixture::Fixture;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use testutil::binary;
 
 const AGENTS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
@@ -26,51 +27,55 @@ const OURS: &[&str] = &[".cache", ".local"];
 
 #[test]
 fn four_agents_are_wired_and_unwired_to_the_last_byte() {
-    let desk = Desk::new();
-    let before = desk.everything(OURS);
-    let shown = desk.answer(&["setup", "--dry-run"], 0);
+    let fixture = Fixture::new();
+    let before = fixture.everything(OURS);
+    let shown = fixture.answer(&["setup", "--dry-run"], 0);
     assert_eq!(names(&shown), AGENTS);
     assert_eq!(shown["dryRun"], true);
     assert!(changes(&shown).iter().all(|change| change["made"] == false));
-    assert_eq!(desk.everything(OURS), before);
+    assert_eq!(fixture.everything(OURS), before);
 
-    let done = desk.answer(&["setup", "--yes"], 0);
+    let done = fixture.answer(&["setup", "--yes"], 0);
     assert!(changes(&done).iter().all(|change| change["made"] == true));
     for agent in done["agents"].as_array().unwrap() {
         let checks = agent["checks"].as_array().unwrap();
         assert!(checks.len() == 3 && checks.iter().all(|check| check["holds"] == true), "{agent}");
         assert!(agent["next"].is_string());
     }
-    let settings: Value = serde_json::from_str(&desk.read(".claude/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&fixture.read(".claude/settings.json")).unwrap();
     assert_eq!(settings["enabledPlugins"], json!({"loci@loci": true}));
     assert!(
-        desk.read(".codex/config.toml").contains(&format!("\n[mcp_servers.loci]\ncommand = \"{EXE}\"\n"))
+        fixture
+            .read(".codex/config.toml")
+            .contains(&format!("\n[mcp_servers.loci]\ncommand = \"{}\"\n", binary()))
     );
-    assert!(desk.read(".gemini/extensions/loci/gemini-extension.json").contains(EXE));
-    assert!(desk.read(".config/opencode/opencode.jsonc").contains("\r\n\t\"mcp\": {\r\n\t\t\"loci\": {\r\n"));
+    assert!(fixture.read(".gemini/extensions/loci/gemini-extension.json").contains(binary()));
+    assert!(
+        fixture.read(".config/opencode/opencode.jsonc").contains("\r\n\t\"mcp\": {\r\n\t\t\"loci\": {\r\n")
+    );
 
-    let after = desk.everything(OURS);
-    assert!(changes(&desk.answer(&["setup", "--yes"], 0)).is_empty());
-    assert_eq!(desk.everything(OURS), after);
-    let gone = desk.answer(&["setup", "--remove", "--yes"], 0);
+    let after = fixture.everything(OURS);
+    assert!(changes(&fixture.answer(&["setup", "--yes"], 0)).is_empty());
+    assert_eq!(fixture.everything(OURS), after);
+    let gone = fixture.answer(&["setup", "--remove", "--yes"], 0);
     assert_eq!(changes(&gone).len(), changes(&done).len());
-    assert_eq!(desk.everything(OURS), before);
-    let own = desk.home().join(".local/share/loci");
+    assert_eq!(fixture.everything(OURS), before);
+    let own = fixture.path().join(".local/share/loci");
     assert!(!own.join("setup.json").exists() && !own.join("agents").exists());
-    desk.answer(&["setup", "--remove", "--yes"], 2);
+    fixture.answer(&["setup", "--remove", "--yes"], 2);
 }
 
 /// Each parameter changes the answer.
 #[test]
 fn agents_can_be_chosen() {
-    let desk = Desk::new();
-    assert_eq!(names(&desk.answer(&["setup", "codex", "--yes"], 0)), ["codex"]);
+    let fixture = Fixture::new();
+    assert_eq!(names(&fixture.answer(&["setup", "codex", "--yes"], 0)), ["codex"]);
     assert_eq!(
-        names(&desk.answer(&["setup", "--agents", "opencode,codex", "--dry-run"], 0)),
+        names(&fixture.answer(&["setup", "--agents", "opencode,codex", "--dry-run"], 0)),
         ["codex", "opencode"]
     );
-    assert_eq!(names(&desk.answer(&["setup", "--remove", "--dry-run"], 0)), ["codex"]);
-    let refused = desk.answer(&["setup", "emacs", "--dry-run"], 1);
+    assert_eq!(names(&fixture.answer(&["setup", "--remove", "--dry-run"], 0)), ["codex"]);
+    let refused = fixture.answer(&["setup", "emacs", "--dry-run"], 1);
     assert_eq!(
         (&refused["code"], &refused["hints"][0]),
         (&json!("INVALID_ARGUMENT"), &json!("supported: claude-code, codex, gemini-cli, opencode"))
@@ -79,19 +84,19 @@ fn agents_can_be_chosen() {
 
 #[test]
 fn nothing_is_changed_unasked() {
-    let desk = Desk::new();
-    let before = desk.everything(OURS);
-    let refused = desk.answer(&["setup"], 1);
+    let fixture = Fixture::new();
+    let before = fixture.everything(OURS);
+    let refused = fixture.answer(&["setup"], 1);
     assert_eq!(refused["code"], "INVALID_ARGUMENT");
     assert_eq!(refused["hints"], json!(["loci setup --dry-run", "loci setup --yes"]));
-    assert_eq!(desk.answer(&["setup", "--remove"], 1)["hints"][1], "loci setup --remove --yes");
-    assert_eq!(desk.everything(OURS), before);
+    assert_eq!(fixture.answer(&["setup", "--remove"], 1)["hints"][1], "loci setup --remove --yes");
+    assert_eq!(fixture.everything(OURS), before);
 }
 
 #[test]
 fn a_person_sees_every_line_that_comes() {
-    let desk = Desk::new();
-    let output = desk.loci(&["setup", "--dry-run", "-o", "text"]);
+    let fixture = Fixture::new();
+    let output = fixture.loci(&["setup", "--dry-run", "-o", "text"]);
     let text = String::from_utf8(output.stdout).unwrap();
     for line in [
         "Claude Code  found: ~/.claude\n",
@@ -109,44 +114,44 @@ fn a_person_sees_every_line_that_comes() {
 /// What stands beside a change may be a secret of somebody's.
 #[test]
 fn secrets_beside_a_change_are_masked() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let token = mask::specimen::secrets(1)
         .into_iter()
         .find(|one| one.kind.starts_with("github"))
         .unwrap()
         .secret
         .concat();
-    desk.write(".claude/settings.json", &format!("{{\n  \"env\": {{\"GH_TOKEN\": \"{token}\"}}\n}}\n"));
-    let shown = String::from_utf8(desk.loci(&["setup", "--dry-run"]).stdout).unwrap();
+    fixture.write(".claude/settings.json", &format!("{{\n  \"env\": {{\"GH_TOKEN\": \"{token}\"}}\n}}\n"));
+    let shown = String::from_utf8(fixture.loci(&["setup", "--dry-run"]).stdout).unwrap();
     assert!(shown.contains("GH_TOKEN") && !shown.contains(&token), "{shown}");
-    desk.answer(&["setup", "--yes"], 0);
-    assert!(desk.read(".claude/settings.json").contains(&token));
+    fixture.answer(&["setup", "--yes"], 0);
+    assert!(fixture.read(".claude/settings.json").contains(&token));
 }
 
 /// `kill -9` at any moment: either way on repairs it.
 #[test]
 fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
-    let desk = Desk::new();
-    let before = desk.everything(OURS);
+    let fixture = Fixture::new();
+    let before = fixture.everything(OURS);
     let started = Instant::now();
-    desk.answer(&["setup", "--yes"], 0);
+    fixture.answer(&["setup", "--yes"], 0);
     let whole = started.elapsed().min(Duration::from_secs(2));
-    let after = desk.everything(OURS);
-    desk.answer(&["setup", "--remove", "--yes"], 0);
+    let after = fixture.everything(OURS);
+    fixture.answer(&["setup", "--remove", "--yes"], 0);
     for kill in 0..24_u32 {
         let args: &[&str] = if kill % 4 == 3 { &["setup", "--remove", "--yes"] } else { &["setup", "--yes"] };
-        let mut child = desk.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = fixture.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(whole * (kill % 12) / 12);
         let _ = child.kill();
         child.wait().unwrap();
         match kill % 3 {
             0 => {
-                desk.answer(&["setup", "--yes"], 0);
-                assert_eq!(desk.everything(OURS), after, "kill {kill}");
+                fixture.answer(&["setup", "--yes"], 0);
+                assert_eq!(fixture.everything(OURS), after, "kill {kill}");
             }
             1 => {
-                desk.loci(&["setup", "--remove", "--yes"]);
-                assert_eq!(desk.everything(OURS), before, "kill {kill}");
+                fixture.loci(&["setup", "--remove", "--yes"]);
+                assert_eq!(fixture.everything(OURS), before, "kill {kill}");
             }
             _ => {}
         }
@@ -156,12 +161,12 @@ fn a_kill_at_any_moment_is_repaired_by_setup_and_by_remove() {
 /// Whatever the slash commands run, and whatever subagents are told to run, this program understands.
 #[test]
 fn every_command_in_the_files_can_be_typed() {
-    let desk = Desk::new();
-    desk.answer(&["setup", "--yes"], 0);
-    let mut typed = BTreeSet::new();
-    for (_, (_, bytes)) in desk.everything(&[]) {
+    let fixture = Fixture::new();
+    fixture.answer(&["setup", "--yes"], 0);
+    let (loci, mut typed) = (binary(), BTreeSet::new());
+    for (_, (_, bytes)) in fixture.everything(&[]) {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        for (open, close) in [(format!("`{EXE} "), '`'), (format!("!{{{EXE} "), '}')] {
+        for (open, close) in [(format!("`{loci} "), '`'), (format!("!{{{loci} "), '}')] {
             for rest in text.split(&open).skip(1) {
                 let line = rest.split(close).next().unwrap().replace("{{args", "x");
                 typed.insert(line.trim_end_matches(" || true").to_string());
@@ -173,11 +178,11 @@ fn every_command_in_the_files_can_be_typed() {
     for line in typed.iter().filter(|line| !line.starts_with("setup")) {
         let mut shell = Command::new("sh");
         shell
-            .args(["-c", &format!("{EXE} {line}")])
+            .args(["-c", &format!("{loci} {line}")])
             .env_clear()
-            .env("HOME", desk.home())
+            .env("HOME", fixture.path())
             .env("LOCI_DAEMON", "off")
-            .current_dir(desk.home());
+            .current_dir(fixture.path());
         let ended = shell.output().unwrap();
         let understood = matches!(ended.status.code(), Some(0 | 2));
         assert!(understood, "loci {line}: {}", String::from_utf8_lossy(&ended.stderr));

@@ -1,7 +1,6 @@
 //! Messages between agents: none is lost, none is answered twice, whoever is killed.
 
-use crate::builder::put;
-use crate::house::{House, rounds, until_within};
+use crate::fixture::{Fixture, rounds, until_within};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -9,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+use testutil::write_file;
 
 /// A client that writes down what it is told, with where and how it was started, and replies. What begins with a word of
 /// its own makes it misbehave.
@@ -25,21 +25,21 @@ last=$(printf %s "$text" | tail -n 1)
 printf '{"type":"result","is_error":false,"result":"heard: %s","session_id":"session-of-%s"}' "$last" "$LOCI_AGENT"
 "#;
 
-pub(crate) fn house() -> House {
-    let house = House::new();
-    let client = house.path().join("bin/claude");
-    put(&client, CLIENT.as_bytes());
+pub(crate) fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    let client = fixture.path().join("bin/claude");
+    write_file(&client, CLIENT.as_bytes());
     std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::fs::create_dir_all(house.path().join("work")).unwrap();
+    std::fs::create_dir_all(fixture.path().join("work")).unwrap();
     for n in 0..6 {
-        house.loci(&["agent", "add", &format!("agent{n}"), "work"]).expect(0);
+        fixture.loci(&["agent", "add", &format!("agent{n}"), "work"]).expect(0);
     }
-    house
+    fixture
 }
 
-pub(crate) fn serve(house: &House) -> Child {
-    let path = format!("{}:/usr/bin:/bin", house.path().join("bin").display());
-    house.serve_with(move |command| {
+pub(crate) fn serve(fixture: &Fixture) -> Child {
+    let path = format!("{}:/usr/bin:/bin", fixture.path().join("bin").display());
+    fixture.serve_with(move |command| {
         command.env("PATH", &path);
     })
 }
@@ -49,29 +49,30 @@ fn heard(home: &Path) -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-fn messages(house: &House) -> Vec<Value> {
-    let ended = house.alone(&["agent", "messages", "--limit", "100000", "--json"]);
+fn messages(fixture: &Fixture) -> Vec<Value> {
+    let ended = fixture.alone(&["agent", "messages", "--limit", "100000", "--json"]);
     ended.records().remove(0)["messages"].as_array().unwrap().clone()
 }
 
 #[test]
 fn a_message_is_answered_in_the_agents_directory_and_its_conversation_goes_on() {
-    let house = house();
-    let _child = serve(&house);
-    let first = house.loci(&["dispatch", "agent0", "one", "--wait-seconds", "30", "--from", "me", "--json"]);
+    let fixture = fixture();
+    let _child = serve(&fixture);
+    let first =
+        fixture.loci(&["dispatch", "agent0", "one", "--wait-seconds", "30", "--from", "me", "--json"]);
     let first = first.expect(0).records().remove(0);
     assert_eq!(
         (first["state"].as_str(), first["reply"].as_str()),
         (Some("answered"), Some("heard: one")),
         "{first}"
     );
-    let second = house.loci(&["dispatch", "agent0", "two", "--wait-seconds", "30"]).expect(0);
+    let second = fixture.loci(&["dispatch", "agent0", "two", "--wait-seconds", "30"]).expect(0);
     assert_eq!(second.records()[0]["session"], "session-of-agent0");
-    let heard = heard(house.path());
+    let heard = heard(fixture.path());
     assert!(
         heard[0].starts_with(&format!(
             "agent0|1|{}|-p --output-format json|",
-            house.path().join("work").display()
+            fixture.path().join("work").display()
         )),
         "{heard:?}"
     );
@@ -79,23 +80,23 @@ fn a_message_is_answered_in_the_agents_directory_and_its_conversation_goes_on() 
     // The same key is the same message, and is not said again.
     for _ in 0..3 {
         let again =
-            house.loci(&["dispatch", "agent1", "once", "--key", "k1", "--wait-seconds", "30"]).expect(0);
+            fixture.loci(&["dispatch", "agent1", "once", "--key", "k1", "--wait-seconds", "30"]).expect(0);
         assert_eq!(again.records()[0]["id"], 3);
     }
-    assert_eq!(self::heard(house.path()).iter().filter(|line| line.contains("once")).count(), 1);
-    let listed = house.loci(&["agent", "messages", "1", "3", "--json"]).expect(0);
+    assert_eq!(self::heard(fixture.path()).iter().filter(|line| line.contains("once")).count(), 1);
+    let listed = fixture.loci(&["agent", "messages", "1", "3", "--json"]).expect(0);
     assert_eq!(listed.records()[0]["messages"].as_array().unwrap().len(), 2);
     for (args, number) in
         [(vec!["--agent", "agent0"], 2), (vec!["--state", "answered"], 3), (vec!["--limit", "1"], 1)]
     {
         let all = [vec!["agent", "messages", "--json"], args].concat();
         assert_eq!(
-            house.loci(&all).expect(0).records()[0]["messages"].as_array().unwrap().len(),
+            fixture.loci(&all).expect(0).records()[0]["messages"].as_array().unwrap().len(),
             number,
             "{all:?}"
         );
     }
-    house.loci(&["agent", "messages", "--state", "failed", "--json"]).expect(2);
+    fixture.loci(&["agent", "messages", "--state", "failed", "--json"]).expect(2);
 }
 
 /// It prints as Codex does.
@@ -107,30 +108,32 @@ printf '%s\n' '{"type":"thread.started","thread_id":"t1"}' '{"type":"turn.starte
 
 #[test]
 fn an_agent_is_spoken_for_by_the_client_it_was_given() {
-    let house = house();
-    let client = house.path().join("bin/codex");
-    put(&client, OTHER.as_bytes());
+    let fixture = fixture();
+    let client = fixture.path().join("bin/codex");
+    write_file(&client, OTHER.as_bytes());
     std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
-    house.loci(&["agent", "add", "other", "work", "--client", "codex"]).expect(0);
-    let mut without = house.command(&["agent", "add", "other", "work", "--client", "codex", "--json"]);
+    fixture.loci(&["agent", "add", "other", "work", "--client", "codex"]).expect(0);
+    let mut without = fixture.command(&["agent", "add", "other", "work", "--client", "codex", "--json"]);
     without.env("PATH", "/nowhere");
-    let noted = crate::run::ended(without).expect(0).records().remove(0);
+    let noted = testutil::run_command(without).expect(0).records().remove(0);
     assert_eq!(noted["note"], json!("there is no program `codex` on your PATH yet"));
-    let ended = house.loci(&["agent", "messages", "99", "-o", "text"]).expect(2);
+    let ended = fixture.loci(&["agent", "messages", "99", "-o", "text"]).expect(2);
     assert!(ended.text().contains("no matching messages"), "{}", ended.text());
-    assert!(house.loci(&["agent", "add", "x", "work", "--client", "sh"]).expect(1).stderr.contains("codex"));
-    let _child = serve(&house);
+    assert!(
+        fixture.loci(&["agent", "add", "x", "work", "--client", "sh"]).expect(1).stderr.contains("codex")
+    );
+    let _child = serve(&fixture);
     for on in ["", "resume t1 "] {
-        let told = house.loci(&["dispatch", "other", "one", "--wait-seconds", "30", "--json"]).expect(0);
+        let told = fixture.loci(&["dispatch", "other", "one", "--wait-seconds", "30", "--json"]).expect(0);
         let reply = format!("codex exec --json --skip-git-repo-check {on}- heard: one");
         assert_eq!(told.records()[0]["reply"], json!(reply));
     }
-    assert!(heard(house.path()).is_empty(), "the other one was not asked");
+    assert!(heard(fixture.path()).is_empty(), "the other one was not asked");
 }
 
 /// As a client does that tells its servers nothing of its own environment.
-fn dispatched_by_tool(house: &House, cwd: &Path, to: &str) -> Value {
-    let mut command = house.command(&["mcp", "--toolsets", "agents"]);
+fn dispatched_by_tool(fixture: &Fixture, cwd: &Path, to: &str) -> Value {
+    let mut command = fixture.command(&["mcp", "--toolsets", "agents"]);
     let mut server = command.current_dir(cwd).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let call =
@@ -153,17 +156,17 @@ fn dispatched_by_tool(house: &House, cwd: &Path, to: &str) -> Value {
 
 #[test]
 fn whoever_asks_where_an_agent_is_at_work_speaks_for_it() {
-    let house = house();
-    let elsewhere = house.path().join("elsewhere");
+    let fixture = fixture();
+    let elsewhere = fixture.path().join("elsewhere");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    house.loci(&["agent", "add", "apart", "elsewhere"]).expect(0);
-    let _child = serve(&house);
-    house.loci(&["dispatch", "agent0", "SLOW"]).expect(0);
-    assert!(until_within(Duration::from_secs(20), || heard(house.path()).len() == 1));
+    fixture.loci(&["agent", "add", "apart", "elsewhere"]).expect(0);
+    let _child = serve(&fixture);
+    fixture.loci(&["dispatch", "agent0", "SLOW"]).expect(0);
+    assert!(until_within(Duration::from_secs(20), || heard(fixture.path()).len() == 1));
     for (cwd, to, from, hops) in [("work", "apart", "agent0", 2), ("elsewhere", "agent1", "your user", 1)] {
-        let told = dispatched_by_tool(&house, &house.path().join(cwd), to);
+        let told = dispatched_by_tool(&fixture, &fixture.path().join(cwd), to);
         assert!(told.to_string().contains("passed on"), "{told}");
-        let all = heard(house.path());
+        let all = heard(fixture.path());
         let last = all.last().unwrap();
         assert!(last.starts_with(&format!("{to}|{hops}|")), "{last}");
         assert!(last.contains(&format!("from {from},")), "{last}");
@@ -172,18 +175,21 @@ fn whoever_asks_where_an_agent_is_at_work_speaks_for_it() {
 
 #[test]
 fn what_cannot_be_answered_says_why() {
-    let house = house();
-    let _child = serve(&house);
-    let refused = house.loci(&["dispatch", "agent0", "REFUSED", "--wait-seconds", "30", "--json"]).expect(1);
+    let fixture = fixture();
+    let _child = serve(&fixture);
+    let refused =
+        fixture.loci(&["dispatch", "agent0", "REFUSED", "--wait-seconds", "30", "--json"]).expect(1);
     let refused = refused.records().remove(0);
     assert_eq!(refused["attempts"], 1);
     let error = refused["error"].as_str().unwrap();
     assert!(error.starts_with("no key") && !error.contains("aaaaaaaa"), "a secret is kept: {error}");
     // It may pass: it is tried again later, and the others are not kept waiting by it.
-    let later = house.loci(&["dispatch", "agent1", "OVERLOADED", "--wait-seconds", "2", "--json"]).expect(0);
+    let later =
+        fixture.loci(&["dispatch", "agent1", "OVERLOADED", "--wait-seconds", "2", "--json"]).expect(0);
     assert_eq!(later.records()[0]["state"], "waiting", "{later:?}");
-    house.loci(&["dispatch", "agent2", "LOST", "--wait-seconds", "30"]).expect(0);
-    let lost = house.loci(&["dispatch", "agent2", "LOST again", "--wait-seconds", "30", "--json"]).expect(0);
+    fixture.loci(&["dispatch", "agent2", "LOST", "--wait-seconds", "30"]).expect(0);
+    let lost =
+        fixture.loci(&["dispatch", "agent2", "LOST again", "--wait-seconds", "30", "--json"]).expect(0);
     assert_eq!(
         (&lost.records()[0]["reply"], &lost.records()[0]["attempts"]),
         (&json!("heard: LOST again"), &json!(2))
@@ -198,81 +204,81 @@ fn what_cannot_be_answered_says_why() {
         (vec!["agent", "remove", "agent1"], "unanswered messages"),
         (vec!["agent", "messages", "x"], "no message's number"),
     ] {
-        let refused = house.loci(&args).expect(1);
+        let refused = fixture.loci(&args).expect(1);
         assert!(refused.stderr.contains(said), "{args:?}: {}", refused.stderr);
     }
-    let mut deep = house.command(&["dispatch", "agent0", "x"]);
+    let mut deep = fixture.command(&["dispatch", "agent0", "x"]);
     deep.env("LOCI_HOPS", "4");
-    assert!(crate::run::ended(deep).expect(1).stderr.contains("passed through 4 agents"));
-    house.loci(&["agent", "remove", "agent3"]).expect(0);
+    assert!(testutil::run_command(deep).expect(1).stderr.contains("passed through 4 agents"));
+    fixture.loci(&["agent", "remove", "agent3"]).expect(0);
     assert_eq!(
-        house.loci(&["agent", "list", "--json"]).expect(0).records()[0]["agents"].as_array().unwrap().len(),
+        fixture.loci(&["agent", "list", "--json"]).expect(0).records()[0]["agents"].as_array().unwrap().len(),
         5
     );
 }
 
 #[test]
 fn without_a_daemon_a_message_waits_and_is_handed_over_once() {
-    let house = house();
+    let fixture = fixture();
     for n in 0..3 {
-        let left = house
+        let left = fixture
             .loci(&["dispatch", "agent0", &format!("letter {n}"), "--key", &format!("k{n}"), "--json"])
             .expect(0);
         assert_eq!(left.records()[0]["state"], "spooled");
     }
-    let spool = house.path().join(".local/share/loci/pending.jsonl");
+    let spool = fixture.path().join(".local/share/loci/pending.jsonl");
     let before = std::fs::read(&spool).unwrap();
     assert_eq!(std::fs::metadata(&spool).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(house.loci(&["agent", "messages", "--json"]).expect(0).records()[0]["spooled"], 3);
-    house.loci(&["dispatch", "nobody", "x"]).expect(1);
-    let told = || house.alone(&["doctor", "-o", "text"]).text().to_string();
+    assert_eq!(fixture.loci(&["agent", "messages", "--json"]).expect(0).records()[0]["spooled"], 3);
+    fixture.loci(&["dispatch", "nobody", "x"]).expect(1);
+    let told = || fixture.alone(&["doctor", "-o", "text"]).text().to_string();
     assert!(told().contains("3 messages wait for a daemon"), "{}", told());
     // One to an agent that is gone by then is put aside, and told.
     let mut spool_file = std::fs::OpenOptions::new().append(true).open(&spool).unwrap();
     spool_file.write_all(b"{\"key\":\"g\",\"agent\":\"gone\",\"text\":\"x\"}\n").unwrap();
-    let mut child = serve(&house);
-    let all = |house: &House| messages(house).iter().filter(|m| m["state"] == "answered").count();
-    assert!(until_within(Duration::from_secs(30), || all(&house) == 3));
+    let mut child = serve(&fixture);
+    let all = |fixture: &Fixture| messages(fixture).iter().filter(|m| m["state"] == "answered").count();
+    assert!(until_within(Duration::from_secs(30), || all(&fixture) == 3));
     assert_eq!(std::fs::metadata(&spool).unwrap().len(), 0);
     assert!(told().contains("1 messages could not be taken in"), "{}", told());
     // Killed before the lines were taken away: they are known.
     child.kill().unwrap();
     child.wait().unwrap();
     std::fs::write(&spool, &before).unwrap();
-    let _child = serve(&house);
+    let _child = serve(&fixture);
     assert!(until_within(Duration::from_secs(30), || std::fs::metadata(&spool).unwrap().len() == 0));
-    assert_eq!((messages(&house).len(), heard(house.path()).len()), (3, 3));
+    assert_eq!((messages(&fixture).len(), heard(fixture.path()).len()), (3, 3));
 }
 
 /// Started on demand by whoever has something to say.
 #[test]
 fn whoever_has_a_message_starts_the_daemon() {
-    let house = house();
-    let mut command = house.command(&["dispatch", "agent0", "hello", "--wait-seconds", "30", "--json"]);
+    let fixture = fixture();
+    let mut command = fixture.command(&["dispatch", "agent0", "hello", "--wait-seconds", "30", "--json"]);
     command
         .env_remove("LOCI_DAEMON")
-        .env("PATH", format!("{}:/usr/bin:/bin", house.path().join("bin").display()));
-    let said = crate::run::ended(command).expect(0).records().remove(0);
+        .env("PATH", format!("{}:/usr/bin:/bin", fixture.path().join("bin").display()));
+    let said = testutil::run_command(command).expect(0).records().remove(0);
     assert_eq!(said["reply"], "heard: hello");
-    assert_eq!(house.status()["running"], true);
+    assert_eq!(fixture.status()["running"], true);
 }
 
 #[test]
 fn a_client_does_not_outlive_the_daemon() {
-    let house = house();
+    let fixture = fixture();
     for how in ["-KILL", "-TERM"] {
-        let mut child = serve(&house);
-        house.loci(&["dispatch", "agent0", "SLOW", "--key", how]).expect(0);
-        let is_running = || sleepers(house.path()) > 0;
+        let mut child = serve(&fixture);
+        fixture.loci(&["dispatch", "agent0", "SLOW", "--key", how]).expect(0);
+        let is_running = || sleepers(fixture.path()) > 0;
         assert!(until_within(Duration::from_secs(20), is_running), "{how}");
-        crate::house::signal(&child, how);
+        crate::fixture::signal(&child, how);
         child.wait().unwrap();
         // Two seconds, and what a busy machine adds.
         assert!(until_within(Duration::from_secs(10), || !is_running()), "{how}");
     }
 }
 
-/// Processes that belong to this house.
+/// Processes that belong to this fixture.
 fn sleepers(home: &Path) -> usize {
     let mark = format!("HOME={}", home.display());
     let all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -287,15 +293,15 @@ fn sleepers(home: &Path) -> usize {
 /// `LOCI_MESSAGES=1000` is the long form.
 #[test]
 fn whoever_is_killed_every_message_is_delivered_and_answered_once() {
-    let house = house();
+    let fixture = fixture();
     let number = rounds("LOCI_MESSAGES", 60);
-    let mut child = serve(&house);
+    let mut child = serve(&fixture);
     let (mut took, mut kills) = (Vec::new(), 0);
     for n in 0..number {
         let key = format!("key{n}");
         let line = format!("letter{n}");
         let mut command =
-            house.command(&["dispatch", &format!("agent{}", n % 6), &line, "--key", &key, "--json"]);
+            fixture.command(&["dispatch", &format!("agent{}", n % 6), &line, "--key", &key, "--json"]);
         command.stdin(Stdio::null()).stderr(Stdio::null());
         if n % 9 == 4 {
             // The one who hands it in is killed, at any moment, and hands it in again.
@@ -312,21 +318,21 @@ fn whoever_is_killed_every_message_is_delivered_and_answered_once() {
             child.kill().unwrap();
             child.wait().unwrap();
             kills += 1;
-            child = serve(&house);
+            child = serve(&fixture);
         }
     }
-    let done = || messages(&house).iter().filter(|m| m["state"] == "answered").count() == number;
-    assert!(until_within(Duration::from_secs(60 + number as u64), done), "{:?}", states(&house));
-    let all = messages(&house);
+    let done = || messages(&fixture).iter().filter(|m| m["state"] == "answered").count() == number;
+    assert!(until_within(Duration::from_secs(60 + number as u64), done), "{:?}", states(&fixture));
+    let all = messages(&fixture);
     assert_eq!(all.len(), number, "a message is there twice");
-    let heard = heard(house.path());
+    let heard = heard(fixture.path());
     for message in &all {
         let text = message["text"].as_str().unwrap();
         assert_eq!(message["reply"], format!("heard: {text}"));
         assert!(heard.iter().any(|line| line.ends_with(&format!(" {text}"))), "{text} was never delivered");
     }
     assert_eq!(
-        std::fs::metadata(house.path().join(".local/share/loci/pending.jsonl")).map_or(0, |m| m.len()),
+        std::fs::metadata(fixture.path().join(".local/share/loci/pending.jsonl")).map_or(0, |m| m.len()),
         0
     );
     took.sort();
@@ -338,8 +344,8 @@ fn whoever_is_killed_every_message_is_delivered_and_answered_once() {
     );
 }
 
-fn states(house: &House) -> BTreeMap<String, usize> {
-    messages(house).iter().fold(BTreeMap::new(), |mut all, m| {
+fn states(fixture: &Fixture) -> BTreeMap<String, usize> {
+    messages(fixture).iter().fold(BTreeMap::new(), |mut all, m| {
         *all.entry(m["state"].to_string()).or_default() += 1;
         all
     })

@@ -1,22 +1,15 @@
-//! What Loci promises of the process that stays: one serves, everybody is answered, nothing is said otherwise than without
-//! it, and it goes without leaving anything behind. Every test runs the real binary in a home of its own.
+//! The daemon: one process serves, every request is answered, responses are the same as without it, and nothing is left
+//! behind when it ends. Every test runs the real binary in a home of its own.
 
-// clippy.toml allows unwrapping in tests, but knows no helpers; the pedantic lints are for shipped code.
-#![allow(clippy::unwrap_used, clippy::pedantic)]
-#![allow(clippy::zombie_processes)] // a house stops who serves in it
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
+#![allow(clippy::zombie_processes)] // a fixture stops the daemon that serves in it
 
-#[allow(dead_code)] // made for another suite, which uses all of it
-#[path = "../faults/builder.rs"]
-mod builder;
-#[allow(dead_code)] // the same
-#[path = "../faults/run.rs"]
-mod run;
-
-mod conduct;
 mod dispatch;
 mod election;
-mod house;
-mod life;
-mod same;
+mod equivalence;
+mod fixture;
+mod lifecycle;
+mod misuse;
 mod soak;
 mod watching;

@@ -1,15 +1,15 @@
 //! Days of work, one after the other in minutes: sessions that come and go on, edits, searches, consolidation, messages. What
 //! the daemon holds must not grow with them, and at rest nothing runs below it.
 
-use crate::builder::{Session, put};
-use crate::conduct::memory;
 use crate::dispatch;
-use crate::house::{House, Line, rounds, until_within};
-use crate::life::children;
+use crate::fixture::{Fixture, Line, rounds, until_within};
+use crate::lifecycle::children;
+use crate::misuse::memory;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use testutil::{Session, write_file};
 
 /// What a person does in a day; at sixty times their pace a day has 24 minutes, and here it has no pauses.
 const SESSIONS_A_DAY: usize = 25;
@@ -28,12 +28,12 @@ struct Sample {
 
 #[test]
 fn days_of_work_leave_it_as_it_was() {
-    let house = dispatch::house();
-    let child = dispatch::serve(&house);
+    let fixture = dispatch::fixture();
+    let child = dispatch::serve(&fixture);
     let longest = Duration::from_secs(rounds("LOCI_SOAK_SECONDS", 40) as u64);
     let (began, mut day, mut samples) = (Instant::now(), 0, Vec::new());
     while began.elapsed() < longest {
-        work_a_day(&house, day, began + longest);
+        work_a_day(&fixture, day, began + longest);
         day += 1;
         samples.push(Sample {
             at: began.elapsed(),
@@ -41,10 +41,10 @@ fn days_of_work_leave_it_as_it_was() {
             files: files(child.id()),
         });
     }
-    let rests = || house.status()["in_flight"] == 0 && children(child.id()).is_empty();
+    let rests = || fixture.status()["in_flight"] == 0 && children(child.id()).is_empty();
     assert!(until_within(Duration::from_mins(2), rests), "{:?} run at rest", children(child.id()));
     let (first, last) = halves(&samples);
-    let (history, own) = (size(&house.path().join(".claude")), own_size(house.path()));
+    let (history, own) = (size(&fixture.path().join(".claude")), own_size(fixture.path()));
     let told = format!(
         "{day} days in {:?}: {} then {} MB, {} then {} files open, {} kB of transcripts, {} kB derived and kept, \
          slope {:.1} MB an hour\n",
@@ -63,33 +63,37 @@ fn days_of_work_leave_it_as_it_was() {
     let closed = || files(child.id()) <= first.1 + 4;
     assert!(until_within(Duration::from_mins(1), closed), "{} open at rest, {told}", files(child.id()));
     assert!(own <= TIMES * history + BASE, "{told}");
-    assert_eq!(house.status()["failed"], 0, "{}", house.status());
+    assert_eq!(fixture.status()["failed"], 0, "{}", fixture.status());
 }
 
 /// A day: each session has a prompt and goes on once; code is edited and asked about; at night memory is consolidated.
-fn work_a_day(house: &House, day: usize, until: Instant) {
-    let mut line = house.line().unwrap();
+fn work_a_day(fixture: &Fixture, day: usize, until: Instant) {
+    let mut line = fixture.line().unwrap();
     for n in 0..SESSIONS_A_DAY {
         if Instant::now() > until {
             return;
         }
         let number = day * SESSIONS_A_DAY + n;
-        converse(house, number, 1);
+        converse(fixture, number, 1);
         if number > 0 {
-            converse(house, number - 1, 2);
+            converse(fixture, number - 1, 2);
         }
-        put(
-            &house.path().join("tree/a.rs"),
+        write_file(
+            &fixture.path().join("tree/a.rs"),
             format!("pub struct First {{ pub n{number}: u32 }}\n").as_bytes(),
         );
         ask(&mut line, "search_conversations", json!({"intent_query": format!("walrus number{number}")}));
-        ask(&mut line, "get_outline", json!({"path": "First", "_meta": {"cwd": house.path().join("tree")}}));
+        ask(
+            &mut line,
+            "get_outline",
+            json!({"path": "First", "_meta": {"cwd": fixture.path().join("tree")}}),
+        );
     }
     ask(&mut line, "consolidate", json!({"no_model": true}));
-    house.loci(&["dispatch", "agent0", &format!("day {day}"), "--wait-seconds", "60"]).expect(0);
+    fixture.loci(&["dispatch", "agent0", &format!("day {day}"), "--wait-seconds", "60"]).expect(0);
 }
 
-fn converse(house: &House, number: usize, turns: usize) {
+fn converse(fixture: &Fixture, number: usize, turns: usize) {
     let id = format!("{number:08}-1111-4222-8333-444444444444");
     let mut session = Session::new(&id, "/srv/demo/alpha", "2026-03-04T09:00:00Z");
     for turn in 0..turns {
@@ -99,7 +103,7 @@ fn converse(house: &House, number: usize, turns: usize) {
         session.did("Bash", json!({"command": "cargo test"}), &"a line of output\n".repeat(40));
         session.reply(&["It is done, and the tests pass."]);
     }
-    house.home.add(&session);
+    fixture.home.add(&session);
 }
 
 fn ask(line: &mut Line, method: &str, params: Value) {

@@ -1,9 +1,8 @@
 //! Bytes that are not text, text that is not Unicode, values nested beyond reason: a record costs itself at most,
 //! and what is printed is always valid.
 
-use crate::builder::{ALPHA, Home, Session};
-use crate::run::{loci, typed};
 use serde_json::json;
+use testutil::{ALPHA, Home, Session, run_line, run_loci};
 
 fn id(n: usize) -> String {
     format!("aaaa{n:04}-0000-4000-8000-000000000001")
@@ -68,7 +67,7 @@ fn stand(files: &[Vec<u8>], deep: bool, what: &str) {
     }
     for line in ASKED {
         let all = if *line == "sources" { "" } else { "--all-projects" };
-        let ended = typed(&home, &format!("{line} {all}"));
+        let ended = run_line(&home, &format!("{line} {all}"));
         assert!(matches!(ended.code, Some(0 | 2 | 3)), "{what}: {line}: {:?} {}", ended.code, ended.stderr);
         assert!(!ended.stderr.contains("panicked"), "{what}: {line}: {}", ended.stderr);
         for text in ended.lines().iter().filter(|_| !line.contains("-o")) {
@@ -76,7 +75,7 @@ fn stand(files: &[Vec<u8>], deep: bool, what: &str) {
             assert!(valid.is_ok(), "{what}: {line}: {valid:?}: {text:.900}");
         }
     }
-    let filtered = typed(&home, "query tools --all-projects --jq .tool");
+    let filtered = run_line(&home, "query tools --all-projects --jq .tool");
     let kept = filtered.lines().iter().filter(|l| **l == "\"Bash\"").count();
     assert!(filtered.code != Some(1), "{what}: one record ends a filter for all: {}", filtered.stderr);
     assert_eq!(kept, 2 * files.len(), "{what}");
@@ -95,12 +94,13 @@ fn valid(text: &str, deep: bool) -> Result<(), serde_json::Error> {
 }
 
 fn neighbours(home: &Home, session: &str, what: &str) {
-    let tools = loci(home, &["query", "tools", "--session", session, "--fields", "input", "--tool", "Bash"]);
+    let tools =
+        run_loci(home, &["query", "tools", "--session", session, "--fields", "input", "--tool", "Bash"]);
     let commands: Vec<String> =
         tools.all("input").iter().map(|i| i["command"].as_str().unwrap().to_string()).collect();
     assert_eq!(commands, ["first", "last"], "{what}: {session}");
     let prompts =
-        loci(home, &["query", "user-messages", "--session", session, "--fields", "text"]).all("text");
+        run_loci(home, &["query", "user-messages", "--session", session, "--fields", "text"]).all("text");
     assert_eq!(
         (&prompts[0], prompts.last().unwrap()),
         (&json!("before"), &json!("after")),
@@ -177,7 +177,7 @@ fn byte_order_marks_line_ends_and_blank_lines() {
         home.add_bytes(&session, &bytes);
         usual.add_bytes(&session, &plain);
         for line in ["query tools --all-projects", "query messages --all-projects"] {
-            assert_eq!(typed(&home, line).stdout, typed(&usual, line).stdout, "{name}: {line}");
+            assert_eq!(run_line(&home, line).stdout, run_line(&usual, line).stdout, "{name}: {line}");
         }
         stand(&[bytes], false, name);
     }
@@ -204,8 +204,8 @@ fn depth_without_an_end_is_a_bad_line() {
             let home = Home::new();
             let bytes = around(open.repeat(depth).as_bytes(), "toolUseResult", 0);
             home.add_bytes(&Session::new(&id(0), ALPHA, "2026-03-01T10:00:00Z"), &bytes);
-            assert_eq!(typed(&home, "sources --source claude-code").all("bad"), [1], "{open} {depth}");
-            let prompts = typed(&home, "query user-messages --all-projects --fields text").all("text");
+            assert_eq!(run_line(&home, "sources --source claude-code").all("bad"), [1], "{open} {depth}");
+            let prompts = run_line(&home, "query user-messages --all-projects --fields text").all("text");
             assert_eq!(prompts, ["before", "middle", "after"]);
         }
     }

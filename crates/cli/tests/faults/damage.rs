@@ -1,12 +1,11 @@
 //! Transcripts as they really are: half written, spliced, torn, and changed between two questions.
 
-use crate::builder::{ALPHA, Home, Session, put};
-use crate::run::{loci, typed};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use testutil::{ALPHA, Home, Session, run_line, run_loci, write_file};
 
 const ID: &str = "aaaa1111-0000-4000-8000-000000000001";
 
@@ -16,8 +15,8 @@ fn append(path: &Path, bytes: &[u8]) {
 
 /// What is told of a history: every message and every call, in full.
 fn told(home: &Home) -> Vec<Value> {
-    let all = |view: &str| loci(home, &["query", view, "--all-projects"]);
-    [all("messages"), all("tools")].iter().flat_map(super::run::Ended::records).collect()
+    let all = |view: &str| run_loci(home, &["query", view, "--all-projects"]);
+    [all("messages"), all("tools")].iter().flat_map(testutil::Finished::records).collect()
 }
 
 // ---- half a record
@@ -37,8 +36,8 @@ fn half_way(session: &Session, line: &str, cuts: impl Iterator<Item = usize>) {
         home.add(session);
         append(&path, &line.as_bytes()[..cut]);
         let (messages, tools) = (
-            loci(&home, &["query", "messages", "--all-projects"]),
-            loci(&home, &["query", "tools", "--all-projects"]),
+            run_loci(&home, &["query", "messages", "--all-projects"]),
+            run_loci(&home, &["query", "tools", "--all-projects"]),
         );
         let shown: Vec<Value> = [&messages, &tools].iter().flat_map(|e| e.records()).collect();
         assert_eq!(shown, before, "cut at {cut} of {}: {}", line.len(), &line[..cut]);
@@ -200,7 +199,7 @@ fn what_can_be_saved_is_saved_and_nothing_is_invented() {
             let line = lines.map(String::from_utf8_lossy).find(|line| line.contains(id.as_str()));
             panic!("round {round}: missing {missing:?}, invented {invented:?}:\n{line:?}");
         }
-        let sources = typed(&home, "sources --source claude-code");
+        let sources = run_line(&home, "sources --source claude-code");
         assert_eq!(sources.all("bad"), [torn.bad], "round {round}");
         let coverage = &sources.records()[0];
         let n = |name: &str| coverage[name].as_u64().unwrap();
@@ -272,7 +271,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("delete", |path, session| {
         let mut other =
             Session::new("bbbb1111-0000-4000-8000-000000000002", &session.cwd, "2026-03-01T11:00:00Z");
-        put(
+        write_file(
             &path.with_file_name("bbbb1111-0000-4000-8000-000000000002.jsonl"),
             other.prompt("left").text().as_bytes(),
         );
@@ -321,7 +320,7 @@ fn a_changed_file_is_read_as_if_for_the_first_time() {
             "usage --all-projects",
             "sources --source claude-code",
         ] {
-            assert_eq!(typed(&home, line).stdout, typed(&fresh, line).stdout, "{name}: {line}");
+            assert_eq!(run_line(&home, line).stdout, run_line(&fresh, line).stdout, "{name}: {line}");
         }
         if !name.contains("half") && !name.contains("start") {
             assert_ne!(told(&home), before, "{name} changes nothing");
@@ -337,8 +336,8 @@ fn much_damage_is_counted_to_the_end() {
     session.prompt("here");
     let bytes = session.text() + &"{\"x\":\n".repeat(200);
     home.add_bytes(&session, bytes.as_bytes());
-    let done = typed(&home, "query user-messages --all-projects").expect(3);
+    let done = run_line(&home, "query user-messages --all-projects").expect(3);
     assert!(done.stderr.contains("200 places in 1 file"), "{}", done.stderr);
-    let listed = typed(&home, "sources --problems").expect(3).all("note");
+    let listed = run_line(&home, "sources --problems").expect(3).all("note");
     assert!(listed.len() < 200 && listed.last().unwrap().as_str().unwrap().contains("further"), "{listed:?}");
 }

@@ -1,9 +1,8 @@
 //! Same input, same bytes out: whatever the run and however many threads read.
 
-use crate::builder::{ALPHA, BETA, Home, Rollout, Session};
-use crate::run::{command, ended, typed};
 use api::{VIEWS, View};
 use serde_json::json;
+use testutil::{ALPHA, BETA, Home, Rollout, Session, command, run_command, run_line};
 
 /// Two hundred files with what makes an order hard to keep: equal times, forks, copies under other names.
 fn crowd() -> Home {
@@ -72,11 +71,11 @@ fn shapes(view: &View) -> Vec<String> {
 fn threads_and_repetition_change_no_byte() {
     let home = crowd();
     for line in VIEWS.iter().flat_map(shapes) {
-        let first = typed(&home, &line);
+        let first = run_line(&home, &line);
         assert!(matches!(first.code, Some(0 | 2)), "{line}: {:?} {}", first.code, first.stderr);
         assert!(line.contains("--problems") || !first.stdout.is_empty(), "{line}");
         for added in ["", "--threads 1", "--threads 2", "--threads 7"] {
-            let again = typed(&home, &format!("{line} {added}"));
+            let again = run_line(&home, &format!("{line} {added}"));
             assert!(again.stdout == first.stdout, "{line} {added} differs");
             assert_eq!((again.code, &again.stderr), (first.code, &first.stderr), "{line} {added}");
         }
@@ -86,20 +85,20 @@ fn threads_and_repetition_change_no_byte() {
 #[test]
 fn the_environment_sets_threads_as_the_flag_does() {
     let home = crowd();
-    let first = typed(&home, "query tools --all-projects");
+    let first = run_line(&home, "query tools --all-projects");
     let mut command = command(home.path(), &["query", "tools", "--all-projects"]);
     command.env("LOCI_THREADS", "5");
-    assert_eq!(ended(command).stdout, first.stdout);
+    assert_eq!(run_command(command).stdout, first.stdout);
 }
 
 /// A fork and a copy add only what is new in them.
 #[test]
 fn copies_are_counted_once() {
     let home = crowd();
-    let stats = &typed(&home, "stats --all-projects").expect(0).records()[0];
+    let stats = &run_line(&home, "stats --all-projects").expect(0).records()[0];
     // 7 calls in each of 100 sessions, one in each of 25 subagents, two of Codex.
     assert_eq!(stats["tool_calls"], 100 * 7 + 25 + 2);
-    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(0);
+    let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(0);
     let forks = prompts.lines().iter().filter(|line| line.contains("A fork")).count();
     assert_eq!((prompts.lines().len(), forks), (2 * 100 + 50 + 1, 50));
 }

@@ -1,14 +1,13 @@
 //! Things in the place of transcripts that are none: loops of links, pipes nobody writes, devices, /proc. A look
 //! for transcripts ends soon and opens none of them.
 
-use crate::builder::{ALPHA, Home, Session};
-use crate::run::{Ended, command, ended};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use testutil::{ALPHA, Finished, Home, Session, command, run_command};
 
 const SOON: Duration = Duration::from_secs(5);
 
@@ -58,8 +57,8 @@ const ODD: &[(&str, fn(&Path))] = &[
     }),
 ];
 
-fn asks(home: &Home, args: &[&str]) -> Ended {
-    ended(command(home.path(), args))
+fn asks(home: &Home, args: &[&str]) -> Finished {
+    run_command(command(home.path(), args))
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A filter that a model wrote, or an enemy: whatever it does, Loci survives it, ends in time, and tells it
 //! nothing about the machine.
 
-use crate::builder::{ALPHA, Home, Session};
-use crate::run::{Ended, command, ended, typed, wait};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
+use testutil::needs::OtherUser;
+use testutil::{ALPHA, Finished, Home, Session, command, run_command, run_line, wait_for_exit};
 
 const SECRET: &str = "open-sesame-73519";
 /// What starting processes and reading a small history may add to the limit, on a busy machine and in a debug build.
@@ -156,12 +156,12 @@ fn small() -> Home {
     home
 }
 
-fn filtered(home: &Home, filter: &str, slurp: bool) -> Ended {
+fn filtered(home: &Home, filter: &str, slurp: bool) -> Finished {
     let mut args = vec!["query", "tools", "--all-projects", "--jq", filter];
     args.extend(slurp.then_some("--slurp"));
     let mut command = command(home.path(), &args);
     command.env("LOCI_TEST_SECRET", SECRET);
-    ended(command)
+    run_command(command)
 }
 
 fn survives(home: &Home, filter: &str, slurp: bool) {
@@ -251,20 +251,21 @@ fn long() -> Home {
 #[test]
 fn a_filter_over_many_records_streams() {
     let home = long();
-    let all = typed(&home, "query tools --all-projects --jq .input.command").expect(0);
+    let all = run_line(&home, "query tools --all-projects --jq .input.command").expect(0);
     let expected: Vec<String> = (0..4000).map(|n| format!("\"echo {n}\"")).collect();
     assert_eq!(all.lines(), expected);
-    let few = typed(&home, "query tools --all-projects --limit 3 --offset 2 --jq .input.command").expect(0);
+    let few =
+        run_line(&home, "query tools --all-projects --limit 3 --offset 2 --jq .input.command").expect(0);
     assert_eq!(few.lines(), expected[2..5]);
-    let array = typed(&home, "query tools --all-projects --jq '.[] | .input.command' --limit 3").expect(0);
+    let array = run_line(&home, "query tools --all-projects --jq '.[] | .input.command' --limit 3").expect(0);
     assert_eq!(array.lines(), expected[..3]);
     // The first records come even if a later one would end the filter.
-    let first = typed(
+    let first = run_line(
         &home,
         "query tools --all-projects --limit 1 --jq 'if .sequence > 2000 then error(\"late\") else .tool end'",
     );
     assert_eq!(first.expect(0).lines(), ["\"Bash\""]);
-    let late = typed(
+    let late = run_line(
         &home,
         "query tools --all-projects --jq 'if .sequence > 2000 then error(\"late\") else .sequence end'",
     )
@@ -285,38 +286,25 @@ fn a_closed_pipe_ends_everything() {
         out.read_line(&mut line).unwrap();
         assert!(!line.is_empty(), "{filter}");
         drop(out);
-        let code = wait(&mut child, service::JQ_LIMITS.time + SLACK);
+        let code = wait_for_exit(&mut child, service::JQ_LIMITS.time + SLACK);
         assert_eq!(code, Some(Some(0)), "{filter}");
     }
 }
 
 /// The time limit holds for a person with many processes, whose share of threads is used up.
 #[test]
+#[ignore = "needs root: see CONTRIBUTING.md"]
 fn the_time_limit_holds_for_a_busy_user() {
-    use crate::run::{EXE, can, dress, is_root};
-    let nobody = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
-    if !is_root() || !can("setpriv", &[nobody[0], nobody[1], nobody[2], "true"]) {
-        println!("passed over: only root can become a busy nobody");
-        return;
-    }
+    let user = OtherUser::new();
     let home = small();
-    open_up(home.path());
-    let sleeper =
-        || std::process::Command::new("setpriv").args(nobody).args(["sleep", "60"]).spawn().unwrap();
+    let sleeper = || user.program("sleep").arg("60").spawn().unwrap();
     let mut crowd: Vec<_> = (0..80).map(|_| sleeper()).collect();
-    let mut command = std::process::Command::new("setpriv");
-    dress(&mut command, home.path());
-    command.args(nobody).arg(EXE).args(["query", "tools", "--all-projects", "--jq", "def f: f; f"]);
+    let mut command = user.loci(&home, &["query", "tools", "--all-projects", "--jq", "def f: f; f"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let code = wait(&mut child, service::JQ_LIMITS.time + SLACK);
+    let code = wait_for_exit(&mut child, service::JQ_LIMITS.time + SLACK);
     for sleeper in &mut crowd {
         let _ = sleeper.kill();
         let _ = sleeper.wait();
     }
     assert_eq!(code, Some(Some(1)), "no limit held");
-}
-
-fn open_up(dir: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

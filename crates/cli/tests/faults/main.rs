@@ -1,7 +1,7 @@
-//! What Loci promises of its command line when parameters, files, filters and machines misbehave. Every test
-//! runs the real binary over histories that it generates itself.
+//! The command line when parameters, files, filters and machines misbehave. Every test runs the real binary over histories that
+//! it generates itself.
 
-// clippy.toml allows unwrapping and printing in tests, but knows no helpers; the pedantic lints are for shipped code.
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -10,13 +10,10 @@
     clippy::redundant_closure
 )]
 
-mod builder;
-mod run;
-
 mod bytes;
-mod conduct;
 mod damage;
 mod determinism;
+mod environment;
 mod hostile;
 mod jq;
 mod params;

@@ -1,10 +1,9 @@
 //! A parameter that is accepted is honoured: for every question and every parameter it takes there is a case in
 //! which giving it changes the answer.
 
-use crate::builder::{Home, world};
-use crate::run::{Ended, typed};
 use api::{VIEWS, View};
 use std::collections::BTreeMap;
+use testutil::{Finished, Home, run_line, sample_home};
 
 /// Parameters that mean the same everywhere: name, what stands beside it, what is added.
 const SHARED: &[(&str, &str, &str)] = &[
@@ -103,13 +102,13 @@ fn fill(home: &Home, line: &str) -> String {
     if !line.contains('@') {
         return line.to_string();
     }
-    let names = typed(home, "analyze errors --all-projects --tool Read").all("signature");
+    let names = run_line(home, "analyze errors --all-projects --tool Read").all("signature");
     line.replace('@', names[0].as_str().unwrap())
 }
 
 #[test]
 fn every_parameter_of_every_question_changes_its_answer() {
-    let home = world();
+    let home = sample_home();
     let mut bases: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut idle = Vec::new();
     for view in VIEWS {
@@ -118,8 +117,8 @@ fn every_parameter_of_every_question_changes_its_answer() {
                 idle.push(format!("{} {param}: no case", view.title()));
                 continue;
             };
-            let base = bases.entry(without.clone()).or_insert_with(|| typed(&home, &without).stdout);
-            let answer = typed(&home, &fill(&home, &with));
+            let base = bases.entry(without.clone()).or_insert_with(|| run_line(&home, &without).stdout);
+            let answer = run_line(&home, &fill(&home, &with));
             assert_ne!(answer.code, Some(1), "{with}: {}", answer.stderr);
             if answer.stdout == *base {
                 idle.push(format!("`{with}` answers as `{without}` does"));
@@ -129,7 +128,7 @@ fn every_parameter_of_every_question_changes_its_answer() {
     assert!(idle.is_empty(), "{idle:#?}");
 }
 
-fn strict_part(part: &Ended, whole: &Ended) -> bool {
+fn strict_part(part: &Finished, whole: &Finished) -> bool {
     let (part, whole) = (part.lines(), whole.lines());
     !part.is_empty() && part.len() < whole.len() && part.iter().all(|line| whole.contains(line))
 }
@@ -137,11 +136,11 @@ fn strict_part(part: &Ended, whole: &Ended) -> bool {
 /// What narrows leaves a part of the same records; what cuts and turns does just that.
 #[test]
 fn limits_cut_reverse_turns_and_filters_narrow() {
-    let home = world();
+    let home = sample_home();
     for view in VIEWS.iter().filter(|v| v.takes("session")) {
         let always = ALWAYS.iter().find(|(of, _)| *of == view.title()).map_or("", |(_, words)| words);
         let base = format!("{} --all-projects {always}", view.title());
-        let whole = typed(&home, &base).expect(3);
+        let whole = run_line(&home, &base).expect(3);
         let lines = whole.lines();
         assert!(lines.len() > 1, "{base}");
         for (added, expected) in [
@@ -150,9 +149,9 @@ fn limits_cut_reverse_turns_and_filters_narrow() {
             ("--offset 1 --limit 1", &lines[1..2]),
             ("--limit 1000", &lines[..]),
         ] {
-            assert_eq!(typed(&home, &format!("{base} {added}")).lines(), expected, "{base} {added}");
+            assert_eq!(run_line(&home, &format!("{base} {added}")).lines(), expected, "{base} {added}");
         }
-        let turned = typed(&home, &format!("{base} --reverse"));
+        let turned = run_line(&home, &format!("{base} --reverse"));
         assert!(turned.lines().iter().eq(lines.iter().rev()), "{base} --reverse");
     }
     for (base, added) in [
@@ -172,8 +171,8 @@ fn limits_cut_reverse_turns_and_filters_narrow() {
         ("query files", "--pattern main"),
         ("query file-access", "--file main.rs"),
     ] {
-        let whole = typed(&home, &format!("{base} --all-projects"));
-        let part = typed(&home, &format!("{base} --all-projects {added}"));
+        let whole = run_line(&home, &format!("{base} --all-projects"));
+        let part = run_line(&home, &format!("{base} --all-projects {added}"));
         assert!(strict_part(&part, &whole), "{base} {added}: {}", part.text());
     }
 }
@@ -181,13 +180,13 @@ fn limits_cut_reverse_turns_and_filters_narrow() {
 /// The command lines that the design documents show, with what they must give.
 #[test]
 fn the_promised_command_lines() {
-    let home = world();
-    let all = |line: &str| typed(&home, &format!("{line} --all-projects"));
+    let home = sample_home();
+    let all = |line: &str| run_line(&home, &format!("{line} --all-projects"));
     let failed = all("query tools --status error").expect(3);
     assert_eq!(failed.records().len(), 4);
     let selected = all("query tools --jq 'select(.status==\"error\")'").expect(3);
     assert_eq!(selected.all("id"), failed.all("id"));
-    let tools = |answer: &Ended| answer.lines().join(" ");
+    let tools = |answer: &Finished| answer.lines().join(" ");
     let each = all("query tools --jq 'select(.status==\"error\") | .tool'").expect(3);
     assert_eq!(tools(&each), "\"Bash\" \"Read\" \"Bash\" \"shell\"");
     let array = all("query tools --jq '.[] | select(.status == \"error\") | .tool'").expect(3);
@@ -203,6 +202,6 @@ fn the_promised_command_lines() {
     assert_eq!((&sequence["pattern"], &sequence["count"]), (&"Read -> Edit".into(), &7.into()));
     let errors = all("analyze errors").expect(3);
     assert_eq!(errors.all("count").iter().filter_map(serde_json::Value::as_u64).sum::<u64>(), 5);
-    let one = typed(&home, "query messages --session bbbb --fields session_id").expect(3);
+    let one = run_line(&home, "query messages --session bbbb --fields session_id").expect(3);
     assert!(one.all("session_id").iter().all(|id| id.as_str().unwrap().starts_with("bbbb1111")));
 }

@@ -1,8 +1,7 @@
 //! What is wrong is refused: exit code 1, words and a hint for the person, an error record for the reader of
 //! standard output in the format it asked for.
 
-use crate::builder::world;
-use crate::run::{Ended, typed};
+use testutil::{Finished, run_line, sample_home};
 
 /// A command line, and the code its error has.
 const REFUSED: &[(&str, &str)] = &[
@@ -32,7 +31,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("query tools --all-projects --jq '.tool.x'", "FILTER_ERROR"),
 ];
 
-fn one_refusal(ended: &Ended, line: &str) {
+fn one_refusal(ended: &Finished, line: &str) {
     assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
     assert!(ended.stderr.contains("error"), "{line}: {}", ended.stderr);
     let hinted = ["hint:", "tip:", "Usage:", "--help"].iter().any(|word| ended.stderr.contains(word));
@@ -42,10 +41,10 @@ fn one_refusal(ended: &Ended, line: &str) {
 
 #[test]
 fn an_error_is_a_json_record() {
-    let home = world();
+    let home = sample_home();
     for (line, code) in REFUSED {
         for format in ["", " -o jsonl"] {
-            let ended = typed(&home, &format!("{line}{format}"));
+            let ended = run_line(&home, &format!("{line}{format}"));
             one_refusal(&ended, line);
             let records = ended.records();
             assert_eq!(records.len(), 1, "{line}: {}", ended.text());
@@ -57,9 +56,9 @@ fn an_error_is_a_json_record() {
 
 #[test]
 fn an_error_is_a_tsv_table() {
-    let home = world();
+    let home = sample_home();
     for (line, code) in REFUSED {
-        let ended = typed(&home, &format!("{line} -o tsv"));
+        let ended = run_line(&home, &format!("{line} -o tsv"));
         one_refusal(&ended, line);
         let lines = ended.lines();
         assert_eq!(lines.len(), 2, "{line}: {}", ended.text());
@@ -72,9 +71,9 @@ fn an_error_is_a_tsv_table() {
 /// A person who asked for text reads the words; nothing stands between the records.
 #[test]
 fn an_error_is_told_in_words() {
-    let home = world();
+    let home = sample_home();
     for (line, _) in REFUSED {
-        let ended = typed(&home, &format!("{line} -o text"));
+        let ended = run_line(&home, &format!("{line} -o text"));
         one_refusal(&ended, line);
         assert!(ended.stdout.is_empty(), "{line}: {}", ended.text());
     }

@@ -1,12 +1,11 @@
 //! Lines and files of any size, in bounded memory. The largest form takes minutes and gigabytes of disk:
 //! `cargo test --release -p loci --test faults -- --ignored five_gigabytes`.
 
-use crate::builder::{ALPHA, Home, Session};
-use crate::run::{command, peak, typed};
 use serde_json::json;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use testutil::{ALPHA, Home, Session, command, peak_memory, run_line};
 
 const ID: &str = "aaaa1111-0000-4000-8000-000000000001";
 const MB: u64 = 1 << 20;
@@ -15,7 +14,7 @@ const MOST: u64 = 300 * 1024;
 
 /// The most memory a question had at once, in kilobytes, and what it printed in bytes.
 fn memory(home: &Home, args: &[&str]) -> (u64, u64) {
-    let (code, most, length) = peak(command(home.path(), args));
+    let (code, most, length) = peak_memory(command(home.path(), args));
     assert_eq!(code, Some(0), "{args:?}");
     println!("{args:?}: {} MB at most, {length} bytes printed", most / 1024);
     (most, length)
@@ -60,9 +59,9 @@ fn a_line_of_a_hundred_megabytes_is_found_in_bounded_memory() {
         }
     }
     assert!(over.is_empty(), "over {} MB: {over:#?}", MOST / 1024);
-    let found = typed(&home, "query tools --all-projects --pattern 'the needle' --fields input").expect(0);
+    let found = run_line(&home, "query tools --all-projects --pattern 'the needle' --fields input").expect(0);
     assert_eq!(found.lines(), [r#"{"input":{"command":"cat big"}}"#]);
-    let around = typed(&home, "query tools --all-projects --tool Read --fields input").expect(0);
+    let around = run_line(&home, "query tools --all-projects --tool Read --fields input").expect(0);
     assert_eq!(around.lines().len(), 2);
 }
 
@@ -95,9 +94,9 @@ fn buried(total: u64) {
         println!("{args:?}: {} MB/s", size as f64 / MB as f64 / started.elapsed().as_secs_f64());
         assert!(most < MOST, "{args:?}: {} MB", most / 1024);
     }
-    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(0);
+    let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(0);
     assert_eq!(prompts.all("text"), ["before", "after"]);
-    let sources = typed(&home, "sources --source claude-code").expect(0);
+    let sources = run_line(&home, "sources --source claude-code").expect(0);
     assert_eq!((sources.all("ignored"), sources.all("bad")), (vec![json!(total / (3 * MB))], vec![json!(0)]));
 }
 
@@ -107,7 +106,7 @@ fn a_file_of_long_progress_lines_is_stepped_over() {
 }
 
 #[test]
-#[ignore = "writes 5 GB; the first lines of this file tell how to run it"]
+#[ignore = "takes minutes: see CONTRIBUTING.md"]
 fn five_gigabytes() {
     buried(5 * 1024 * MB);
 }
@@ -125,11 +124,11 @@ fn a_line_beyond_the_limit_is_counted() {
     session.lines.clear();
     file.write_all(format!("\"}}}}\n{}", session.prompt("after").text()).as_bytes()).unwrap();
     file.flush().unwrap();
-    let prompts = typed(&home, "query user-messages --all-projects --fields text").expect(3);
+    let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(3);
     assert_eq!(prompts.all("text"), ["before", "after"]);
-    assert_eq!(typed(&home, "sources --source claude-code").all("bad"), [1]);
-    let problems = typed(&home, "sources --problems");
+    assert_eq!(run_line(&home, "sources --source claude-code").all("bad"), [1]);
+    let problems = run_line(&home, "sources --problems");
     assert_eq!(problems.all("problem"), ["line_too_long"]);
-    let (code, most, _) = peak(command(home.path(), &["stats", "--all-projects"]));
+    let (code, most, _) = peak_memory(command(home.path(), &["stats", "--all-projects"]));
     assert!(code == Some(3) && most < MOST, "{} MB", most / 1024);
 }

@@ -2,15 +2,14 @@
 //! and nothing that no longer does, without anybody having asked for an index; and the index that is then brought up to
 //! date gives the answers of one that is made from nothing.
 
-use crate::builder::{ALPHA, Home, Rollout, Session};
-use crate::desk::{Desk, answers, assert_same, viewed};
 use crate::history::{append, needle};
-use crate::run::loci;
+use crate::instance::{Instance, answers, assert_same, viewed};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use testutil::{ALPHA, Home, Rollout, Session, run_loci};
 
 const VIEWS: &[&str] = &[
     "query messages --all-projects",
@@ -189,38 +188,40 @@ fn world() -> (Home, Session) {
 }
 
 #[track_caller]
-fn finds(desk: &Desk, change: &Change, about: &str) {
+fn finds(instance: &Instance, change: &Change, about: &str) {
     for n in 0..6 {
         let many = usize::from(!change.lost.contains(&n));
-        assert_eq!(desk.finds(&old(n)).len(), many, "{}, {about}: old word {n}", change.name);
+        assert_eq!(instance.finds(&old(n)).len(), many, "{}, {about}: old word {n}", change.name);
     }
-    assert_eq!(desk.finds(&new()).len(), usize::from(change.adds), "{}, {about}: new word", change.name);
+    assert_eq!(instance.finds(&new()).len(), usize::from(change.adds), "{}, {about}: new word", change.name);
 }
 
 #[test]
 fn a_search_knows_every_change_and_the_index_then_equals_a_fresh_one() {
     for change in CHANGES {
         let (home, mut session) = world();
-        let desk = Desk::new(home.path());
-        desk.index();
+        let instance = Instance::new(home.path());
+        instance.index();
         let text = session.text();
         session.prompt(&format!("At last {}", new()));
         let more = format!("{}\n", session.lines.last().unwrap());
         (change.apply)(&home.file(&session), &text, &more);
 
-        let viewed = |desk: &Desk| VIEWS.iter().map(|line| viewed(desk, line)).collect::<Vec<_>>();
-        assert_same(change.name, &viewed(&desk), &viewed(&desk.with_empty_cache()));
+        let viewed =
+            |instance: &Instance| VIEWS.iter().map(|line| viewed(instance, line)).collect::<Vec<_>>();
+        assert_same(change.name, &viewed(&instance), &viewed(&instance.with_empty_cache()));
         // A copy, so that what the search writes does not help the index afterwards.
-        let asked = desk.copied();
+        let asked = instance.copied();
         finds(&asked, change, "without index");
-        desk.index();
-        finds(&desk, change, "indexed");
-        let fresh = if change.from_archive { desk.with_empty_cache() } else { Desk::new(home.path()) };
+        instance.index();
+        finds(&instance, change, "indexed");
+        let fresh =
+            if change.from_archive { instance.with_empty_cache() } else { Instance::new(home.path()) };
         fresh.index();
         let searches: Vec<String> =
             (0..6).map(old).chain([new(), "prompt".into(), "bystander".into()]).collect();
-        assert_same(change.name, &answers(&desk, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
-        assert_eq!(desk.index()["changed"], 0, "{}: nothing is left to do", change.name);
+        assert_same(change.name, &answers(&instance, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
+        assert_eq!(instance.index()["changed"], 0, "{}: nothing is left to do", change.name);
     }
 }
 
@@ -228,25 +229,25 @@ fn a_search_knows_every_change_and_the_index_then_equals_a_fresh_one() {
 #[test]
 fn half_a_line_is_nothing_until_it_is_whole() {
     let (home, mut session) = world();
-    let desk = Desk::new(home.path());
-    desk.index();
+    let instance = Instance::new(home.path());
+    instance.index();
     session.prompt(&format!("At last {}", new()));
     let more = format!("{}\n", session.lines.last().unwrap());
     let path = home.file(&session);
     for (from, to) in [(0, 1), (1, more.len() / 2), (more.len() / 2, more.len() - 2)] {
         append(&path, &more.as_bytes()[from..to]);
-        assert!(desk.finds(&new()).is_empty(), "{to} of {} bytes", more.len());
-        assert_eq!(desk.finds(&old(5)).len(), 1);
-        desk.index();
-        assert!(desk.finds(&new()).is_empty(), "{to} of {} bytes, indexed", more.len());
+        assert!(instance.finds(&new()).is_empty(), "{to} of {} bytes", more.len());
+        assert_eq!(instance.finds(&old(5)).len(), 1);
+        instance.index();
+        assert!(instance.finds(&new()).is_empty(), "{to} of {} bytes, indexed", more.len());
     }
     append(&path, &more.as_bytes()[more.len() - 2..]);
-    assert_eq!(desk.finds(&new()).len(), 1);
-    desk.index();
-    let fresh = Desk::new(home.path());
+    assert_eq!(instance.finds(&new()).len(), 1);
+    instance.index();
+    let fresh = Instance::new(home.path());
     fresh.index();
     let searches = [new(), old(0), old(5)];
-    assert_same("completed", &answers(&desk, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
+    assert_same("completed", &answers(&instance, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
 }
 
 /// Two files tell the same; the one that told it first is rewritten without it, or goes for good.
@@ -260,9 +261,9 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
         fork.lines = session.lines.iter().map(|l| l.replace(&id(&session.id), &id(&fork.id))).collect();
         fork.prompt("The fork goes on");
         home.add(&fork);
-        let desk = Desk::new(home.path());
-        desk.index();
-        assert_eq!(desk.finds(&old(4)), [session.id.as_str()], "given once, in the original");
+        let instance = Instance::new(home.path());
+        instance.index();
+        assert_eq!(instance.finds(&old(4)), [session.id.as_str()], "given once, in the original");
 
         let path = home.file(&session);
         if archived {
@@ -270,23 +271,27 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
         } else {
             // Nothing is left of it: neither the agent's file nor the copy.
             fs::remove_file(&path).unwrap();
-            let others = Desk::new(home.path());
+            let others = Instance::new(home.path());
             others.index();
             let others = others.archived();
-            for name in desk.archived().iter().filter(|name| !others.contains(name)) {
-                fs::remove_file(desk.data.join("loci/archive").join(name)).unwrap();
+            for name in instance.archived().iter().filter(|name| !others.contains(name)) {
+                fs::remove_file(instance.data.join("loci/archive").join(name)).unwrap();
             }
-            assert_eq!(desk.archived().len(), 3);
+            assert_eq!(instance.archived().len(), 3);
         }
         if archived {
-            assert_eq!(desk.copied().finds(&old(4)), [fork.id.as_str()], "without index");
+            assert_eq!(instance.copied().finds(&old(4)), [fork.id.as_str()], "without index");
         }
-        desk.index();
-        assert_eq!(desk.finds(&old(4)), [fork.id.as_str()], "archived {archived}, indexed");
-        let fresh = Desk::new(home.path());
+        instance.index();
+        assert_eq!(instance.finds(&old(4)), [fork.id.as_str()], "archived {archived}, indexed");
+        let fresh = Instance::new(home.path());
         fresh.index();
         let searches: Vec<String> = (0..6).map(old).collect();
-        assert_same("a fork stays", &answers(&desk, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
+        assert_same(
+            "a fork stays",
+            &answers(&instance, VIEWS, &searches),
+            &answers(&fresh, VIEWS, &searches),
+        );
     }
 }
 
@@ -300,14 +305,14 @@ fn moved(from: &Home) -> Home {
 
 #[test]
 fn a_home_that_moved_tells_everything_once() {
-    let home = crate::builder::world();
-    let of = |home: &Home, line: &[&str]| loci(home, line).records();
+    let home = testutil::sample_home();
+    let of = |home: &Home, line: &[&str]| run_loci(home, line).records();
     let count = |home: &Home| {
         let archived = of(home, &["archive"]);
         let listed = of(home, &["sessions", "--limit", "100"]);
         (archived[0]["files"].clone(), listed[0]["sessions"].as_array().unwrap().len())
     };
-    loci(&home, &["index"]);
+    run_loci(&home, &["index"]);
     let before = count(&home);
     let home = moved(&home);
     assert_eq!(of(&home, &["index"]).len(), 1);
@@ -326,10 +331,10 @@ fn a_copy_that_says_more_than_the_transcript_at_the_new_place_is_kept() {
     let short = session.text();
     session.prompt("What was said about the quagga");
     home.add(&session);
-    loci(&home, &["index"]);
+    run_loci(&home, &["index"]);
     let home = moved(&home);
     home.add_bytes(&session, short.as_bytes());
-    loci(&home, &["index"]);
-    assert_eq!(loci(&home, &["archive"]).records()[0]["files"], 2);
-    assert!(loci(&home, &["search", "quagga"]).expect(0).text().contains("quagga"));
+    run_loci(&home, &["index"]);
+    assert_eq!(run_loci(&home, &["archive"]).records()[0]["files"], 2);
+    assert!(run_loci(&home, &["search", "quagga"]).expect(0).text().contains("quagga"));
 }

@@ -1,11 +1,11 @@
 //! A history of several agents, small and with something of everything, in which every conversation holds a word that
 //! no other has; and ways to let it grow.
 
-use crate::builder::{ALPHA, BETA, Home, Rollout, Session, put};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use testutil::{ALPHA, BETA, Home, Rollout, Session, write_file};
 
 /// Numbers that are the same for the same seed.
 pub(crate) struct Dice(pub(crate) u64);
@@ -154,7 +154,7 @@ impl History {
     fn gemini(&mut self, n: usize) {
         let word = self.word();
         let path = format!(".gemini/tmp/proj/chats/session-2026-04-02T10-{:02}-{n:08x}.json", n % 60);
-        put(&self.home.path().join(path), gemini(n, &word).to_string().as_bytes());
+        write_file(&self.home.path().join(path), gemini(n, &word).to_string().as_bytes());
     }
 
     fn chatwise(&mut self) {

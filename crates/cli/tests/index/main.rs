@@ -1,11 +1,10 @@
-//! What Loci promises of everything it derives and keeps (catalogue, text index, archive) when it is killed, when
-//! transcripts change under it, when the disk is full or read-only, when its files are damaged, and when several of it
-//! run at once. Every test runs the real binary over a history that it generates itself; an answer counts as right
-//! when it is the one that a fresh index, or no index at all, gives.
+//! Everything Loci derives and stores (catalogue, text index, archive) when it is killed, when transcripts change, when the disk
+//! is full or read-only, when its files are damaged, and when several processes run at once. Every test runs the real binary over
+//! a history that it generates itself; a response is right when it equals that of a fresh index, or of no index at all.
 //!
 //! `LOCI_KILLS=2000` makes the kill loop long; `LOCI_SEED` repeats one that failed.
 
-// clippy.toml allows unwrapping and printing in tests, but knows no helpers; the pedantic lints are for shipped code.
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -14,25 +13,14 @@
     clippy::redundant_closure
 )]
 
-#[allow(dead_code)] // shared with the other binary, which uses more of it
-#[path = "../faults/builder.rs"]
-mod builder;
-#[allow(dead_code)]
-#[path = "../truth/home.rs"]
-mod corpus;
-#[allow(dead_code)]
-#[path = "../faults/run.rs"]
-mod run;
-
-mod desk;
-mod history;
-
-mod broken;
 mod changes;
-mod crowd;
-mod fresh;
-mod full;
+mod concurrency;
+mod damage;
+mod equivalence;
+mod freshness;
+mod full_disk;
+mod history;
+mod instance;
 mod kills;
-mod same_bytes;
 mod secrets;
 mod shapes;

@@ -1,13 +1,13 @@
 //! No secret that masking knows reaches a file of Loci's own or anything it prints, whatever part of a transcript it
 //! stands in: neither catalogue nor log, text index, archive, lock, nor any answer.
 
-use crate::builder::{ALPHA, Home, Rollout, Session, put};
-use crate::desk::{Desk, files};
 use crate::history::{Growing, gemini};
+use crate::instance::{Instance, files};
 use mask::Masker;
 use mask::specimen::secrets;
 use serde_json::json;
 use std::fs;
+use testutil::{ALPHA, Home, Rollout, Session, write_file};
 
 const SEED: u64 = 20_261_115;
 
@@ -54,7 +54,7 @@ fn plant(home: &Home, planted: &[Planted]) {
     }
     home.add_codex(&rollout);
     let path = home.path().join(".gemini/tmp/proj/chats/session-2026-04-02T10-00-00000000.json");
-    put(&path, gemini(0, &planted[3].text).to_string().as_bytes());
+    write_file(&path, gemini(0, &planted[3].text).to_string().as_bytes());
 }
 
 fn read(path: &std::path::Path) -> String {
@@ -70,41 +70,41 @@ fn lossy(bytes: &[u8]) -> String {
 fn no_caught_secret_is_left_in_any_file_or_answer() {
     let (home, planted) = (Home::new(), planted());
     plant(&home, &planted);
-    let desk = Desk::new(home.path());
+    let instance = Instance::new(home.path());
     let mut printed: Vec<(String, String)> = Vec::new();
-    let mut ask = |desk: &Desk, line: String| {
-        let ended = desk.run(&line);
+    let mut ask = |instance: &Instance, line: String| {
+        let ended = instance.run(&line);
         assert!(matches!(ended.code, Some(0 | 2 | 3)), "{line}: {:?} {}", ended.code, ended.stderr);
         printed.push((line, lossy(&ended.stdout) + &ended.stderr));
     };
-    ask(&desk, "index -o json".into());
+    ask(&instance, "index -o json".into());
     let ids: Vec<String> = (0..planted.len().div_ceil(8))
         .map(|n| format!("{n:08x}-0000-4000-8000-000000000000"))
         .chain(["cccc0000-0000-4000-8000-000000000000".into(), "eeee0000-0000-4000-8000-000000000000".into()])
         .collect();
-    let mut all = |desk: &Desk| {
-        for view in crate::desk::VIEWS {
-            ask(desk, (*view).to_string());
+    let mut all = |instance: &Instance| {
+        for view in crate::instance::VIEWS {
+            ask(instance, (*view).to_string());
         }
         for words in ["token", "export key", "password", "secret", "that is all", "curl", "config"] {
-            ask(desk, format!("search {words} -o json --limit-chats 50 --limit-snippets-per-chat 20"));
+            ask(instance, format!("search {words} -o json --limit-chats 50 --limit-snippets-per-chat 20"));
         }
-        ask(desk, "sessions -o json --limit 1000".into());
+        ask(instance, "sessions -o json --limit 1000".into());
         for id in &ids {
-            ask(desk, format!("show {id} -o json"));
+            ask(instance, format!("show {id} -o json"));
         }
     };
-    all(&desk);
+    all(&instance);
     // The archive is unpacked by showing it: what it holds is all that is left.
-    let kept = desk.with_empty_cache();
+    let kept = instance.with_empty_cache();
     for folder in [".claude", ".codex", ".gemini"] {
         fs::remove_dir_all(home.path().join(folder)).unwrap();
     }
     all(&kept);
-    ask(&desk, "index -o json".into());
+    ask(&instance, "index -o json".into());
 
     let mut stored: Vec<(String, String)> = Vec::new();
-    for root in [&desk.data, &desk.cache, &kept.cache] {
+    for root in [&instance.data, &instance.cache, &kept.cache] {
         stored.extend(files(root).iter().map(|path| (path.display().to_string(), read(path))));
     }
     assert!(stored.iter().any(|(name, _)| name.ends_with(".loci")));
@@ -140,12 +140,12 @@ fn a_secret_is_not_cut_in_half_by_a_title() {
         home.add(&session);
         halves.push(piece.chars().take(piece.chars().count().div_ceil(2).max(10)).collect::<String>());
     }
-    let desk = Desk::new(home.path());
-    desk.index();
-    let listed = desk.run("sessions -o json --limit 1000").expect(0).text().to_string();
-    let viewed = desk.run("query sessions --all-projects").expect(0).text().to_string();
-    let shown = desk.with_empty_cache().run("query sessions --all-projects").expect(0).text().to_string();
-    let stored: String = files(&desk.cache).iter().map(|path| read(path)).collect();
+    let instance = Instance::new(home.path());
+    instance.index();
+    let listed = instance.run("sessions -o json --limit 1000").expect(0).text().to_string();
+    let viewed = instance.run("query sessions --all-projects").expect(0).text().to_string();
+    let shown = instance.with_empty_cache().run("query sessions --all-projects").expect(0).text().to_string();
+    let stored: String = files(&instance.cache).iter().map(|path| read(path)).collect();
     assert!(listed.contains("w w w w w"));
     for half in &halves {
         for (name, text) in
@@ -168,16 +168,16 @@ fn a_title_stays_masked_when_its_conversation_goes_on() {
         session
     };
     let mut known = Growing::new(&home, begun("aaaa0000-0000-4000-8000-000000000000"));
-    let desk = Desk::new(home.path());
-    desk.index();
+    let instance = Instance::new(home.path());
+    instance.index();
     known.session.prompt("and now the quibblefox");
     known.flush();
     let mut new = begun("bbbb0000-0000-4000-8000-000000000000").apart();
     new.prompt(&format!("{}{secret} is what I use", "w ".repeat(30))).prompt("a quibblefox again");
     home.add(&new);
-    let told = desk.run("search quibblefox -o json").expect(0).text().to_string();
-    assert_eq!(crate::desk::found(&serde_json::from_str(&told).unwrap()).len(), 2);
-    let listed = desk.run("sessions -o json").expect(0).text().to_string();
+    let told = instance.run("search quibblefox -o json").expect(0).text().to_string();
+    assert_eq!(crate::instance::found(&serde_json::from_str(&told).unwrap()).len(), 2);
+    let listed = instance.run("sessions -o json").expect(0).text().to_string();
     for text in [told, listed] {
         assert!(text.contains("w w w") && !text.contains(&secret[..12]), "{text}");
     }

@@ -1,13 +1,12 @@
 //! Histories of unusual shape: forks that repeat nearly everything, times that cannot be, a line of a hundred
 //! megabytes, bytes that are no text.
 
-use crate::builder::{ALPHA, Home, Session, put, time};
-use crate::desk::{Desk, VIEWS, answers, assert_same};
 use crate::history::{Dice, needle};
-use crate::run::peak;
+use crate::instance::{Instance, VIEWS, answers, assert_same};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use testutil::{ALPHA, Home, Session, millis, peak_memory, write_file};
 
 /// A hundred prompts of words that pack badly.
 fn long(id: &str) -> Session {
@@ -41,12 +40,12 @@ fn forks_are_indexed_once() {
     let home = Home::new();
     let original = long("aaaa1111-0000-4000-8000-000000000001");
     home.add(&original);
-    let one = Desk::new(home.path()).index();
+    let one = Instance::new(home.path()).index();
     for n in 0..10 {
         home.add(&forked(&original, n));
     }
-    let desk = Desk::new(home.path());
-    let all = desk.index();
+    let instance = Instance::new(home.path());
+    let all = instance.index();
     let bytes = |told: &Value, name: &str| told[name].as_u64().unwrap() as f64;
     let text = |told: &Value| bytes(told, "indexBytes");
     assert!(text(&all) < 1.3 * text(&one), "{} after {}", text(&all), text(&one));
@@ -55,9 +54,9 @@ fn forks_are_indexed_once() {
     let original_took = bytes(&one, "catalogueBytes") + text(&one);
     assert!(grown / 10.0 < original_took / 3.0, "{grown} for ten, {original_took} for the first");
     // What all of them say is given once, and in the original.
-    assert_eq!(desk.finds(&needle(9999)), [original.id.as_str()]);
+    assert_eq!(instance.finds(&needle(9999)), [original.id.as_str()]);
     for n in 0..10 {
-        assert_eq!(desk.finds(&needle(9100 + n * 10 + 3)).len(), 1);
+        assert_eq!(instance.finds(&needle(9100 + n * 10 + 3)).len(), 1);
     }
 }
 
@@ -72,21 +71,21 @@ fn a_hit_is_given_in_the_original_whichever_file_is_older() {
     home.add(&fork);
     std::thread::sleep(std::time::Duration::from_millis(30));
     home.add(&original);
-    let desk = Desk::new(home.path());
-    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()]);
-    desk.index();
-    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()], "indexed");
+    let instance = Instance::new(home.path());
+    assert_eq!(instance.finds(&needle(42)), [original.id.as_str()]);
+    instance.index();
+    assert_eq!(instance.finds(&needle(42)), [original.id.as_str()], "indexed");
 
     // The same when the fork was indexed before the original was there.
     let home = Home::new();
     home.add(&fork);
-    let desk = Desk::new(home.path());
-    desk.index();
-    assert_eq!(desk.finds(&needle(42)), [fork.id.as_str()]);
+    let instance = Instance::new(home.path());
+    instance.index();
+    assert_eq!(instance.finds(&needle(42)), [fork.id.as_str()]);
     home.add(&original);
-    assert_eq!(desk.finds(&needle(42)).len(), 1, "once, before it is indexed");
-    desk.index();
-    assert_eq!(desk.finds(&needle(42)), [original.id.as_str()], "the original came later");
+    assert_eq!(instance.finds(&needle(42)).len(), 1, "once, before it is indexed");
+    instance.index();
+    assert_eq!(instance.finds(&needle(42)), [original.id.as_str()], "the original came later");
 }
 
 #[test]
@@ -96,13 +95,13 @@ fn a_fork_that_is_not_indexed_yet_repeats_nothing() {
     original.prompt("To begin with").prompt(&format!("Here is {}", needle(42)));
     original.did("Bash", json!({"command": format!("echo {}", needle(43))}), "ok").reply(&["Yes."]);
     home.add(&original);
-    let desk = Desk::new(home.path());
-    desk.index();
+    let instance = Instance::new(home.path());
+    instance.index();
     home.add(&forked(&original, 1));
     for n in [42, 43] {
-        assert_eq!(desk.finds(&needle(n)), [original.id.as_str()], "{n}");
+        assert_eq!(instance.finds(&needle(n)), [original.id.as_str()], "{n}");
     }
-    assert_eq!(desk.finds(&needle(9113)).len(), 1, "what is new in the fork");
+    assert_eq!(instance.finds(&needle(9113)).len(), 1, "what is new in the fork");
 }
 
 /// R17: no time, the beginning of time, a time to come.
@@ -132,23 +131,23 @@ fn odd_times_change_no_order_and_make_no_negative_age() {
         home.add(&session);
         ids.push(id);
     }
-    let desk = Desk::new(home.path());
-    desk.index();
+    let instance = Instance::new(home.path());
+    instance.index();
     let searches: Vec<String> = (0..5).map(needle).chain(["odd time".to_string()]).collect();
-    let told = answers(&desk, VIEWS, &searches);
-    assert_same("twice", &told, &answers(&desk, VIEWS, &searches));
-    let fresh = Desk::new(home.path());
+    let told = answers(&instance, VIEWS, &searches);
+    assert_same("twice", &told, &answers(&instance, VIEWS, &searches));
+    let fresh = Instance::new(home.path());
     assert_same("without index", &told[7..], &answers(&fresh, VIEWS, &searches)[7..]);
     for (n, id) in ids.iter().enumerate() {
-        assert_eq!(desk.finds(&needle(n)), [id.as_str()]);
+        assert_eq!(instance.finds(&needle(n)), [id.as_str()]);
     }
-    let listed = desk.run("sessions -o json").expect(0).records().remove(0);
+    let listed = instance.run("sessions -o json").expect(0).records().remove(0);
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 5);
     for line in ["sessions -o text", "search odd time -o text"] {
-        let text = desk.run(line).expect(0).text().to_string();
+        let text = instance.run(line).expect(0).text().to_string();
         assert!(!text.contains("-1") && !text.contains("in the future"), "{line}: {text}");
     }
-    let _ = time("2026-03-01T10:00:00Z");
+    let _ = millis("2026-03-01T10:00:00Z");
 }
 
 /// R18: one line of a hundred megabytes among ordinary ones.
@@ -160,7 +159,7 @@ fn a_line_of_a_hundred_megabytes_is_indexed_within_bounds() {
     let before = session.text();
     session.did("Bash", json!({"command": "cat everything"}), "MIDDLE");
     session.prompt(&format!("After {}", needle(2)));
-    let path = put(&home.file(&session), before.as_bytes());
+    let path = write_file(&home.file(&session), before.as_bytes());
     let mut file = BufWriter::new(File::options().append(true).open(&path).unwrap());
     for line in &session.lines[1..] {
         // The output stands twice in the line, as Claude Code writes it; one is enough to be large.
@@ -179,16 +178,16 @@ fn a_line_of_a_hundred_megabytes_is_indexed_within_bounds() {
     drop(file);
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size > 100_000_000);
-    let desk = Desk::new(home.path());
-    let (code, most, _) = peak(desk.command(&["index", "-o", "json"]));
+    let instance = Instance::new(home.path());
+    let (code, most, _) = peak_memory(instance.command(&["index", "-o", "json"]));
     assert_eq!(code, Some(0));
     println!("{} MB of transcript, {} MB of memory", size >> 20, most >> 10);
     // The line itself, what is unpacked of it, what is masked of it, and the writers' own.
     assert!(most << 10 < 6 * size, "{} MB", most >> 10);
     for n in [1, 2] {
-        assert_eq!(desk.finds(&needle(n)).len(), 1);
+        assert_eq!(instance.finds(&needle(n)).len(), 1);
     }
-    let (code, most, _) = peak(desk.command(&["search", &needle(2)]));
+    let (code, most, _) = peak_memory(instance.command(&["search", &needle(2)]));
     assert_eq!(code, Some(0));
     assert!(most < 300 << 10, "a search took {} MB", most >> 10);
 }
@@ -221,19 +220,19 @@ fn odd_bytes_cost_their_line_and_nothing_else() {
     session.prompt(&format!("Last {}", needle(9)));
     bytes.extend_from_slice(session.text().replace('\n', "\r\n").as_bytes());
     home.add_bytes(&session, &bytes);
-    let desk = Desk::new(home.path());
-    desk.index();
-    assert_eq!(desk.finds(&needle(9)).len(), 1, "what stands behind it");
+    let instance = Instance::new(home.path());
+    instance.index();
+    assert_eq!(instance.finds(&needle(9)).len(), 1, "what stands behind it");
     for (n, (name, _)) in
         odd.iter().enumerate().filter(|(_, (name, _))| ["U+2028", "bidi", "escape"].contains(name))
     {
-        assert_eq!(desk.finds(&needle(n + 1)).len(), 1, "{name}");
+        assert_eq!(instance.finds(&needle(n + 1)).len(), 1, "{name}");
     }
     let searches: Vec<String> = (0..10).map(needle).collect();
-    let told = answers(&desk, VIEWS, &searches);
-    assert_same("with no cache", &told[11..], &answers(&desk.with_empty_cache(), VIEWS, &searches)[11..]);
+    let told = answers(&instance, VIEWS, &searches);
+    assert_same("with no cache", &told[11..], &answers(&instance.with_empty_cache(), VIEWS, &searches)[11..]);
     for word in &searches {
-        let shown = desk.run(&format!("search {word} -o text"));
+        let shown = instance.run(&format!("search {word} -o text"));
         assert!(!shown.text().contains('\u{1b}') && !shown.text().contains('\u{202e}'), "{}", shown.text());
     }
 }

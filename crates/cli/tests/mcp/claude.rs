@@ -1,10 +1,12 @@
 //! The real Claude Code makes a history and asks Loci about it: what the model is then told must be what happened.
 
-use crate::clients::{CLAUDE, Clients};
-use crate::run::EXE;
-use crate::stage::{DECISION, FAILURE, Played, Stage, WORD, calls, column, envelope, says};
+use crate::scripted_client::{
+    DECISION, FAILURE, Played, ScriptedClient, WORD, calls, column, envelope, says,
+};
 use serde_json::{Value, json};
 use std::fs;
+use testutil::binary;
+use testutil::clients::{CLAUDE, Clients};
 
 const START: &str = r#"CL_TIMEOUT=60 cl "$home" "$@" --output-format json"#;
 
@@ -35,11 +37,12 @@ fn offered(played: &Played, turn: usize) -> (Vec<String>, usize) {
 }
 
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn claude_code_asks_about_what_it_did_and_is_told() {
-    let Some(clients) = Clients::with("Claude Code", CLAUDE) else { return };
-    let stage = Stage::new(clients, START);
+    let clients = Clients::offline(CLAUDE);
+    let client = ScriptedClient::new(clients, START);
     let file = "{{CWD}}/ledger.txt";
-    let work = stage.play(
+    let work = client.play(
         "work",
         &[
             calls(
@@ -53,15 +56,15 @@ fn claude_code_asks_about_what_it_did_and_is_told() {
         &["-p", "SCENARIO:work Please build.", "--dangerously-skip-permissions"],
     );
     let decided =
-        stage.play("decide", &[says(DECISION)], &["-p", "SCENARIO:decide Where does the ledger go?"]);
+        client.play("decide", &[says(DECISION)], &["-p", "SCENARIO:decide Where does the ledger go?"]);
     let (work, decided) = (session(&work), session(&decided));
 
-    let servers = stage.home.path().join("servers.json");
-    fs::write(&servers, json!({"mcpServers": {"loci": {"command": EXE, "args": ["mcp"]}}}).to_string())
+    let servers = client.home.path().join("servers.json");
+    fs::write(&servers, json!({"mcpServers": {"loci": {"command": binary(), "args": ["mcp"]}}}).to_string())
         .unwrap();
     let hidden = "gather_chats query_tools query_tools_session query_file_access";
     let hidden: Vec<String> = hidden.split(' ').map(|name| format!("mcp__loci__{name}")).collect();
-    let asked = stage.play(
+    let asked = client.play(
         "ask",
         &[
             calls(

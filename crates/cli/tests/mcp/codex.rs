@@ -1,14 +1,14 @@
 //! The real Codex makes a history and asks Loci about it: what the model is then told must be what happened. Also what
 //! Codex says of the session that a call is made in, which is all that Loci knows of it.
 
-use crate::clients::Clients;
-use crate::run::EXE;
-use crate::stage::{DECISION, FAILURE, Played, Stage, WORD, calls, column, envelope, says};
+use crate::scripted_client::{
+    DECISION, FAILURE, Played, ScriptedClient, WORD, calls, column, envelope, says,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-
-const CODEX: &str = "codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+use testutil::binary;
+use testutil::clients::{CODEX, Clients};
 
 const START: &str =
     r#". "$CLIENTS/codex/codex_env.sh"; CX_TIMEOUT=60 cx "$home" exec --json --skip-git-repo-check "$@""#;
@@ -42,10 +42,10 @@ fn shell(command: &str) -> Value {
 }
 
 /// Tells Codex of Loci, by way of a shell that writes down what Codex says to it.
-fn install(stage: &Stage, clients_config: &str) {
-    let (home, settings) = (stage.home.path(), stage.home.path().join(".codex"));
+fn install(client: &ScriptedClient, clients_config: &str) {
+    let (home, settings) = (client.home.path(), client.home.path().join(".codex"));
     let (wrapper, heard) = (home.join("heard.sh"), home.join("heard.jsonl"));
-    fs::write(&wrapper, format!("#!/bin/bash\ntee -a '{}' | '{EXE}' mcp\n", heard.display())).unwrap();
+    fs::write(&wrapper, format!("#!/bin/bash\ntee -a '{}' | '{}' mcp\n", heard.display(), binary())).unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     let server = format!("{clients_config}\n[mcp_servers.loci]\ncommand = \"{}\"\n", wrapper.display());
     fs::create_dir_all(&settings).unwrap();
@@ -53,33 +53,33 @@ fn install(stage: &Stage, clients_config: &str) {
 }
 
 /// What Codex said beside each call.
-fn said_beside(stage: &Stage) -> Vec<Value> {
-    let heard = fs::read_to_string(stage.home.path().join("heard.jsonl")).unwrap();
+fn said_beside(client: &ScriptedClient) -> Vec<Value> {
+    let heard = fs::read_to_string(client.home.path().join("heard.jsonl")).unwrap();
     let messages = heard.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     messages.filter(|m| m["method"] == "tools/call").map(|m| m["params"]["_meta"].clone()).collect()
 }
 
-fn ready() -> Option<Stage> {
-    let clients = Clients::with("Codex", CODEX)?;
+fn ready() -> ScriptedClient {
+    let clients = Clients::offline(CODEX);
     let config = fs::read_to_string(clients.scripts.join("codex/config.toml")).unwrap();
-    let stage = Stage::new(clients, START);
-    install(&stage, &config);
-    Some(stage)
+    let client = ScriptedClient::new(clients, START);
+    install(&client, &config);
+    client
 }
 
 #[test]
 fn codex_asks_about_what_it_did_and_is_told() {
-    let Some(stage) = ready() else { return };
+    let client = ready();
     let patch = "*** Begin Patch\n*** Add File: ledger.txt\n+one\n*** End Patch\n";
     let patch = json!({"type": "tool_use", "custom": true, "name": "apply_patch", "input": patch});
     let failing = shell(&format!("echo '{FAILURE}' >&2; exit 3"));
-    let work = stage.play("work", &[failing, patch, says("Done.")], &["SCENARIO:work Please build."]);
-    let decided = stage.play("decide", &[says(DECISION)], &["SCENARIO:decide Where does the ledger go?"]);
+    let work = client.play("work", &[failing, patch, says("Done.")], &["SCENARIO:work Please build."]);
+    let decided = client.play("decide", &[says(DECISION)], &["SCENARIO:decide Where does the ledger go?"]);
     let (work, decided) = (session(&work), session(&decided));
 
     let search = json!({"type": "tool_search_call", "execution": "client", "call_id": "call_find", "status": "completed",
         "arguments": {"query": "search past conversations", "limit": 20}});
-    let asked = stage.play(
+    let asked = client.play(
         "ask",
         &[
             search,
@@ -116,7 +116,7 @@ fn codex_asks_about_what_it_did_and_is_told() {
     assert_eq!(column(&touched[0]["timeline"], "session_id"), [&work], "{touched}");
 
     assert!(told(&asked, 7).contains("takes no `no_such`"), "{}", told(&asked, 7));
-    for beside in said_beside(&stage) {
+    for beside in said_beside(&client) {
         assert_eq!(beside["x-codex-turn-metadata"]["thread_id"], own, "{beside}");
     }
     what_reaches_the_model(&asked);
@@ -144,7 +144,7 @@ fn what_reaches_the_model(asked: &Played) {
 /// A subagent is a session of its own in Codex's history, and asks as one.
 #[test]
 fn a_subagent_of_codex_asks_about_itself() {
-    let Some(stage) = ready() else { return };
+    let client = ready();
     let spawn = json!({"message": "SCENARIO:sub go", "agent_type": "default", "task_name": "sub"});
     let mut spawn = calls("spawn_agent", spawn);
     spawn["namespace"] = json!("multi_agent_v1");
@@ -152,10 +152,10 @@ fn a_subagent_of_codex_asks_about_itself() {
     let parent = [spawn, shell("sleep 3"), says("Done.")];
     let sub = [shell("echo from-the-subagent"), ours("query_tools_session", json!({})), says("Sub done.")];
     let played =
-        stage.play_both(("main", &parent), ("sub", &sub), &["-m", "gpt-5.2-codex", "SCENARIO:main go"]);
+        client.play_both(("main", &parent), ("sub", &sub), &["-m", "gpt-5.2-codex", "SCENARIO:main go"]);
     let here = envelope(&told(&played, 2));
     assert!(here.to_string().contains("from-the-subagent"), "{here}");
-    let beside = &said_beside(&stage)[0]["x-codex-turn-metadata"];
+    let beside = &said_beside(&client)[0]["x-codex-turn-metadata"];
     assert!(column(&here, "session_id").iter().all(|id| beside["thread_id"] == *id), "{here}: {beside}");
     assert_eq!(beside["parent_thread_id"], session(&played), "{beside}");
 }

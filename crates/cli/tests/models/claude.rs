@@ -1,37 +1,37 @@
 //! The `claude` command as a model: a stand-in that shows what it is given and misbehaves, and the real one against a scripted
 //! provider, where it is installed.
 
-use crate::builder::{ALPHA, Home};
-use crate::desk::{Desk, FIRST, files, good, session};
-use crate::run::EXE;
+use crate::fixture::{FIRST, Fixture, files, good, session};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use testutil::clients::{CLAUDE, Clients};
+use testutil::{ALPHA, Home, binary};
 
-/// A desk whose `claude` is this script.
-fn fake(script: &str, more: &str) -> Desk {
-    let desk = Desk::new(&format!("[model]\nprovider = \"claude\"\n{more}\n"));
-    let program = desk.path("bin/claude");
+/// A fixture whose `claude` is this script.
+fn fake(script: &str, more: &str) -> Fixture {
+    let fixture = Fixture::new(&format!("[model]\nprovider = \"claude\"\n{more}\n"));
+    let program = fixture.path("bin/claude");
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    desk
+    fixture
 }
 
-fn command(desk: &Desk, line: &str) -> Command {
-    let mut command = desk.command(line);
-    command.env("PATH", format!("{}:/usr/bin:/bin", desk.path("bin").display()));
+fn command(fixture: &Fixture, line: &str) -> Command {
+    let mut command = fixture.command(line);
+    command.env("PATH", format!("{}:/usr/bin:/bin", fixture.path("bin").display()));
     command
 }
 
 #[track_caller]
-fn consolidate(desk: &Desk, code: i32) -> Value {
-    let mut command = command(desk, "memory consolidate -o json");
+fn consolidate(fixture: &Fixture, code: i32) -> Value {
+    let mut command = command(fixture, "memory consolidate -o json");
     command.env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", "outer").env("SOMETHING", "private");
     command.env("ANTHROPIC_API_KEY", "k-5678");
-    crate::run::ended(command).expect(code).records().remove(0)["model"].clone()
+    testutil::run_command(command).expect(code).records().remove(0)["model"].clone()
 }
 
 fn result(more: &[(&str, Value)]) -> String {
@@ -46,23 +46,23 @@ fn result(more: &[(&str, Value)]) -> String {
 #[test]
 fn the_command_gets_what_it_needs_and_nothing_else() {
     let said = result(&[("structured_output", good("Keep things in pages"))]);
-    let desk = fake(
+    let fixture = fake(
         &format!(
             "pwd > $HOME/cwd; ls -a . > $HOME/folder; env > $HOME/env; cat > $HOME/stdin; printf '%s\\n' \"$@\" > $HOME/args\ncat <<'END'\n{said}\nEND"
         ),
         "jobs_per_run = 1",
     );
-    let run = consolidate(&desk, 0);
+    let run = consolidate(&fixture, 0);
     assert_eq!(
         (&run["answered"], &run["tokensIn"], &run["tokensOut"]),
         (&json!(1), &json!(150), &json!(20)),
         "{run}"
     );
     assert_eq!(run["cost"], json!(0.25), "what it says itself");
-    let read = |name: &str| std::fs::read_to_string(desk.path(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(fixture.path(name)).unwrap();
     assert_eq!(
         read("cwd").trim(),
-        desk.path(".cache/loci/nowhere").canonicalize().unwrap().to_str().unwrap()
+        fixture.path(".cache/loci/nowhere").canonicalize().unwrap().to_str().unwrap()
     );
     assert_eq!(read("folder"), ".\n..\n");
     assert!(read("stdin").contains("make the report smaller"), "{}", read("stdin"));
@@ -95,10 +95,10 @@ fn the_command_gets_what_it_needs_and_nothing_else() {
 
 #[test]
 fn another_login_is_used_if_the_configuration_says_so() {
-    let desk = fake("env > $HOME/env; exit 1", "jobs_per_run = 1\nconfig_dir = \"~/other\"");
-    consolidate(&desk, 3);
-    let env = std::fs::read_to_string(desk.path("env")).unwrap();
-    assert!(env.contains(&format!("CLAUDE_CONFIG_DIR={}", desk.path("other").display())), "{env}");
+    let fixture = fake("env > $HOME/env; exit 1", "jobs_per_run = 1\nconfig_dir = \"~/other\"");
+    consolidate(&fixture, 3);
+    let env = std::fs::read_to_string(fixture.path("env")).unwrap();
+    assert!(env.contains(&format!("CLAUDE_CONFIG_DIR={}", fixture.path("other").display())), "{env}");
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn what_the_command_says_is_told_apart() {
             false,
         ),
     ] {
-        let desk = fake(&script, "jobs_per_run = 2");
-        let run = consolidate(&desk, 3);
+        let fixture = fake(&script, "jobs_per_run = 2");
+        let run = consolidate(&fixture, 3);
         assert_eq!(run["failed"], json!(if stops { 1 } else { 2 }), "{about}: {run}");
-        let jobs = desk.answer("memory jobs", 0);
+        let jobs = fixture.answer("memory jobs", 0);
         let classes: Vec<&Value> = jobs["jobs"].as_array().unwrap().iter().map(|job| &job["class"]).collect();
         assert!(classes.iter().all(|found| **found == json!(class)), "{about}: {jobs}");
     }
@@ -143,10 +143,10 @@ fn what_the_command_says_is_told_apart() {
 
 #[test]
 fn a_command_that_is_not_there_is_said_so() {
-    let desk = Desk::new("[model]\nprovider = \"claude\"");
-    let run = desk.consolidate("", 3);
+    let fixture = Fixture::new("[model]\nprovider = \"claude\"");
+    let run = fixture.consolidate("", 3);
     assert!(run["why"].as_str().unwrap().contains("program `claude` not found"), "{run}");
-    let costs = desk.answer("memory costs", 0);
+    let costs = fixture.answer("memory costs", 0);
     let total = &costs["total"];
     assert_eq!((&total["calls"], &total["failed"]), (&json!(1), &json!(1)), "{costs}");
     for nought in [&total["bytesSent"], &total["tokensIn"], &costs["usedToday"], &run["tokensIn"]] {
@@ -170,9 +170,9 @@ fn alive(home: &Path) -> Vec<String> {
     marked.map(told).filter(|line| !line.is_empty()).collect()
 }
 
-fn begun(desk: &Desk) {
+fn begun(fixture: &Fixture) {
     let until = Instant::now() + Duration::from_secs(20);
-    while !desk.path("begun").exists() {
+    while !fixture.path("begun").exists() {
         assert!(Instant::now() < until, "it never began");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -180,49 +180,29 @@ fn begun(desk: &Desk) {
 
 #[test]
 fn nothing_of_it_outlives_its_time() {
-    let desk = fake(WILD, "jobs_per_run = 1\nseconds_per_job = 2");
-    assert_eq!(consolidate(&desk, 3)["failed"], json!(1));
-    assert_eq!(alive(desk.home.path()), [""; 0]);
+    let fixture = fake(WILD, "jobs_per_run = 1\nseconds_per_job = 2");
+    assert_eq!(consolidate(&fixture, 3)["failed"], json!(1));
+    assert_eq!(alive(fixture.home.path()), [""; 0]);
 }
 
 #[test]
 fn nothing_of_it_outlives_a_loci_that_is_killed() {
     for _ in 0..3 {
-        let desk = fake(WILD, "");
-        let mut loci =
-            command(&desk, "memory consolidate").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        begun(&desk);
+        let fixture = fake(WILD, "");
+        let mut loci = command(&fixture, "memory consolidate")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        begun(&fixture);
         loci.kill().unwrap();
         loci.wait().unwrap();
         std::thread::sleep(Duration::from_secs(2));
-        assert_eq!(alive(desk.home.path()), [""; 0]);
+        assert_eq!(alive(fixture.home.path()), [""; 0]);
     }
 }
 
 // ---- the real one
-
-/// A path the environment names. Which machine this is, is the tests' business and not the program's.
-#[allow(clippy::disallowed_methods)]
-pub(crate) fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// The scripts that drive clients, and Claude Code; none, with a word about it, where something is missing.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/clients");
-    let scripts = variable("LOCI_CLIENTS").unwrap_or(beside);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let clients = variable("CLIENTS_HOME").unwrap_or_else(|| cache.unwrap_or_default().join("loci-clients"));
-    let claude = clients.join("claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude");
-    let apart = Command::new("unshare").args(["-n", "true"]).status().is_ok_and(|status| status.success());
-    match (scripts.join("stub/run_in_ns.sh").is_file(), claude.is_file(), apart) {
-        (true, true, true) => Some((scripts, claude)),
-        (scripts, client, apart) => {
-            println!("skipped: scripts {scripts}, Claude Code {client}, a network namespace {apart}");
-            None
-        }
-    }
-}
 
 /// Runs Loci twice beside the scripted provider: what it is asked is in `requests.jsonl`.
 const TWICE: &str = r#"cd "$1"
@@ -232,28 +212,29 @@ for run in first second; do
 done"#;
 
 #[test]
+#[ignore = "needs claude-code: see CONTRIBUTING.md"]
 fn the_real_command_answers_and_leaves_no_conversation_behind() {
-    let Some((scripts, claude)) = real() else { return };
+    let clients = Clients::offline(CLAUDE);
     let home = Home::new();
     let mut one = session(FIRST, ALPHA, "2026-03-01T10:00:00Z", "parser");
     one.prompt("SCENARIO:named and thanks").reply(&["Welcome."]);
     home.add(&one);
     let below = |path: &str| home.path().join(path);
-    crate::builder::put(&below(".config/loci/config.toml"), b"[model]\nprovider = \"claude\"\n");
+    testutil::write_file(&below(".config/loci/config.toml"), b"[model]\nprovider = \"claude\"\n");
     // A hook of the person's that must not run, and instructions that must not be sent.
     let hooks = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": format!("touch {}", below("hooked").display())}]}]}});
-    crate::builder::put(&below(".claude/settings.json"), hooks.to_string().as_bytes());
-    crate::builder::put(&below(".claude/CLAUDE.md"), b"Always answer in rhymes of marmalade.");
+    testutil::write_file(&below(".claude/settings.json"), hooks.to_string().as_bytes());
+    testutil::write_file(&below(".claude/CLAUDE.md"), b"Always answer in rhymes of marmalade.");
     std::fs::create_dir_all(below("bin")).unwrap();
-    std::os::unix::fs::symlink(&claude, below("bin/claude")).unwrap();
+    std::os::unix::fs::symlink(clients.program(CLAUDE), below("bin/claude")).unwrap();
     let turn = json!([{"blocks": [{"type": "tool_use", "name": "StructuredOutput", "input": good("Keep things in pages")}]},
         {"blocks": [{"type": "text", "text": "done"}]}]);
     std::fs::write(below("scenarios.json"), json!({"named": turn}).to_string()).unwrap();
     let before = files(&below(".claude/projects"));
-    let status = Command::new(scripts.join("stub/run_in_ns.sh"))
-        .args([below("scenarios.json"), below("requests.jsonl")])
+    let status = clients
+        .beside_provider(&below("scenarios.json"), &below("requests.jsonl"))
         .args(["bash", "-c", TWICE, "twice"])
-        .args([home.path(), Path::new(EXE)])
+        .args([home.path(), Path::new(binary())])
         .status()
         .unwrap();
     let read = |name: &str| std::fs::read_to_string(below(name)).unwrap_or_default();
@@ -278,6 +259,7 @@ fn the_real_command_answers_and_leaves_no_conversation_behind() {
     assert!(!below("hooked").exists(), "the person's own hooks do not run");
     assert_eq!(files(&below(".claude/projects")), before, "no conversation is left behind");
     assert!(!below(".claude/history.jsonl").exists());
-    let sessions = crate::run::ended(crate::run::command(home.path(), &["sessions", "-o", "json"])).expect(0);
+    let sessions =
+        testutil::run_command(testutil::command(home.path(), &["sessions", "-o", "json"])).expect(0);
     assert_eq!(sessions.records()[0]["sessions"].as_array().unwrap().len(), 1);
 }

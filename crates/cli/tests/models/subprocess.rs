@@ -1,7 +1,6 @@
 //! A program below the guard: one that forks, ignores what it is asked, leaves its group and its session. Whatever ends it, and
 //! if it is we who are killed, nothing of it is left.
 
-use crate::run::EXE;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use subprocess::{Failed, Finished, Job, Ward};
 use tempfile::TempDir;
+use testutil::binary;
 
 /// A script, and a mark in its environment by which everything that comes of it is known.
 struct Fake {
@@ -59,7 +59,7 @@ impl Fake {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Finished, Failed> {
-        Ward::new(EXE).run(job)
+        Ward::new(binary()).run(job)
     }
 
     /// Who still runs with the mark.
@@ -199,7 +199,7 @@ fn parent(fake: &Fake) -> Command {
     let script =
         "mkfifo line; \"$0\" internal-supervise 60000 $$ \"$1\" <line & exec 3>line; echo 0 >&3; wait";
     let mut command = Command::new("sh");
-    command.args(["-c", script, EXE]).arg(fake.path()).current_dir(fake.folder.path());
+    command.args(["-c", script, binary()]).arg(fake.path()).current_dir(fake.folder.path());
     let (name, value) = fake.mark.split_once('=').unwrap();
     command.env(name, value).stdout(Stdio::piped()).stderr(Stdio::null());
     command
@@ -207,8 +207,7 @@ fn parent(fake: &Fake) -> Command {
 
 #[test]
 fn nothing_outlives_us_when_we_are_killed() {
-    #[allow(clippy::disallowed_methods)] // how long a test runs is not the program's business
-    let rounds = std::env::var("LOCI_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let rounds = testutil::needs::number_variable("LOCI_KILLS", 5);
     for round in 0..rounds {
         let fake = Fake::new(WILD);
         let mut parent = parent(&fake).spawn().unwrap();
@@ -228,7 +227,7 @@ fn nothing_outlives_us_when_we_are_killed() {
 #[test]
 fn the_guard_is_for_loci_alone() {
     for args in [&[][..], &["soon", "1", "true"], &["100", "nobody", "true"], &["100", "1"]] {
-        let output = Command::new(EXE).arg("internal-supervise").args(args).output().unwrap();
+        let output = Command::new(binary()).arg("internal-supervise").args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(64), "{args:?}");
     }
 }

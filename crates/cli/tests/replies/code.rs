@@ -1,23 +1,25 @@
-//! The code base through an agent's door: the same answers as on the command line, and nothing is taken that is not listed.
+//! The code base through MCP: the same responses as on the command line, and nothing is taken that is not listed.
 
-use crate::agent::Agent;
-use crate::builder::{Home, put};
-use crate::run::typed;
 use api::{Set, TOOLS, Tool};
 use serde_json::json;
+use testutil::McpClient;
+use testutil::{Home, run_line, write_file};
 
 fn tree() -> Home {
     let home = Home::new();
     let store = b"namespace Memo { public class Store { public Node Get(int id) { return new Node(); } } }";
-    put(&home.path().join("src/Store.cs"), store);
-    put(&home.path().join("src/Node.cs"), b"namespace Memo { public class Node { public string Name; } }");
+    write_file(&home.path().join("src/Store.cs"), store);
+    write_file(
+        &home.path().join("src/Node.cs"),
+        b"namespace Memo { public class Node { public string Name; } }",
+    );
     home
 }
 
 #[test]
 fn the_set_of_code_answers_like_the_command_line() {
     let home = tree();
-    let mut agent = Agent::started(home.path(), &["mcp", "--toolsets", "code"], &[]);
+    let mut agent = McpClient::started(home.path(), &["mcp", "--toolsets", "code"], &[]);
     assert_eq!(agent.call("pin", json!({"path": "Node"}))["data"]["changed"], true);
     let added = agent.call("code_context", json!({"action": "add", "path": "Store", "minutes": 5}));
     assert_eq!(added["data"]["context"][0]["path"], "Memo.Store");
@@ -41,12 +43,15 @@ fn the_set_of_code_answers_like_the_command_line() {
         ("unpin", json!({"path": "Store"}), "code unpin Store"),
     ] {
         let told = agent.call(tool, ask)["data"].take();
-        assert_eq!(told, typed(&home, line).records()[0], "{line}");
+        assert_eq!(told, run_line(&home, line).records()[0], "{line}");
     }
     // The first that asks writes it.
     agent.call("get_prompt_window", json!({"budget": 500}));
     let window = agent.call("get_prompt_window", json!({"budget": 500, "pack": "core"}));
-    assert_eq!(window["data"], typed(&home, "code window --budget 500 --pack core").expect(0).records()[0]);
+    assert_eq!(
+        window["data"],
+        run_line(&home, "code window --budget 500 --pack core").expect(0).records()[0]
+    );
     assert_eq!(agent.call("code_status", json!({}))["data"]["pinned"], 1);
     // What takes long goes on while the agent asks for more; without a model it is done at once.
     let begun =
@@ -55,7 +60,7 @@ fn the_set_of_code_answers_like_the_command_line() {
     let op = begun["op"].as_str().unwrap();
     let followed = agent.call("stream_op", json!({"op": op, "from": 1, "wait": 1}))["data"].take();
     assert_eq!((&followed["answer"], &followed["events"]), (&begun["answer"], &json!([])), "{followed}");
-    assert_eq!(typed(&home, &format!("code op {op}")).expect(0).records()[0]["answer"], begun["answer"]);
+    assert_eq!(run_line(&home, &format!("code op {op}")).expect(0).records()[0]["answer"], begun["answer"]);
     assert_eq!(agent.call("dismiss", json!({"path": "Store"}))["data"]["changed"], true);
     let code = |tool: &&Tool| tool.sets.contains(&Set::Code);
     for tool in TOOLS.iter().filter(code) {

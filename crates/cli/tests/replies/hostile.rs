@@ -1,9 +1,9 @@
 //! Parameters of an enemy (S10, S11, S12) and texts that want to be orders (S5).
 
-use crate::agent::Agent;
-use crate::builder::{ALPHA, Home, Session, put};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use testutil::McpClient;
+use testutil::{ALPHA, Home, Session, write_file};
 
 fn history(extra: &[String]) -> Home {
     let home = Home::new();
@@ -25,11 +25,11 @@ fn no_reference_leads_out_of_the_folder() {
     let home = history(&[]);
     let name = "all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl";
     let refs = home.path().join(".local/state/loci/refs");
-    put(&home.path().join("secret.jsonl"), b"{\"secret\":1}\n");
-    put(&home.path().join(".local/state/loci").join(name), b"{\"secret\":1}\n");
-    put(&refs.join("plain.jsonl"), b"{\"secret\":1}\n");
+    write_file(&home.path().join("secret.jsonl"), b"{\"secret\":1}\n");
+    write_file(&home.path().join(".local/state/loci").join(name), b"{\"secret\":1}\n");
+    write_file(&refs.join("plain.jsonl"), b"{\"secret\":1}\n");
     std::os::unix::fs::symlink(home.path().join("secret.jsonl"), refs.join(name)).unwrap();
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let outside = home.path().join("secret.jsonl");
     let outside = outside.to_str().unwrap();
     let pieces = [
@@ -62,8 +62,7 @@ fn no_reference_leads_out_of_the_folder() {
         format!("{}/../{name}", refs.display()),
     ];
     // 10,000 in the long form; each is a round trip.
-    #[allow(clippy::disallowed_methods)] // how long a test runs is not the program's business
-    let many = std::env::var("LOCI_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let many = testutil::needs::number_variable("LOCI_ROUNDS", 300);
     while asks.len() < many {
         let mut path = String::new();
         for _ in 0..=dice % 6 {
@@ -103,7 +102,7 @@ fn no_reference_leads_out_of_the_folder() {
 #[test]
 fn hostile_filters_and_patterns_end_in_time() {
     let home = history(&[]);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let many = "x".repeat(5000);
     for filter in [
         "[range(1e9)]",
@@ -228,7 +227,7 @@ fn recalled_text_stays_data() {
     let payloads = payloads();
     assert_eq!(payloads.len(), 200);
     let home = history(&payloads);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     for (tool, ask) in [
         (
             "search_conversations",

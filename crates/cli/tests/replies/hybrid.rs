@@ -1,10 +1,9 @@
 //! Small answers stand in the reply, large ones in a file, and either way everything is there.
 
-use crate::agent::Agent;
-use crate::builder::{ALPHA, Home, Session, put};
-use crate::run::{command, ended, typed};
 use serde_json::{Value, json};
 use std::fs;
+use testutil::McpClient;
+use testutil::{ALPHA, Home, Session, command, run_command, run_line, write_file};
 
 /// One session with so many calls, every seventh of which failed.
 fn history(calls: usize) -> Home {
@@ -35,7 +34,7 @@ fn size(value: &Value) -> usize {
 #[test]
 fn many_records_go_into_a_file_and_few_stay() {
     let home = history(1500);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let many = agent.call("query_tools", json!({"all_projects": true}));
     assert_eq!(many["mode"], "file_ref");
     let (file_ref, summary) = (&many["file_ref"], &many["file_ref"]["summary"]);
@@ -46,7 +45,7 @@ fn many_records_go_into_a_file_and_few_stay() {
     assert!(summary["first_line"]["id"].is_string() && summary["last_line"]["id"].is_string());
     assert!(size(&many) <= 2048, "{} bytes: {many}", size(&many));
     // Every record is there, and it is the one that the command line prints.
-    let printed = typed(&home, "query tools --all-projects").expect(0).records();
+    let printed = run_line(&home, "query tools --all-projects").expect(0).records();
     assert_eq!(lines(&many), printed);
     let path = file_ref["path"].as_str().unwrap();
     assert_eq!(fs::metadata(path).unwrap().len(), file_ref["size_bytes"].as_u64().unwrap());
@@ -65,7 +64,7 @@ fn many_records_go_into_a_file_and_few_stay() {
 #[test]
 fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
     let home = history(4);
-    let modes = |agent: &mut Agent| {
+    let modes = |agent: &mut McpClient| {
         let mut mode = |more: Value| {
             let mut ask = json!({"all_projects": true, "fields": ["tool"]});
             ask.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -77,18 +76,18 @@ fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
             mode(json!({"inline_threshold_bytes": 65536})),
         ]
     };
-    assert_eq!(modes(&mut Agent::new(home.path(), &[])), ["inline", "file_ref", "inline"]);
+    assert_eq!(modes(&mut McpClient::new(home.path(), &[])), ["inline", "file_ref", "inline"]);
     let variable = [("LOCI_INLINE_THRESHOLD", "10")];
-    assert_eq!(modes(&mut Agent::new(home.path(), &variable)), ["file_ref", "file_ref", "inline"]);
-    put(&home.path().join(".config/loci/config.toml"), b"inline_threshold_bytes = 10\n");
-    assert_eq!(modes(&mut Agent::new(home.path(), &[])), ["file_ref", "file_ref", "inline"]);
+    assert_eq!(modes(&mut McpClient::new(home.path(), &variable)), ["file_ref", "file_ref", "inline"]);
+    write_file(&home.path().join(".config/loci/config.toml"), b"inline_threshold_bytes = 10\n");
+    assert_eq!(modes(&mut McpClient::new(home.path(), &[])), ["file_ref", "file_ref", "inline"]);
     // The environment is stronger than the configuration.
     let variable = [("LOCI_INLINE_THRESHOLD", "8192")];
-    assert_eq!(modes(&mut Agent::new(home.path(), &variable)), ["inline", "file_ref", "inline"]);
-    let mut agent = Agent::new(home.path(), &[("LOCI_INLINE_THRESHOLD", "much")]);
+    assert_eq!(modes(&mut McpClient::new(home.path(), &variable)), ["inline", "file_ref", "inline"]);
+    let mut agent = McpClient::new(home.path(), &[("LOCI_INLINE_THRESHOLD", "much")]);
     assert_eq!(agent.refused("query_tools", json!({})), "INVALID_ARGUMENT");
-    put(&home.path().join(".config/loci/config.toml"), b"inline_treshold = 10\n");
-    let mut agent = Agent::new(home.path(), &[]);
+    write_file(&home.path().join(".config/loci/config.toml"), b"inline_treshold = 10\n");
+    let mut agent = McpClient::new(home.path(), &[]);
     assert_eq!(agent.refused("query_tools", json!({})), "INVALID_ARGUMENT");
     assert_eq!(agent.refused("query_tools", json!({"inline_threshold_bytes": 65537})), "INVALID_ARGUMENT");
 }
@@ -97,7 +96,7 @@ fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
 #[test]
 fn the_limit_is_exact() {
     let home = history(3);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let ask = |n: usize| json!({"all_projects": true, "fields": ["tool", "id"], "inline_threshold_bytes": n});
     let data = agent.call("query_tools", ask(8192))["data"].take();
     let exact = size(&data);
@@ -127,7 +126,7 @@ fn a_reply_that_points_to_a_file_is_small_whatever_the_file_holds() {
         .did("Read", json!({"file_path": format!("/{}", "f".repeat(3000))}), "x")
         .reply(&[&"r".repeat(90_000)]);
     home.add(&session);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let wide = r#"[range(300) | {key: ("field" * 9 + tostring), value: .}] | from_entries"#;
     for (tool, ask) in [
         ("query_tools", json!({})),
@@ -157,7 +156,7 @@ fn a_reply_that_points_to_a_file_is_small_whatever_the_file_holds() {
 #[test]
 fn records_can_be_counted_instead_and_before() {
     let home = history(14);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let counts = json!([{"tool": "Bash", "status": "success", "count": 12}, {"tool": "Bash", "status": "error", "count": 2}]);
     let only = agent.call("query_tools", json!({"all_projects": true, "stats_only": true}));
     assert_eq!((&only["mode"], &only["data"]), (&json!("inline"), &counts));
@@ -173,13 +172,13 @@ fn records_can_be_counted_instead_and_before() {
     let ask = json!({"all_projects": true, "stats_only": true, "jq_filter": "select(.status == \"error\") | .tool"});
     assert_eq!(agent.call("query_tools", ask)["data"], json!([{"value": "Bash", "count": 2}]));
     let line = "query tools --all-projects --stats-only --jq 'select(.status==\"error\")|.tool'";
-    assert_eq!(typed(&home, line).expect(0).text(), "{\"value\":\"Bash\",\"count\":2}\n");
-    let both = typed(&home, "query tools --all-projects --stats-first --fields tool,status").expect(0);
+    assert_eq!(run_line(&home, line).expect(0).text(), "{\"value\":\"Bash\",\"count\":2}\n");
+    let both = run_line(&home, "query tools --all-projects --stats-first --fields tool,status").expect(0);
     let (head, tail) = both.text().split_once("---\n").unwrap();
     assert_eq!((head.lines().count(), tail.lines().count()), (2, 14));
-    let table = typed(&home, "query tools --all-projects --stats-only -o tsv").expect(0);
+    let table = run_line(&home, "query tools --all-projects --stats-only -o tsv").expect(0);
     assert_eq!(table.text(), "tool\tstatus\tcount\nBash\tsuccess\t12\nBash\terror\t2\n");
-    typed(&home, "query tools --all-projects --stats-first -o tsv").expect(1);
+    run_line(&home, "query tools --all-projects --stats-first -o tsv").expect(1);
     assert_eq!(
         agent.refused("query_tools", json!({"stats_only": true, "stats_first": true})),
         "INVALID_ARGUMENT"
@@ -192,39 +191,39 @@ fn records_can_be_counted_instead_and_before() {
 #[test]
 fn the_records_of_an_operation_can_be_filtered_and_counted() {
     let home = history(6);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let roles = agent
         .call("gather_chats", json!({"chatIds": ["aaaa1111"], "jq_filter": ".role", "stats_only": true}));
     let told: u64 = roles["data"].as_array().unwrap().iter().map(|r| r["count"].as_u64().unwrap()).sum();
     let all = agent.call("gather_chats", json!({"chatIds": ["aaaa1111"], "inline_threshold_bytes": 65536}));
     assert_eq!(told, all["data"]["messages"].as_array().unwrap().len() as u64);
     assert_eq!(agent.call("list_sessions", json!({"jq_filter": ".chatId[:8]"}))["data"], json!(["aaaa1111"]));
-    assert_eq!(typed(&home, "sessions --jq '.chatId[:8]'").expect(0).text(), "\"aaaa1111\"\n");
-    assert_eq!(typed(&home, "sessions --stats-only").expect(0).records()[0]["count"], 1);
+    assert_eq!(run_line(&home, "sessions --jq '.chatId[:8]'").expect(0).text(), "\"aaaa1111\"\n");
+    assert_eq!(run_line(&home, "sessions --stats-only").expect(0).records()[0]["count"], 1);
     assert_eq!(
         agent.refused("resolve_ids", json!({"chatIdPrefix": "a", "jq_filter": "."})),
         "INVALID_ARGUMENT"
     );
-    typed(&home, "index --stats-only").expect(1);
+    run_line(&home, "index --stats-only").expect(1);
 }
 
 #[test]
 fn hybrid_on_the_command_line_is_what_an_agent_gets() {
     let home = history(30);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let mut theirs = agent.call("query_tools", json!({"all_projects": true, "limit": 2}));
     let mut ours =
-        typed(&home, "query tools --all-projects --limit 2 --hybrid").expect(0).records().remove(0);
+        run_line(&home, "query tools --all-projects --limit 2 --hybrid").expect(0).records().remove(0);
     (theirs["recalled"]["as_of"], ours["recalled"]["as_of"]) = (json!(0), json!(0));
     assert_eq!(theirs, ours);
-    let found = typed(&home, "search pebble --hybrid").expect(0).records().remove(0);
+    let found = run_line(&home, "search pebble --hybrid").expect(0).records().remove(0);
     assert_eq!(found["data"]["topChatIds"], json!(["aaaa1111-0000-4000-8000-000000000000"]));
-    typed(&home, "query tools --inline-threshold-bytes 5").expect(1);
+    run_line(&home, "query tools --inline-threshold-bytes 5").expect(1);
     // What is not masked is not put into files.
-    typed(&home, "query tools --unmasked --hybrid").expect(1);
-    typed(&home, "query tools --unmasked --stats-first").expect(1);
+    run_line(&home, "query tools --unmasked --hybrid").expect(1);
+    run_line(&home, "query tools --unmasked --stats-first").expect(1);
     let nothing =
-        typed(&home, "query tools --all-projects --tool Nope --hybrid").expect(2).records().remove(0);
+        run_line(&home, "query tools --all-projects --tool Nope --hybrid").expect(2).records().remove(0);
     assert_eq!((&nothing["mode"], &nothing["data"]), (&json!("inline"), &json!([])));
 }
 
@@ -237,7 +236,7 @@ fn a_file_can_be_read_through_the_server() {
         session.did("Read", json!({"file_path": format!("/f{n}")}), "short");
     }
     home.add(&session);
-    let mut agent = Agent::new(home.path(), &[]);
+    let mut agent = McpClient::new(home.path(), &[]);
     let reply = agent.call("query_tools", json!({"all_projects": true}));
     let all = lines(&reply);
     let path = reply["file_ref"]["path"].as_str().unwrap().to_string();
@@ -270,7 +269,7 @@ fn a_file_can_be_read_through_the_server() {
     let two = agent.call("read_ref", json!({"ref": name, "offset": 7, "limit": 2}))["data"].take();
     assert_eq!(two["lines"].as_array().unwrap()[..], all[7..9]);
     assert_eq!(two["next_offset"], 9);
-    let by_hand = typed(&home, &format!("ref {name} --offset 50 -o json")).expect(0).records().remove(0);
+    let by_hand = run_line(&home, &format!("ref {name} --offset 50 -o json")).expect(0).records().remove(0);
     assert_eq!(by_hand["lines"][0], all[50]);
 }
 
@@ -281,7 +280,7 @@ fn one_can_ask_about_the_session_one_is_in() {
     other.prompt("count the pebbles again").did("Read", json!({"file_path": "/x"}), "pebble");
     home.add(&other);
     let own = [("CLAUDE_CODE_SESSION_ID", "dddd4444-0000-4000-8000-000000000000")];
-    let mut agent = Agent::new(home.path(), &own);
+    let mut agent = McpClient::new(home.path(), &own);
     let calls = agent.call("query_tools_session", json!({"fields": ["tool"]}));
     assert_eq!(calls["data"], json!([{"tool": "Read"}]));
     assert_eq!(agent.call("get_session_stats", json!({}))["data"][0]["tool_calls"], 1);
@@ -291,7 +290,7 @@ fn one_can_ask_about_the_session_one_is_in() {
     let found = agent.call("search_conversations", json!({"intent_query": "pebbles"}));
     assert_eq!(found["data"]["topChatIds"], json!(["aaaa1111-0000-4000-8000-000000000000"]));
     assert_eq!(agent.refused("query_tools_session", json!({"session": "aaaa1111"})), "INVALID_ARGUMENT");
-    let mut stranger = Agent::new(home.path(), &[]);
+    let mut stranger = McpClient::new(home.path(), &[]);
     assert_eq!(stranger.refused("query_tools_session", json!({})), "SESSION_NOT_FOUND");
     let found = stranger.call("search_conversations", json!({"intent_query": "pebbles"}));
     assert_eq!(found["data"]["topChatIds"].as_array().unwrap().len(), 2);
@@ -302,5 +301,5 @@ fn standard_input_that_is_empty_ends_the_server() {
     let home = history(1);
     let mut server = command(home.path(), &["mcp"]);
     server.stdin(std::process::Stdio::null());
-    ended(server).expect(0);
+    run_command(server).expect(0);
 }

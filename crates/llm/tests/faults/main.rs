@@ -3,20 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::pedantic)] // helpers of tests
 
-mod script;
-
 use loci_llm::{
     self as llm, Claim, Class, Desk, Failure, Fault, Job, Key, Ledger, Limits, MaskedPrompt, Model,
     PROVIDERS, Ran, Settings,
 };
 use mask::Masker;
 use record::{Clock, Stamp};
-use script::{Act, Server, chat, messages, ok};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testutil::model_server::{Act, Server, chat, messages, ok, serve_once};
 
 const KEY: &str = "a-key-that-nobody-may-see";
 
@@ -192,7 +190,7 @@ fn each_fault_is_classified() {
 }
 
 #[test]
-fn an_unreachable_server_closes_its_endpoint() {
+fn a_server_that_cannot_be_reached_costs_the_job_no_attempt() {
     let (gone, table) = (Server::new(vec![Act::Silence]), Table::new());
     let model = Model::new(Settings {
         base_url: Some("http://127.0.0.1:1".to_string()),
@@ -257,7 +255,7 @@ fn a_request_counts_as_sent_if_an_earlier_variant_was_sent() {
     let once = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
         drop(listener);
-        script::serve_once(stream, Act::Say(400, &[], r#"{"error":"no json_schema"}"#.to_string()));
+        serve_once(stream, Act::Say(400, &[], r#"{"error":"no json_schema"}"#.to_string()));
     });
     let unused = Server::new(vec![Act::Silence]);
     let model = Model::new(Settings { base_url: Some(url), ..settings_of(&unused, "openai") }).unwrap();

@@ -1,0 +1,279 @@
+//! How the program conducts itself: files it may not read, homes it may not write, readers that leave, help that
+//! helps, a disk that is full.
+
+use api::VIEWS;
+use serde_json::json;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use testutil::needs::{self, OtherUser};
+use testutil::{
+    ALPHA, Finished, Home, Session, binary, command, run_command, run_line, run_loci, sample_home,
+    set_environment, wait_for_exit,
+};
+
+/// Runs as a user whom file modes bind: the one who runs the tests, or another one if that is root.
+fn run_bound_by_modes(home: &Home, args: &[&str]) -> Finished {
+    if needs::is_root() { run_command(OtherUser::new().loci(home, args)) } else { run_loci(home, args) }
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn two() -> (Home, std::path::PathBuf) {
+    let home = Home::new();
+    for n in 1..=2 {
+        let mut session =
+            Session::new(&format!("aaaa{n}111-0000-4000-8000-000000000001"), ALPHA, "2026-03-01T10:00:00Z");
+        session.prompt(&format!("prompt {n}")).did("Bash", json!({"command": "ls"}), "x").reply(&["done"]);
+        home.add(&session);
+    }
+    let second = home.folder(ALPHA).join("aaaa2111-0000-4000-8000-000000000001.jsonl");
+    (home, second)
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_said_so_and_the_rest_answered() {
+    let (home, second) = two();
+    mode(&second, 0);
+    let answer = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"])
+        .expect(3);
+    assert_eq!(answer.all("text"), ["prompt 1"]);
+    assert!(
+        answer.stderr.contains("could not be read") && answer.stderr.contains("--problems"),
+        "{}",
+        answer.stderr
+    );
+    let problems = run_bound_by_modes(&home, &["sources", "--problems"]).expect(3);
+    assert_eq!(problems.all("problem"), ["unreadable"]);
+    assert!(problems.text().contains("aaaa2111"), "{}", problems.text());
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_said_so_and_the_rest_answered() {
+    let (home, _) = two();
+    let closed = home.path().join(".claude/projects/-srv-demo-closed");
+    fs::create_dir(&closed).unwrap();
+    mode(&closed, 0);
+    let answer = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"]);
+    mode(&closed, 0o755);
+    assert_eq!(answer.expect(3).all("text"), ["prompt 1", "prompt 2"]);
+}
+
+#[test]
+fn nothing_is_written_at_home() {
+    let (home, _) = two();
+    let usual = run_loci(&home, &["query", "tools", "--all-projects"]).expect(0);
+    let listing = || {
+        let found = Command::new("find").arg(home.path()).args(["-printf", "%p %s %T@\n"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap()
+    };
+    let before = listing();
+    for view in VIEWS {
+        run_line(&home, &view.title());
+    }
+    assert_eq!(listing(), before);
+    mode(home.path(), 0o555);
+    let answer = run_bound_by_modes(&home, &["query", "tools", "--all-projects"]);
+    mode(home.path(), 0o755);
+    assert!(answer.expect(0).stdout == usual.stdout);
+}
+
+#[test]
+fn runs_at_the_same_time_do_not_disturb_each_other() {
+    let home = sample_home();
+    let line = "query tools --all-projects --jq .tool";
+    let alone = run_line(&home, line).stdout;
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..6).map(|_| scope.spawn(|| run_line(&home, line).stdout)).collect();
+        runs.into_iter().for_each(|run| assert_eq!(run.join().unwrap(), alone));
+    });
+}
+
+// ---- readers
+
+fn long() -> Home {
+    let home = Home::new();
+    let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    for n in 0..2000 {
+        session.prompt(&format!("prompt {n}")).did("Bash", json!({"command": "x".repeat(300)}), "y");
+    }
+    home.add(&session);
+    home
+}
+
+/// `| head -1`
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let home = long();
+    for view in VIEWS {
+        for format in ["jsonl", "tsv", "text"] {
+            let title = view.title();
+            let mut args: Vec<&str> = title.split(' ').chain(["-o", format]).collect();
+            args.extend(view.takes("all_projects").then_some("--all-projects"));
+            let mut child =
+                command(home.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let (mut out, mut line) = (BufReader::new(child.stdout.take().unwrap()), String::new());
+            out.read_line(&mut line).unwrap();
+            drop(out);
+            let code = wait_for_exit(&mut child, Duration::from_secs(30)).expect("it hangs");
+            let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+            let nothing = code == Some(2) && line.lines().count() <= 1;
+            assert!(nothing || (code == Some(0) && said.is_empty()), "{args:?}: {code:?} {said}");
+        }
+    }
+}
+
+#[test]
+fn help_behind_a_closed_pipe_is_no_error() {
+    let home = Home::new();
+    let mut child =
+        command(home.path(), &["--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(wait_for_exit(&mut child, Duration::from_secs(30)), Some(Some(0)));
+    assert_eq!(std::io::read_to_string(child.stderr.take().unwrap()).unwrap(), "");
+}
+
+/// A pipe gets no colours and no escape sequence out of a transcript, whatever the format.
+#[test]
+fn a_pipe_gets_no_escape_codes() {
+    let home = sample_home();
+    let mut session = Session::new("dddd1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    let evil = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u{9b}31m";
+    session.prompt(evil).did("Bash", json!({"command": evil}), evil).failed(
+        evil,
+        json!({"file_path": evil}),
+        evil,
+    );
+    home.add(session.reply(&[evil]));
+    for view in VIEWS {
+        for format in ["jsonl", "text"] {
+            for variable in [None, Some("NO_COLOR"), Some("CLICOLOR_FORCE")] {
+                let title = view.title();
+                let mut args: Vec<&str> = title.split(' ').chain(["-o", format]).collect();
+                args.extend(view.takes("all_projects").then_some("--all-projects"));
+                let mut command = command(home.path(), &args);
+                variable.map(|name| command.env(name, "1"));
+                let done = run_command(command);
+                let shown = [done.text(), &done.stderr].concat();
+                assert!(!shown.contains('\x1b'), "{args:?} {variable:?}: {shown:.300}");
+                assert!(format == "jsonl" || !shown.contains('\u{9b}'), "{args:?}");
+            }
+        }
+    }
+    for args in [&["--help"][..], &["query", "tools", "--help"], &["query", "tools", "--nope"]] {
+        let done = run_loci(&home, args);
+        assert!(![done.text(), &done.stderr].concat().contains('\x1b'), "{args:?}");
+    }
+}
+
+// ---- words for people
+
+/// Without a home nothing below the working directory is taken for one.
+#[test]
+fn no_home_is_nowhere_to_look() {
+    let home = Home::new();
+    home.add(
+        Session::new("aaaa0000-0000-4000-8000-00000000000f", "/p", "2026-03-01T10:00:00Z").prompt("here"),
+    );
+    for set in [None, Some("")] {
+        let mut command = command(home.path(), &["query", "user-messages", "--all-projects"]);
+        command.env_remove("HOME").current_dir(home.path());
+        if let Some(set) = set {
+            command.env("HOME", set);
+        }
+        let done = run_command(command).expect(2);
+        assert!(done.stderr.contains("HOME is not set"), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn an_empty_home_says_what_was_looked_for() {
+    let home = Home::new();
+    for view in VIEWS.iter().filter(|v| v.name != "sources") {
+        for more in ["", " --all-projects", " -o text"] {
+            let done = run_line(&home, &(view.title() + more)).expect(2);
+            for word in [
+                "no agent has left a history",
+                "claude-code",
+                ".claude/projects",
+                "codex",
+                "gemini-cli",
+                "opencode",
+            ] {
+                assert!(done.stderr.contains(word), "{}: {word}: {}", view.title(), done.stderr);
+            }
+        }
+    }
+    let sources = run_line(&home, "sources");
+    assert_eq!(sources.records().len(), 5);
+    assert!(sources.all("found").iter().all(|found| *found == false));
+}
+
+#[test]
+fn every_help_has_an_example() {
+    let home = Home::new();
+    let groups = ["", "query", "analyze"].map(String::from);
+    for title in VIEWS.iter().map(api::View::title).chain(groups) {
+        let help = run_line(&home, &format!("{title} --help")).expect(0);
+        let example = help.lines().iter().any(|line| line.trim_start().starts_with("loci "));
+        assert!(example, "`loci {title} --help` shows no example:\n{}", help.text());
+    }
+}
+
+// ---- a full disk
+
+/// More calls than are sorted in memory.
+fn many_rows(home: &Home) {
+    let (mut text, cwd) = (String::new(), ALPHA);
+    for n in 0..130_000 {
+        text += &format!(
+            "{{\"type\":\"assistant\",\"uuid\":\"u{n}\",\"timestamp\":\"2026-03-01T10:00:00Z\",\"cwd\":\"{cwd}\",\"message\":{{\"id\":\"m{n}\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{n}\",\"name\":\"Bash\",\"input\":{{}}}}]}}}}\n"
+        );
+    }
+    home.add_bytes(
+        &Session::new("aaaa1111-0000-4000-8000-000000000001", cwd, "2026-03-01T10:00:00Z"),
+        text.as_bytes(),
+    );
+}
+
+#[test]
+#[ignore = "needs namespaces: see CONTRIBUTING.md"]
+fn a_full_disk_is_a_typed_error() {
+    needs::mount_namespace();
+    let home = Home::new();
+    many_rows(&home);
+    let usual = run_loci(&home, &["stats", "--all-projects"]).expect(0);
+    assert_eq!(usual.all("tool_calls"), [130_000]);
+    let (small, loci) = (home.path().join("small"), binary());
+    fs::create_dir(&small).unwrap();
+    for size in ["1m", "64k"] {
+        for format in ["jsonl", "tsv"] {
+            let script = format!(
+                "mount -t tmpfs -o size={size} tmpfs '{}' && exec '{loci}' stats --all-projects -o {format}",
+                small.display()
+            );
+            let mut command = Command::new("unshare");
+            set_environment(&mut command, home.path());
+            command.env("TMPDIR", &small).args(["-Urm", "sh", "-c", &script]);
+            let done = run_command(command).expect(1);
+            assert!(done.text().contains("READ_ERROR"), "{}", done.text());
+            assert!(
+                done.stderr.contains("temporary file") && done.stderr.contains("space"),
+                "{}",
+                done.stderr
+            );
+        }
+    }
+    let mut nowhere = command(home.path(), &["stats", "--all-projects"]);
+    let done = run_command({
+        nowhere.env("TMPDIR", "/nonexistent");
+        nowhere
+    })
+    .expect(1);
+    assert_eq!(done.records()[0]["code"], "READ_ERROR");
+}

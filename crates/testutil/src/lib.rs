@@ -1,0 +1,33 @@
+//! Shared test support: temporary homes, made-up sessions in the formats of the agents, running the binary, a scripted model
+//! server, the synthetic corpus, and lookup of the material that some tests need (real clients, the recorded corpus, a model).
+//!
+//! Does not know what any test asserts. Only tests depend on it.
+//!
+//! No function here returns "not available" to a test: missing material is a panic that says what to install. A test that needs
+//! such material is `#[ignore = "needs …"]`, so that a plain `cargo nextest run` lists it as ignored.
+
+// clippy.toml allows unwrapping in tests only, and this crate is compiled as a library; the pedantic lints are for shipped code.
+#![allow(clippy::unwrap_used, clippy::pedantic)]
+#![allow(clippy::new_without_default)] // a new home is a new folder
+
+pub mod clients;
+pub mod corpus;
+mod home;
+mod mcp_client;
+pub mod model_server;
+pub mod needs;
+mod rollout;
+mod run;
+mod sample;
+mod session;
+pub mod survey;
+
+pub use home::{Home, copy_folder, write_file};
+pub use mcp_client::McpClient;
+pub use rollout::Rollout;
+pub use run::{
+    Finished, binary, can_run, command, peak_memory, run_command, run_line, run_loci, set_environment,
+    split_words, wait_for_exit,
+};
+pub use sample::sample_home;
+pub use session::{ALPHA, BETA, Session, millis};

@@ -1,0 +1,91 @@
+//! Surveys transcripts and reads every row back in full, as a query would.
+//!
+//! Does not know which agent wrote them.
+
+use record::{Call, Kind, Message, Row, RowKind, Status, Tokens};
+use sources::walk::Found;
+use sources::{Facts, Names, Source, Survey, Transcript, Want};
+use std::path::Path;
+
+/// One transcript, surveyed, with everything its rows stand for.
+pub struct Surveyed {
+    pub facts: Facts,
+    pub rows: Vec<Row>,
+    pub messages: Vec<(Row, Message)>,
+    pub calls: Vec<(Row, Call)>,
+}
+
+pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
+    let mut found = Found::default();
+    source.list(root, &mut found);
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
+    found.transcripts
+}
+
+pub fn survey(source: &dyn Source, transcript: &Transcript) -> Surveyed {
+    let (names, mut rows) = (Names::default(), Vec::new());
+    let mut emit = |some: &mut Vec<Row>| rows.append(some);
+    let want = Want { messages: true, calls: true, fields: true };
+    let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
+    source.survey(transcript, &mut survey).unwrap();
+    let facts = survey.finish();
+    for (_, coverage) in &facts.coverage {
+        assert!(coverage.adds_up(), "{coverage:?}");
+    }
+    let (mut messages, mut calls) = (Vec::new(), Vec::new());
+    for row in &rows {
+        match row.row {
+            RowKind::Message => messages.push((*row, source.message(transcript, row).unwrap())),
+            RowKind::Call => calls.push((*row, source.call(transcript, transcript, row).unwrap())),
+            RowKind::Result => panic!("a result without its call"),
+        }
+    }
+    let table = names.list();
+    for (row, call) in &calls {
+        assert_eq!((&*table[row.name as usize], row.status()), (call.tool.as_str(), call.status));
+        assert_eq!(call.output.is_some(), row.end != Row::NOWHERE);
+    }
+    Surveyed { facts, rows, messages, calls }
+}
+
+pub fn survey_all(source: &dyn Source, root: &Path) -> Vec<Surveyed> {
+    let mut all: Vec<_> = list(source, root).iter().map(|transcript| survey(source, transcript)).collect();
+    all.sort_by_key(|one| one.facts.birth);
+    all
+}
+
+impl Surveyed {
+    pub fn session(&self) -> &record::Session {
+        &self.facts.sessions[0]
+    }
+
+    pub fn of(&self, kind: Kind) -> Vec<&str> {
+        self.messages.iter().filter(|(row, _)| row.kind() == kind).map(|(_, m)| m.text.as_str()).collect()
+    }
+
+    /// `tool status exit_code`, the status left out for success.
+    pub fn calls(&self) -> Vec<String> {
+        let one = |(_, call): &(Row, Call)| {
+            let status = if call.status == Status::Success { "" } else { call.status.word() };
+            let code = call.exit_code.map(|code| code.to_string()).unwrap_or_default();
+            format!("{} {status} {code}", call.tool).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        self.calls.iter().map(one).collect()
+    }
+
+    pub fn call(&self, tool: &str, n: usize) -> &Call {
+        &self.calls.iter().filter(|(_, call)| call.tool == tool).nth(n).unwrap().1
+    }
+
+    /// Input, output, read from and written to the cache.
+    pub fn tokens(&self) -> [u32; 4] {
+        let sum = |of: fn(&Tokens) -> u32| self.rows.iter().map(|row| of(&row.tokens)).sum();
+        [sum(|t| t.input), sum(|t| t.output), sum(|t| t.cache_read), sum(|t| t.cache_write)]
+    }
+
+    pub fn unknown(&self) -> Vec<String> {
+        let all = self.facts.coverage.iter();
+        all.flat_map(|(_, c)| c.unknown_types.keys().chain(c.unknown_fields.keys())).cloned().collect()
+    }
+}
